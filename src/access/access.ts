@@ -56,34 +56,34 @@ export interface KeyUploads {
 export interface AccessParts {
   readonly stores: AccessStores;
   readonly directory: ChatDirectory;
-  /** The owner's ports, which callers with limited keys get narrowed. */
+  /** The owner's ports, which are narrowed for limited keys. */
   readonly owner: () => Caller;
-  /** The service's reader without names. */
+  /** The service's reader, without names. */
   readonly reader: MessageReader;
-  /** A reader that adds names where they are asked for. */
+  /** A reader that adds names if requested. */
   readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
-  /** Writes an event as JSON, with what a limited key may see of it. */
+  /** Serialises an event as far as a limited key may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string;
   readonly sender: MessageSender;
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
   readonly attachmentRoots: readonly string[];
-  /** `approval.self`, "" when there is none. */
+  /** `approval.self`; "" if there is none. */
   readonly selfAddress: string;
   readonly ownerInChatDb: OwnerInChatDb;
   readonly clock: Clock;
   readonly log: Log;
-  /** The webhooks of a key have to be looked at again. */
+  /** Called when a key's webhooks must be checked again. */
   readonly onKeyChange: (keyId: string) => void;
 }
 
-/** Limited keys and all that is done under them. */
+/** Limited keys and everything done under them. */
 export class LimitedAccess implements AccessService {
   readonly keys: KeyRing;
   readonly audit: Audit;
-  /** Of the owner. */
+  /** The owner's view of the held sends. */
   readonly approvals: Approvals;
-  /** Sends of the owner, noted once there was a limited key. */
+  /** The owner's sends, noted in the audit log once there was a limited key. */
   readonly owner: CallerSender;
   readonly #parts: AccessParts;
   readonly selfChat: SelfChat;
@@ -142,7 +142,7 @@ export class LimitedAccess implements AccessService {
     this.owner = new OwnerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
   }
 
-  /** How many sends wait for a decision. */
+  /** Number of sends that wait for a decision. */
   heldCount(): number {
     return this.#desk.held().length;
   }
@@ -151,19 +151,19 @@ export class LimitedAccess implements AccessService {
     return this.#parts.stores.approvals.heldBytes();
   }
 
-  /** Sends what an earlier process was told to send, and listens to tapbacks. Called once everything runs. */
+  /** Sends what an earlier process left approved, and listens for tapbacks. Called once everything runs. */
   async start(): Promise<void> {
     await this.#desk.resume();
     this.#tapbacks.start();
   }
 
-  /** The caller with this key; undefined when it is unknown, wrong, expired or revoked. */
+  /** Returns the caller with this key; undefined if the key is unknown, wrong, expired or revoked. */
   find(secret: string): Caller | undefined {
     const key = this.keys.find(secret);
     return key && this.#callerOf(key);
   }
 
-  /** The caller of a key by its id; undefined when it has expired or was revoked. */
+  /** Returns the caller of a key by its id; undefined if it has expired or was revoked. */
   callerOf(keyId: string): Caller | undefined {
     const key = this.keys.withId(keyId);
     return key?.isAlive(this.#parts.clock.now()) === true ? this.#callerOf(key) : undefined;

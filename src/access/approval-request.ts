@@ -2,14 +2,14 @@ import type { StoredApproval } from '../domain/ports/access.ts';
 import type { SendPreferences } from '../domain/send-service.ts';
 import { visible } from '../domain/visible.ts';
 
-/** A longer text is decided in the console: nobody reads it to its end on a phone. */
+/** A longer text is decided in the console: nobody reads it to the end on a phone. */
 const MAX_TEXT = 2000;
-/** Of all that is written, with names of files, readers and what was made visible. */
+/** Limit of the whole request, with names of files, readers and characters made visible. */
 const MAX_LENGTH = 4000;
 
 /**
- * What asks for a decision in the self-chat: the destination first, then exactly the text, line by line behind a bar,
- * so that no text looks like a line of ours. undefined when it is too long.
+ * The request for a decision in the self-chat: the destination first, then the exact text, each line behind a bar, so
+ * that no text looks like a line of ours. Undefined if it is too long.
  */
 export function requestText(approval: StoredApproval, keyName: string): string | undefined {
   const { id, to, members, text, attachments } = approval;

@@ -12,7 +12,7 @@ import type { Destination } from './policy.ts';
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
-/** Decisions L3 and R1: of all held files and uploads together. */
+/** Limit of all held files and uploads together (decisions L3 and R1). */
 const MAX_HELD_BYTES = 1_000_000_000;
 
 /** A send that is about to be held. */
@@ -24,7 +24,7 @@ export interface Holding {
   readonly options: SendPreferences;
   readonly ask: string;
   readonly requestHash: string;
-  /** True when an Idempotency-Key names the ask. */
+  /** True if an Idempotency-Key identifies the request. */
   readonly hasKey: boolean;
   /** When its line in the audit log was written. */
   readonly askedMs: number;
@@ -34,15 +34,15 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
   /** Bytes of all uploads, which share the room. */
   readonly uploadedBytes: () => number;
-  /** Something waits for a decision. */
+  /** Called when a send starts waiting for a decision. */
   readonly onHeld: (approval: StoredApproval) => void;
 }
 
-/** Held sends (decision L3). One is decided once, by one statement. */
+/** The held sends (decision L3). Each is decided once, by one statement. */
 export class ApprovalDesk {
   readonly #parts: ApprovalDeskParts;
   readonly #waiters: Wakeup;
-  /** Holds that are being made, by their ask. */
+  /** Holds in the making, by their request. */
   readonly #making = new Map<string, Promise<StoredApproval>>();
   readonly #sends: ApprovedSends;
   #isClosed = false;
@@ -56,7 +56,7 @@ export class ApprovalDesk {
     });
   }
 
-  /** Sends what an earlier process was told to send. */
+  /** Sends what an earlier process left approved. */
   async resume(): Promise<void> {
     this.expire();
     const { store, files, clock } = this.#parts;
@@ -66,7 +66,7 @@ export class ApprovalDesk {
     for (const approval of open) if (approval.state === 'approved') this.#sends.begin(approval);
   }
 
-  /** Resolves when nothing is being sent and nobody waits any more. */
+  /** Resolves once nothing is being sent and nobody waits any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#waiters.close();
@@ -97,7 +97,7 @@ export class ApprovalDesk {
     return this.#parts.store.ofAsk(ask, sinceMs);
   }
 
-  /** Has those who wait look again. */
+  /** Makes waiting callers check again. */
   wake(): void {
     this.#waiters.wake();
   }
@@ -109,7 +109,7 @@ export class ApprovalDesk {
     return this.#waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
   }
 
-  /** The same ask at the same time is one. */
+  /** Holds a send. Simultaneous equal requests become one. */
   hold(holding: Holding): Promise<StoredApproval> {
     const known = this.#making.get(holding.ask);
     if (known !== undefined) return known;
@@ -132,13 +132,13 @@ export class ApprovalDesk {
     this.#ended(id, 'withdrawn', by);
   }
 
-  /** Ends what a revoked key asked for. */
+  /** Ends the held sends of a revoked key. */
   voidAll(keyId: string): void {
     const own = this.held().filter(({ key_id }) => key_id === keyId);
     for (const { id } of own) this.#ended(id, 'void', null);
   }
 
-  /** Ends those nobody decided on in time. */
+  /** Ends held sends that nobody decided in time. */
   expire(): void {
     const { store, clock } = this.#parts;
     for (const id of store.due(clock.now())) this.#end(id, 'expired', null);
@@ -150,7 +150,7 @@ export class ApprovalDesk {
     this.#assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
-    // Its own uploads go once they are held.
+    // This send's uploads are released once they are held.
     const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
@@ -211,7 +211,7 @@ export class ApprovalDesk {
     throw problem('already_decided', { state: after.state });
   }
 
-  /** A decision after which nothing is sent. */
+  /** Stores a decision after which nothing is sent. */
   #ended(id: string, state: ApprovalState, by: string | null): StoredApproval {
     const approval = this.#decided(id, state, by);
     void this.#parts.files.remove(id);
@@ -239,7 +239,7 @@ export class ApprovalDesk {
   }
 }
 
-/** The approval as a caller is shown it. */
+/** The approval in the form that callers see. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
   const { ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
   const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;

@@ -5,9 +5,9 @@ import type { Clock, Log } from '../domain/ports/host.ts';
 import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
 import { sendOptions } from '../domain/send-service.ts';
 
-/** How long a claim of an idempotency key is remembered. */
+/** How long the claim of an idempotency key is remembered. */
 const CLAIM_MS = 24 * 60 * 60 * 1000;
-/** Problems that say a held send may not go out any more. */
+/** Problems that mean that a held send is no longer permitted. */
 const NOT_ALLOWED: ReadonlySet<string> = new Set([
   'recipient_not_allowed',
   'attachment_changed',
@@ -22,7 +22,7 @@ export interface ApprovedSendsParts {
   readonly idempotency: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Throws unless the key may still send there, and the readers are those who were shown. */
+  /** Throws unless the key may still send there, and the readers are still those shown. */
   readonly check: (keyId: string, to: string, members: readonly string[]) => void;
 }
 
@@ -32,14 +32,14 @@ interface End {
   readonly problem?: string;
 }
 
-/** Sends what was approved, at most once, because it carries an idempotency key of its own through crashes. */
+/** Sends approved messages at most once, even through crashes: each has its own idempotency key. */
 export class ApprovedSends {
   readonly #parts: ApprovedSendsParts;
   readonly #onEnd: (approval: StoredApproval, state: ApprovalState) => void;
   readonly #running = new Set<Promise<void>>();
   #isClosed = false;
 
-  /** `onEnd` is told how one ended, once that is stored. */
+  /** `onEnd` is called with the outcome, once that is stored. */
   constructor(parts: ApprovedSendsParts, onEnd: (approval: StoredApproval, state: ApprovalState) => void) {
     this.#parts = parts;
     this.#onEnd = onEnd;
@@ -50,7 +50,7 @@ export class ApprovedSends {
     this.#running.add(sending);
   }
 
-  /** Resolves when nothing is being sent any more. */
+  /** Resolves once nothing is being sent any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#running);
@@ -65,12 +65,12 @@ export class ApprovedSends {
       this.#onEnd(approval, end.state);
       await files.remove(approval.id);
     } catch (error) {
-      // It stays approved, and the next start asks its idempotency key what became of it.
+      // The send stays approved, and the next start looks its outcome up by the idempotency key.
       log.error('the end of an approved send could not be stored', { approval: approval.id, code: errorCode(error) });
     }
   }
 
-  /** undefined when the service stops before it was its turn: it is sent after the next start. */
+  /** Undefined if the service stops before its turn: it is sent after the next start. */
   async #outcome(approval: StoredApproval): Promise<End | undefined> {
     const { sender, files, check, clock, idempotency } = this.#parts;
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
@@ -78,7 +78,7 @@ export class ApprovedSends {
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
     const nowMs = clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
-      // A claim is forgotten after a day, so its absence proves nothing any more.
+      // A claim is deleted after a day, so its absence then proves nothing.
       return nowMs >= expiresMs + CLAIM_MS / 2
         ? { state: 'unknown', problem: 'send_outcome_unknown' }
         : { state: 'void', problem: 'approval_expired' };

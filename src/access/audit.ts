@@ -5,19 +5,19 @@ import type { Cancel, Clock } from '../domain/ports/host.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** What is only counted up is written after so long. */
+/** Delay before counts are written. */
 const FLUSH_MS = 1000;
 const TRIM_EVERY = 1000;
 const MAX_FOLDED = 10_000;
 
-/** A line that counts more of the same until its time is over. */
+/** A line that counts further occurrences until its time is over. */
 interface Folded {
   readonly id: number;
   readonly untilMs: number;
   more: number;
 }
 
-/** Writes the audit log. What repeats is one line with a count, so that a loop does not cost a write each time. */
+/** Writes the audit log. Repetitions become one line with a count, so that a loop does not cost a write each time. */
 export class Audit implements AuditLog {
   readonly #store: AuditStore;
   readonly #clock: Clock;
@@ -43,17 +43,17 @@ export class Audit implements AuditLog {
     this.#add(note, atMs);
   }
 
-  /** One line for each key, code and minute. */
+  /** Writes one line per key, code and minute. */
   noteRefusal(keyId: string, code: string, target: string | null = null): void {
     this.#fold({ keyId, action: 'refused', outcome: code, target }, code, MINUTE_MS);
   }
 
-  /** One line for each key, target and minute. It has no hash, because it stands for several texts. */
+  /** Writes one line per key, target and minute. It has no hash, because it stands for several texts. */
   noteDryRun(keyId: string, target: string): void {
     this.#fold({ keyId, action: 'send', outcome: 'dry_run', target }, target, MINUTE_MS);
   }
 
-  /** One line for each key, conversation and hour. */
+  /** Writes one line per key, conversation and hour. */
   noteRead(keyId: string, action: 'read' | 'event', conversationIds: Iterable<string>): void {
     for (const target of conversationIds) {
       this.#fold({ keyId, action, outcome: 'shown', target }, target, HOUR_MS);

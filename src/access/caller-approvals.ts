@@ -6,7 +6,7 @@ import { problem } from '../domain/problems.ts';
 import { type ApprovalDesk, shownApproval } from './approvals.ts';
 import type { LimitedKey } from './limited-key.ts';
 
-/** The held sends of one caller: all of them for those who decide, its own for a key that sends. */
+/** The held sends of one caller: all of them for callers who may decide, else only its own. */
 export class CallerApprovals implements Approvals {
   readonly #desk: ApprovalDesk;
   readonly #clock: Clock;
@@ -63,7 +63,10 @@ export class CallerApprovals implements Approvals {
     if (!this.#mayDecide) throw problem('approval_not_found');
   }
 
-  /** Looks again after each change, until it is enough or time is up. A key that ended meanwhile is told nothing. */
+  /**
+   * Checks again after each change, until the result is enough or the time is up. A key that ended meanwhile gets
+   * nothing.
+   */
   async #until<Found>(waitMs: number, find: () => Found, isEnough: (found: Found) => boolean): Promise<Found> {
     const endMs = this.#clock.monotonic() + waitMs;
     for (let found = find(); ; found = find()) {

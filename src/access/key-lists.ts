@@ -4,7 +4,7 @@ import type { AccessList, ListEntry } from '../domain/key.ts';
 import type { ChatDirectory, KeyChanges } from '../domain/ports/access.ts';
 import { invalidRequest } from '../domain/problems.ts';
 
-/** What the lists of a key mean. Throws naming every entry that is nobody. */
+/** Parses the lists of a key. Throws with every entry that matches nobody. */
 export function readLists(
   directory: ChatDirectory,
   { read, send }: KeyChanges,
@@ -27,7 +27,7 @@ export function readLists(
   return lists;
 }
 
-/** The person or the group, or what is wrong with the text. A one-to-one chat stands for its one member. */
+/** Returns the person or the group, or the mistake in the text. A one-to-one chat stands for its one member. */
 function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   const address = rightsAddress(text);
   if (address !== undefined) return { address };
@@ -43,7 +43,7 @@ function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   return 'This conversation is not with one person of a complete number or an e-mail address.';
 }
 
-/** A list as it is shown: addresses and conversation ids. */
+/** A list in the API's form: addresses and conversation ids. */
 export function shownList(list: AccessList): '*' | readonly string[] {
   return list === '*' ? '*' : list.map((entry) => ('address' in entry ? entry.address : entry.group));
 }

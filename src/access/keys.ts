@@ -24,7 +24,7 @@ import { resolve } from './rights.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIME_MS = 90 * DAY_MS;
-/** How long the secret before a rotation stays valid. */
+/** How long the previous secret stays valid after a rotation. */
 const ROTATION_MS = DAY_MS;
 const USE_NOTED_EVERY_MS = 60_000;
 const LOOK_EVERY_MS = 60_000;
@@ -37,11 +37,11 @@ export interface KeyRingParts {
   readonly clock: Clock;
   readonly note: (action: 'key', target: string, outcome: string) => void;
   readonly remaining: (key: Key) => Remaining;
-  /** What runs under a key has to be looked at again: it changed, expired or was revoked. */
+  /** Called when a key changed, expired or was revoked, so that everything running under it is checked again. */
   readonly onChange: (key: LimitedKey) => void;
 }
 
-/** The keys beside the owner's: made, found by their secret, changed and revoked. */
+/** The limited keys: creates, finds, changes and revokes them. */
 export class KeyRing implements Keys {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, LimitedKey>();
@@ -55,7 +55,7 @@ export class KeyRing implements Keys {
     this.#watchExpiry();
   }
 
-  /** The key with this secret; undefined when it is unknown, wrong, expired or revoked alike. */
+  /** Returns the key with this secret; undefined alike if it is unknown, wrong, expired or revoked. */
   find(secret: string): LimitedKey | undefined {
     const id = KEY.exec(secret)?.[1];
     const key = id === undefined ? undefined : this.#keys.get(id);
@@ -195,7 +195,7 @@ export class KeyRing implements Keys {
     };
   }
 
-  /** None while chat.db is away: then every group is closed. */
+  /** Empty while chat.db is unreadable: then every group is closed. */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {
       return closedGroups(list, (id) => this.#parts.directory.meant(id));
@@ -205,7 +205,7 @@ export class KeyRing implements Keys {
     }
   }
 
-  /** Ends what runs under keys that have expired, and looks again when the next one does. */
+  /** Ends everything running under expired keys, and checks again when the next one expires. */
   #watchExpiry(): void {
     const { clock, onChange } = this.#parts;
     this.#cancelExpiry?.();
@@ -225,7 +225,7 @@ export class KeyRing implements Keys {
   }
 }
 
-/** What `GET /keys/me` says of the owner's key, which is not limited. */
+/** The answer of `GET /keys/me` for the owner's key, which is not limited. */
 const OWNERS_KEY: KeyRecord = {
   id: OWNER,
   name: OWNER,
@@ -242,7 +242,7 @@ const OWNERS_KEY: KeyRecord = {
   closed: [],
 };
 
-/** A key that could approve what it sends would need nobody. */
+/** A key that could approve its own sends would need nobody. */
 function mistakeIn(scopes: readonly Scope[]): string | undefined {
   if (scopes.length === 0) return 'A key needs at least one scope, or a preset.';
   if (scopes.includes('approve') && scopes.includes('send')) return 'One key cannot both send and approve.';

@@ -3,7 +3,7 @@ import type { Approvals } from '../domain/ports/access.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending.ts';
 import type { AccessParts, LimitedAccess } from './access.ts';
 
-/** Loads `Access` when it is first needed: a service without limited keys does without it. */
+/** Loads `LimitedAccess` on first use: a service without limited keys never needs it. */
 export class LazyAccess {
   readonly #parts: () => Promise<AccessParts>;
   #loading: Promise<LimitedAccess> | undefined;
@@ -13,7 +13,7 @@ export class LazyAccess {
     this.#parts = parts;
   }
 
-  /** undefined before the first `load`. */
+  /** Undefined before the first `load`. */
   get loaded(): LimitedAccess | undefined {
     return this.#loaded;
   }
@@ -31,7 +31,7 @@ export class LazyAccess {
     return this.#loaded?.callerOf(keyId);
   }
 
-  /** For the status of the service: nothing while there is no limited key. */
+  /** For the service's status: empty while there is no limited key. */
   heldSends(): { readonly held_sends?: number } {
     return this.#loaded === undefined ? {} : { held_sends: this.#loaded.heldCount() };
   }
@@ -40,7 +40,7 @@ export class LazyAccess {
     await this.#loaded?.close();
   }
 
-  /** The owner's sends, which are noted once there are limited keys. */
+  /** The owner's sends, noted once there are limited keys. */
   ownerSender(sender: MessageSender): CallerSender {
     return {
       attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
@@ -52,7 +52,7 @@ export class LazyAccess {
     };
   }
 
-  /** The held sends as the owner sees them. */
+  /** The owner's view of the held sends. */
   ownerApprovals(): Approvals {
     const approvals = async (): Promise<Approvals> => (await this.load()).approvals;
     return {

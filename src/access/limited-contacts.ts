@@ -3,10 +3,10 @@ import { folded } from '../domain/folded.ts';
 import type { Key } from '../domain/key.ts';
 import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts.ts';
 
-/** Hits of the Address Book that are looked through for those that are there. */
+/** Hits of the Address Book that are checked against the key's lists. */
 const MAX_FOUND = 1000;
 
-/** The people who have an address in the read or the send list of a key (decision K1), with those addresses alone. */
+/** The people with an address in a key's read or send list (decision K1), with only those addresses. */
 export class LimitedContacts implements Contacts {
   readonly #contacts: Contacts;
   readonly #key: () => Key;
@@ -32,7 +32,7 @@ export class LimitedContacts implements Contacts {
 
   async search(text: string, limit: number): Promise<readonly Contact[]> {
     const words = folded(text).split(/\s+/u).filter(Boolean);
-    // A match on an address that is not shown would say that it is there.
+    // A match on a hidden address would reveal that it exists.
     return this.#narrowed(await this.#contacts.search(text, MAX_FOUND))
       .filter((contact) => words.every((word) => folded(visibleText(contact)).includes(word)))
       .slice(0, limit);

@@ -11,7 +11,7 @@ import type {
   SeenPage,
 } from '../domain/ports/feed.ts';
 
-/** The feed as a limited key has it: positions are those of the log, and entries that it may not read are left out. */
+/** The feed for a limited key: positions are those of the log, and entries that it may not read are left out. */
 export class LimitedFeed implements EventFeed {
   readonly #feed: EventFeed;
   readonly admits: (entry: LogEntry) => boolean;

@@ -3,10 +3,10 @@ import type { StoredKey } from '../domain/ports/access.ts';
 import type { Cancel } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
 
-/** WebSockets and streams together. MCP subscriptions have the same limit of their own. */
+/** WebSockets and streams together. MCP subscriptions have a separate limit of the same size. */
 const MAX_STREAMS = 16;
 
-/** A key in use. What is made for it, such as its caller, stays the same while its settings change. */
+/** A key in use. Objects created for it, such as its caller, stay the same while its settings change. */
 export class LimitedKey {
   #stored: StoredKey;
   #parsed: Parsed;
@@ -36,16 +36,16 @@ export class LimitedKey {
     return !this.#isRevoked && nowMs < this.expiresMs;
   }
 
-  /** True for the present secret, and for the one before a rotation while it is still valid. */
+  /** Reports whether this is the current secret, or the previous one while that is still valid. */
   isSecret(hash: Buffer, nowMs: number): boolean {
     const { present, previous, previousUntilMs } = this.#parsed;
-    // Both are compared, so that the time it takes says nothing.
+    // Compares both, so that the time taken reveals nothing.
     const isPresent = timingSafeEqual(hash, present);
     const isPrevious = previous !== undefined && timingSafeEqual(hash, previous) && nowMs < previousUntilMs;
     return isPresent || isPrevious;
   }
 
-  /** Counts one that is open, until what it gives is called. Throws `too_many_streams`. */
+  /** Reserves one of the key's stream slots. Call the result to release it. Throws `too_many_streams`. */
   openStream(): Cancel {
     if (this.#streams >= MAX_STREAMS) throw problem('too_many_streams', { max: MAX_STREAMS });
     this.#streams += 1;
@@ -54,13 +54,13 @@ export class LimitedKey {
     };
   }
 
-  /** Calls `run` once when the key is revoked or has expired. */
+  /** Calls `run` once the key is revoked or has expired. */
   onEnd(run: () => void): Cancel {
     this.#onEnd.add(run);
     return () => void this.#onEnd.delete(run);
   }
 
-  /** Ends what runs under the key, such as its WebSockets. */
+  /** Ends everything running under the key, such as its WebSockets. */
   end({ isRevoked }: { readonly isRevoked: boolean }): void {
     this.#isRevoked ||= isRevoked;
     const all = [...this.#onEnd];
@@ -69,7 +69,7 @@ export class LimitedKey {
   }
 }
 
-/** What every request needs of a key. */
+/** The parsed members that every request needs. */
 interface Parsed {
   readonly present: Buffer;
   readonly previous: Buffer | undefined;

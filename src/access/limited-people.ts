@@ -3,7 +3,7 @@ import type { People, PeopleView } from '../domain/ports/people.ts';
 import { isListedAddress } from './limited-contacts.ts';
 import type { ReadableChats } from './readable.ts';
 
-/** The people with whom there are conversations that a key may read, with the addresses of its lists alone (decision V4). */
+/** The people in conversations that a key may read, with only the addresses on its lists (decision V4). */
 export function limitedPeople(people: People, key: () => Key, chats: ReadableChats): People {
   let known: { readonly guids: readonly string[]; readonly set: ReadonlySet<string> } | undefined;
   const view: PeopleView = {

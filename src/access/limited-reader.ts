@@ -16,11 +16,11 @@ export interface LimitedReaderParts {
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
   readonly chats: ReadableChats;
-  /** Told of every conversation that something was read of. */
+  /** Called with the conversations that something was read from. */
   readonly onRead: (conversationIds: ReadonlySet<string>) => void;
 }
 
-/** What a key may not read is not there: absent from lists, and undefined like what never was. */
+/** Conversations the key may not read do not exist for it: lists omit them, and lookups return undefined. */
 export class LimitedReader implements MessageReader {
   readonly #parts: LimitedReaderParts;
 
@@ -51,7 +51,7 @@ export class LimitedReader implements MessageReader {
       const all = await reader.listConversations(query);
       const items = chats.filter(all.items, ({ id }) => id);
       this.#noteLast(items);
-      // One that is left out does not end the list.
+      // A page that is short only because items were left out does not end the list.
       const isShort = items.length < all.items.length && all.items.length === limit;
       return { ...all, items, ...(isShort && all.next === undefined && { next: String(offset + limit) }) };
     }
@@ -75,7 +75,7 @@ export class LimitedReader implements MessageReader {
     return conversation;
   }
 
-  /** The same query over what is there. */
+  /** The query, restricted to conversations that the key may read. */
   #narrowed(query: MessageQuery): MessageQuery {
     const { directory, chats } = this.#parts;
     const { conversationId: id, conversationIds: ids, ...rest } = query;
@@ -91,7 +91,7 @@ export class LimitedReader implements MessageReader {
     return details === undefined ? message : { ...message, details: this.#parts.chats.withoutOthers(details) };
   }
 
-  /** The details of a conversation hold the beginning of its last message. */
+  /** Notes the conversations whose details show the beginning of their last message. */
   #noteLast(conversations: readonly Conversation[]): void {
     const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
     this.#noteRead(shown.map(({ id }) => id));
@@ -102,7 +102,7 @@ export class LimitedReader implements MessageReader {
   }
 }
 
-/** The files of messages that are there. */
+/** The files of messages that the key may read. */
 export function limitedAttachments(attachments: AttachmentReader, reader: MessageReader): AttachmentReader {
   return {
     async open(id, n, form): Promise<AttachmentFile | undefined> {

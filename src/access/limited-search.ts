@@ -3,7 +3,7 @@ import type { ChatNames, SearchIndex, SearchPage } from '../domain/ports/search.
 import type { SearchHit, SearchQuery, SearchStatus } from '../domain/search.ts';
 import type { ReadableChats } from './readable.ts';
 
-/** Searches only the conversations that are there for a key. */
+/** Searches only the conversations that a key may read. */
 export class LimitedSearch implements SearchIndex {
   readonly #index: SearchIndex;
   readonly #chats: ReadableChats;
@@ -31,7 +31,7 @@ export class LimitedSearch implements SearchIndex {
   }
 }
 
-/** Names of conversations that are there. */
+/** Looks up only conversations that the key may read. */
 export function limitedChatNames(names: ChatNames, chats: ReadableChats): ChatNames {
   const readable = (ids: readonly string[]): readonly string[] => chats.filter(ids, (id) => id);
   return {

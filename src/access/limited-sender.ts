@@ -25,7 +25,7 @@ import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Without an Idempotency-Key, the same text to the same people within this time is the same ask. */
+/** Without an Idempotency-Key, the same text to the same people within this time is the same request. */
 const SAME_ASK_MS = 10 * MINUTE_MS;
 const HELD_ASK_MS = 30 * DAY_MS;
 
@@ -42,17 +42,17 @@ export interface LimitedSenderParts {
   readonly attachmentRoots: readonly string[];
 }
 
-/** Which ask a request is, so that a repeat of it neither sends nor asks again. */
+/** Identifies a request, so that its repetition neither sends nor asks again. */
 interface Ask {
   readonly id: string;
-  /** Of direct sends, and of held ones. */
+  /** Start of the period searched: for direct sends, and for held ones. */
   readonly sinceMs: number;
   readonly heldSinceMs: number;
   readonly hasKey: boolean;
   readonly requestHash: string;
 }
 
-/** Sends under a limited key: list, attachments, same ask, caps, dry run, approval, then the queue (decision L1). */
+/** Sends under a limited key: list, attachments, repetition, caps, dry run, approval, then the queue (decision L1). */
 export class LimitedSender implements CallerSender {
   readonly #key: LimitedKey;
   readonly #parts: LimitedSenderParts;
@@ -62,7 +62,7 @@ export class LimitedSender implements CallerSender {
     this.#parts = parts;
   }
 
-  /** Whether a file is there is nothing that a refused request tells. */
+  /** Empty: a refused request must not reveal whether a file exists. */
   async attachmentMistakes(): Promise<readonly Mistake[]> {
     return [];
   }
@@ -79,7 +79,7 @@ export class LimitedSender implements CallerSender {
     return run();
   }
 
-  /** What is to be done with the request. Throws the refusal. */
+  /** Decides how to handle the request. Throws the refusal. */
   async #admit(request: SendRequest): Promise<() => Promise<SendAnswer>> {
     const { directory, approvals } = this.#parts;
     const destination = allowedDestination(directory, this.#key, request.recipient);
@@ -93,7 +93,10 @@ export class LimitedSender implements CallerSender {
     return this.#admitNew(request, destination, ask, earlier?.createdMs);
   }
 
-  /** From here to the line in the audit log nothing waits, so that requests at once cannot pass a cap together. */
+  /**
+   * Does not wait before writing the line in the audit log, so that simultaneous requests cannot exceed a cap
+   * together.
+   */
   #admitNew(request: SendRequest, destination: Destination, ask: Ask, withdrawnMs?: number): () => Promise<SendAnswer> {
     const { directory, auditStore, audit, clock } = this.#parts;
     const { stored: key } = this.#key;
@@ -126,8 +129,8 @@ export class LimitedSender implements CallerSender {
   }
 
   /**
-   * Tells whether this ask was let through before, and the key that keeps it from being sent twice. `withdrawnMs` is
-   * when the newest approval for it was made, if that was withdrawn.
+   * Looks up whether this request was let through before, and the key that prevents a second send. `withdrawnMs` is
+   * the time of its newest approval, if that was withdrawn.
    */
   #earlierSend(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
     const { auditStore, idempotency } = this.#parts;
@@ -135,9 +138,9 @@ export class LimitedSender implements CallerSender {
     const keyAt = (ms: number): IdempotencyKey => ({ kind: 'ask', key: ask.hasKey ? ask.id : `${ask.id}\0${ms}` });
     const idempotencyKey = keyAt(askedMs ?? nowMs);
     const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
-    // Nobody asked that a failure be remembered, so the same text may be tried again.
+    // Without an idempotency key, a failure need not be repeated: the same text may be tried again.
     const hasFailed = outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown');
-    // An approval is never older than its line in the audit log; a newer line is that of a later ask.
+    // An approval is never older than its line in the audit log; a newer line belongs to a later request.
     const isWithdrawn = withdrawnMs !== undefined && askedMs !== undefined && askedMs <= withdrawnMs;
     if (!ask.hasKey && (hasFailed || isWithdrawn)) {
       const atMs = Math.max(nowMs, (askedMs ?? 0) + 1);
@@ -172,14 +175,17 @@ export class LimitedSender implements CallerSender {
     return this.#parts.sender.send({ ...request, recipient: to, idempotencyKey, check });
   }
 
-  /** Refuses what waited for its turn while the owner switched approval or dry run on: asked again, it is held. */
+  /**
+   * Refuses a send if the owner required approval or switched dry run on while it waited for its turn. Requested
+   * again, it is held.
+   */
   #assertStillDirect(to: string): void {
     const { stored: key } = this.#key;
     if (key.dry_run || sendRight(this.#parts.directory, this.#key, to) !== 'yes')
       throw problem('recipient_not_allowed');
   }
 
-  /** What became of the same ask before. */
+  /** The outcome of an earlier equal request. */
   async #again(earlier: StoredApproval, ask: Ask): Promise<SendAnswer> {
     if (earlier.requestHash !== ask.requestHash) throw problem('idempotency_key_reused');
     switch (earlier.state) {
@@ -206,11 +212,13 @@ export class LimitedSender implements CallerSender {
     }
   }
 
-  /** Files of a limited key come from the listed folders alone; no list means no file. */
+  /**
+   * Checks the files of a limited key, which come only from the listed folders; without a list, no files are allowed.
+   */
   async #checkAttachments(paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
     const { attachmentRoots, sender } = this.#parts;
-    // Outside the folders an answer must not tell whether a file is there.
+    // Outside the folders, an answer must not reveal whether a file exists.
     if (!paths.every((path) => attachmentRoots.some((root) => isBeneath(path, root)))) {
       throw problem('attachment_not_allowed');
     }

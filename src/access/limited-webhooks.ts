@@ -4,7 +4,7 @@ import { problem } from '../domain/problems.ts';
 import type { StoredWebhook, WebhookSettings, WebhookTestResult } from '../domain/webhook.ts';
 import { changedWebhook } from '../domain/webhook-settings.ts';
 
-/** How many webhooks one limited key may have, so that it cannot use up the owner's. */
+/** Limit per limited key, so that it cannot use up the owner's webhooks. */
 const MAX_OWN = 8;
 
 export interface LimitedWebhooksParts {
@@ -14,7 +14,7 @@ export interface LimitedWebhooksParts {
   readonly note: (target: string, outcome: string) => void;
 }
 
-/** The webhooks of one key. Those of others do not exist for it, and its own stay on this machine. */
+/** The webhooks of one key. Those of others do not exist for it, and its own post only to this machine. */
 export class LimitedWebhooks implements WebhookRegistry {
   readonly #parts: LimitedWebhooksParts;
 
@@ -40,7 +40,7 @@ export class LimitedWebhooks implements WebhookRegistry {
     return added;
   }
 
-  /** What comes of it must be a webhook that the key could have registered. */
+  /** The result must be a webhook that the key could have registered. */
   async change(id: string, changes: WebhookChanges): Promise<StoredWebhook> {
     const { webhooks, clock, note } = this.#parts;
     const webhook = this.get(id);
@@ -70,7 +70,7 @@ export class LimitedWebhooks implements WebhookRegistry {
     return this.#parts.webhooks.lastDelivery(this.#own(id));
   }
 
-  /** Without the receiver's words: another program of this machine may be what answers. */
+  /** Omits the receiver's answer: it may come from another program on this machine. */
   async test(id: string): Promise<WebhookTestResult> {
     return { ...(await this.#parts.webhooks.test(this.#own(id))), answer: null };
   }
@@ -89,7 +89,10 @@ export class LimitedWebhooks implements WebhookRegistry {
   }
 }
 
-/** With headers of its choice a request could pass for another program's, at a service that only this machine reaches. */
+/**
+ * With headers of its choice, a request could impersonate another program at a service that only this machine
+ * reaches.
+ */
 function assertAllowed({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void {
   if (!isOnThisMachine(url)) throw problem('webhook_not_allowed');
   if (Object.keys(headers).length > 0) throw problem('webhook_headers_not_allowed');
@@ -97,7 +100,7 @@ function assertAllowed({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Par
   if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
 }
 
-/** By name or literal address: another name could mean another machine tomorrow. */
+/** Accepts loopback names and literal addresses: any other name could point to another machine tomorrow. */
 function isOnThisMachine(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);

@@ -8,7 +8,7 @@ import { resolve } from './rights.ts';
 export interface OwnerSenderParts {
   readonly sender: MessageSender;
   readonly directory: ChatDirectory;
-  /** undefined until there is a limited key. */
+  /** Undefined until there is a limited key. */
   readonly audit: () => Audit | undefined;
 }
 

@@ -3,19 +3,19 @@ import type { AccessList, ClosedGroup, ListEntry } from '../domain/key.ts';
 import type { ChatMembers } from '../domain/ports/access.ts';
 import { isSameGroup, personId } from './address.ts';
 
-/** Where a send goes, and who reads it. */
+/** The target of a send and everybody who reads it. */
 export interface Destination {
-  /** What Messages is given: an address, or a chat id as stored. */
+  /** The recipient for Messages: an address, or a chat id as stored. */
   readonly to: string;
-  /** The one reader of a one-to-one chat; undefined for a group. */
+  /** The only reader of a one-to-one chat; undefined for a group. */
   readonly address: string | undefined;
-  /** The groups or one-to-one chats of chat.db that it means; none before the first message. */
+  /** The matching chats of chat.db; empty before the first message. */
   readonly chats: readonly string[];
   /** Each reader once, by `memberKey`. Never empty. */
   readonly members: readonly string[];
 }
 
-/** Whether the messages of a chat are there for a key with this list. */
+/** Reports whether a key with this list may read the chat. */
 export function mayRead(list: AccessList, chat: ChatMembers): boolean {
   if (chat.isClosed) return false;
   if (list === '*') return true;
@@ -24,7 +24,7 @@ export function mayRead(list: AccessList, chat: ChatMembers): boolean {
   return address !== undefined && list.some((entry) => 'address' in entry && entry.address === address);
 }
 
-/** Whom a recipient reaches, undefined when that is not certain: nothing is sent there under a limited key. */
+/** Resolves a recipient. Returns undefined if the readers are uncertain: then nothing is sent under a limited key. */
 export function destinationOf(recipient: string, chats: readonly ChatMembers[]): Destination | undefined {
   const [best] = chats;
   if (best === undefined) return unknownPerson(recipient);
@@ -33,7 +33,7 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   const guids = chats.map(({ guid }) => guid);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
   const [address, ...others] = members;
-  // The id may be used as an address too, so it must name the same person as the member does.
+  // The id may also be used as an address, so it must name the same person as the member does.
   const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
   if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain)
     return undefined;
@@ -41,7 +41,7 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   return { to, address, chats: guids, members };
 }
 
-/** Whether a key with this list may send there. */
+/** Reports whether a key with this list may send there. */
 export function maySend(list: AccessList, destination: Destination): boolean {
   if (list === '*') return true;
   return list.some((entry) => isMeant(entry, destination) && joinedSince(entry, destination.members).length === 0);
@@ -62,7 +62,7 @@ export function closedGroups(
   });
 }
 
-/** Equal as sets. */
+/** Reports whether both lists are equal as sets. */
 export function areSameMembers(one: readonly string[], other: readonly string[]): boolean {
   const set = new Set(one);
   return set.size === new Set(other).size && other.every((member) => set.has(member));
@@ -72,7 +72,7 @@ function isMeant(entry: ListEntry, { address, to }: Destination): boolean {
   return 'address' in entry ? entry.address === address : address === undefined && isSameGroup(entry.group, to);
 }
 
-/** Who is in a group now and was not when the owner listed it. */
+/** The members of a group who joined after the owner listed it. */
 function joinedSince(entry: ListEntry, members: readonly string[]): readonly string[] {
   if (!('group' in entry)) return [];
   const known = new Set(entry.members);

@@ -4,7 +4,7 @@ import type { AccessList } from '../domain/key.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import { mayRead } from './policy.ts';
 
-/** Which conversations are there for a key. Found again after each commit to chat.db and each change of the list. */
+/** The conversations a key may read. Cached until chat.db or the key's list changes. */
 export class ReadableChats {
   readonly #list: () => AccessList;
   readonly #directory: ChatDirectory;
@@ -21,42 +21,48 @@ export class ReadableChats {
     this.#hasClosed = hasClosed;
   }
 
-  /** True when nothing is kept from the key. */
+  /** Reports whether the key may read everything. */
   get isEverything(): boolean {
     return this.isUnlisted && !this.#hasClosed;
   }
 
-  /** True when the list is `*`, so that there is nothing to look up by it. */
+  /** Reports whether the list is `*`, so that it needs no lookups. */
   get isUnlisted(): boolean {
     return this.#list() === '*';
   }
 
-  /** Whether a conversation is there now. What belongs to none is there only for a key that may read everything. */
+  /**
+   * Reports whether the key may read a conversation now. Items without a conversation need a key that may read
+   * everything.
+   */
   has(guid: string): boolean {
     return this.all([guid]);
   }
 
-  /** The same for several at once. */
+  /** Reports whether the key may read all of them. */
   all(guids: readonly string[]): boolean {
     if (this.isEverything) return true;
     this.#refresh();
     return guids.every((guid) => this.#isReadable(guid));
   }
 
-  /** Those of the items whose conversation is there. */
+  /** Keeps the items whose conversation the key may read. */
   filter<Item>(items: readonly Item[], guidOf: (item: Item) => string): readonly Item[] {
     if (this.isEverything) return items;
     this.#refresh();
     return items.filter((item) => this.#isReadable(guidOf(item)));
   }
 
-  /** Whether an event is there. A summary of many changes is: it says which rows to read again, and not of whom. */
+  /**
+   * Reports whether the key may see an event. It may always see a summary of many changes, which names rows and no
+   * people.
+   */
   admits({ event }: LogEntry): boolean {
     if (this.isEverything || event.type === 'messages.changed') return true;
     return 'conversation_id' in event.data && this.has(event.data.conversation_id);
   }
 
-  /** Details without a quoted message or reactions of a conversation that is not there. */
+  /** Removes a quoted message and reactions from conversations that the key may not read. */
   withoutOthers(details: MessageDetails): MessageDetails {
     if (this.isEverything) return details;
     const { reply_to: quoted } = details;
@@ -68,7 +74,7 @@ export class ReadableChats {
     };
   }
 
-  /** Exact ids of all that are there, for a list that names some. */
+  /** Exact ids of all readable conversations, for a list that names some. */
   guids(): readonly string[] {
     this.#refresh();
     const list = this.#list();

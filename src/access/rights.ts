@@ -6,37 +6,37 @@ import { problem } from '../domain/problems.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { areSameMembers, type Destination, destinationOf, maySend } from './policy.ts';
 
-/** Where a recipient leads now. undefined when nobody can say for certain who would read it. */
+/** Resolves a recipient. Returns undefined if nobody can say for certain who would read it. */
 export function resolve(directory: ChatDirectory, recipient: string): Destination | undefined {
   const typed = rightsAddress(recipient) ?? recipient;
   return destinationOf(typed, directory.meant(typed));
 }
 
-/** The destination, or `recipient_not_allowed` in the same words whether it is there or not. */
+/** Returns the destination, or throws `recipient_not_allowed` in the same words whether it exists or not. */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
   const destination = resolve(directory, recipient);
   if (destination === undefined || !maySend(key.stored.send, destination)) throw problem('recipient_not_allowed');
   return destination;
 }
 
-/** Whether a key may write there. Nothing is noted. */
+/** Returns a key's right to write there. Notes nothing. */
 export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey, recipient: string): SendRight {
   const destination = resolve(directory, recipient);
   if (!key.scopes.includes('send') || destination === undefined || !maySend(key.send, destination)) return 'no';
   return isHeld(key, isNewContact(directory, destination)) ? 'held' : 'yes';
 }
 
-/** True where the owner never wrote anything. */
+/** Reports whether the owner never wrote there. */
 export function isNewContact(directory: ChatDirectory, { chats }: Destination): boolean {
   return !chats.some((guid) => directory.hasOwnMessage(guid));
 }
 
-/** Whether a send waits for the owner's decision. */
+/** Reports whether a send needs the owner's approval. */
 export function isHeld({ approval }: Key, isNew: boolean): boolean {
   return approval === 'always' || (approval === 'new' && isNew);
 }
 
-/** The same once more in the queue's turn. With `members` it also demands that the readers are still those. */
+/** Checks the rights again when it is the send's turn. With `members`, also requires the same readers. */
 export function assertStillAllowed(
   { directory, clock }: { readonly directory: ChatDirectory; readonly clock: Clock },
   key: LimitedKey | undefined,

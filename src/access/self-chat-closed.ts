@@ -2,7 +2,7 @@ import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
 import type { ChatDirectory, ChatMembers } from '../domain/ports/access.ts';
 import { personId } from './address.ts';
 
-/** The chats as limited keys meet them while the owner decides by tapback: no list opens his self-chat. */
+/** The chats for limited keys while the owner decides by tapback: no list opens the owner's self-chat. */
 export class SelfChatClosed implements ChatDirectory {
   readonly #directory: ChatDirectory;
   readonly #address: string;
@@ -19,7 +19,7 @@ export class SelfChatClosed implements ChatDirectory {
   meant(recipient: string): readonly ChatMembers[] {
     const isSelf = (rightsAddress(recipient) ?? personId(recipient)?.address) === this.#address;
     const chats = this.#directory.meant(recipient).map((chat) => this.#marked(chat));
-    // Before its first message there is no chat, and nothing may make one.
+    // Before its first message the chat does not exist, and a key must not create it.
     return isSelf ? [{ guid: recipient, isGroup: false, members: [], isClosed: true }, ...chats] : chats;
   }
 

@@ -18,7 +18,7 @@ const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;
 
 export interface SelfChatParts {
-  /** `approval.self`, "" when there is none. */
+  /** `approval.self`; "" if there is none. */
   readonly address: string;
   readonly store: SelfChatStore;
   readonly directory: ChatDirectory;
@@ -28,7 +28,9 @@ export interface SelfChatParts {
   readonly onProved: (proof: SelfChatProof) => void;
 }
 
-/** The conversation with oneself: named by the owner, and proved by a code that he reads there. Never guessed. */
+/**
+ * The conversation with oneself: named by the owner, and proved by a code that the owner reads there. Never guessed.
+ */
 export class SelfChat implements SelfChats {
   readonly #parts: SelfChatParts;
   #code: { readonly digits: string; readonly chat: string; readonly untilMs: number; wrong: number } | undefined;
@@ -48,7 +50,10 @@ export class SelfChat implements SelfChats {
     };
   }
 
-  /** Whether the configured address was proved. A proof of another one is forgotten, also when there is none now. */
+  /**
+   * Reports whether the configured address was proved. Deletes the proof of another address, even if none is
+   * configured now.
+   */
   isProved(): boolean {
     const { address, store } = this.#parts;
     const proof = store.proof();
@@ -56,7 +61,7 @@ export class SelfChat implements SelfChats {
     return proof?.address === address;
   }
 
-  /** undefined unless it was proved, and still is a conversation with nobody else. */
+  /** Undefined unless it was proved and still is a conversation with nobody else. */
   proof(): SelfChatProof | undefined {
     const proof = this.#parts.store.proof();
     return proof?.address === this.#parts.address && this.#isOwn(proof.chat) ? proof : undefined;
@@ -66,7 +71,7 @@ export class SelfChat implements SelfChats {
     const { address, owner, directory, sender, store, clock } = this.#parts;
     const record = this.get();
     const isKnown = owner.addresses().some((own) => memberKey(own) === address);
-    // To anybody else nothing is written.
+    // Never writes to anybody else.
     if (!isKnown || resolve(directory, address) === undefined) throw problem('self_chat_unknown');
     const nowMs = clock.now();
     const freeAtMs = store.reserve(`\0code\0${randomUUID()}`, nowMs);
@@ -97,7 +102,7 @@ export class SelfChat implements SelfChats {
     return this.get();
   }
 
-  /** Whether this is a one-to-one conversation of nobody but the configured address. */
+  /** Reports whether this is a one-to-one conversation of only the configured address. */
   #isOwn(chat: string): boolean {
     const { address, directory } = this.#parts;
     const destination = resolve(directory, address);

@@ -16,7 +16,7 @@ import type { ApprovalDesk } from './approvals.ts';
 import type { Audit } from './audit.ts';
 import type { SelfChat } from './self-chat.ts';
 
-/** A decision that came too late is none. */
+/** A decision that came too late has no effect. */
 const TOO_LATE: ReadonlySet<string> = new Set(['already_decided', 'approval_expired', 'approval_not_found']);
 const DONE: Handled<undefined> = { isDone: true };
 
@@ -34,8 +34,8 @@ export interface TapbacksParts {
 }
 
 /**
- * Decides held sends by the owner's tapbacks (decision L6). What counts is a tapback of his own, over iMessage, in the
- * proved self-chat, on a message that asks for that decision.
+ * Decides held sends by the owner's tapbacks (decision L6): only the owner's own tapback counts, over iMessage, in
+ * the proved self-chat, on a message that asks for that decision.
  */
 export class Tapbacks implements ConsumerTask<undefined> {
   readonly name = 'tapbacks';
@@ -47,7 +47,7 @@ export class Tapbacks implements ConsumerTask<undefined> {
     this.#parts = parts;
   }
 
-  /** Listens and asks, if there is a proof. */
+  /** Starts listening and asking, if there is a proof. */
   start(): void {
     if (!this.#parts.selfChat.isProved()) return;
     if (this.#consumer === undefined) {
@@ -65,13 +65,13 @@ export class Tapbacks implements ConsumerTask<undefined> {
     this.start();
   }
 
-  /** Resolves when nothing is asked or decided any more. */
+  /** Resolves once nothing is asked or decided any more. */
   async close(): Promise<void> {
     this.#consumer?.stop();
     await Promise.all([this.#consumer?.ended, ...this.#asking]);
   }
 
-  /** Writes into the self-chat what waits for a decision, once. */
+  /** Writes a request for a decision into the self-chat, once. */
   ask(approval: StoredApproval): void {
     if (this.#consumer === undefined) return;
     const asking = this.#ask(approval).finally(() => this.#asking.delete(asking));
@@ -83,7 +83,7 @@ export class Tapbacks implements ConsumerTask<undefined> {
   }
 
   async handle({ guid, event }: LogEntry): Promise<Handled<undefined>> {
-    // A cheap look first: most events are of other conversations.
+    // A cheap check first: most events are from other conversations.
     const chat = this.#parts.store.proof()?.chat;
     if (chat === undefined || !('conversation_id' in event.data) || event.data.conversation_id !== chat) return DONE;
     const proof = this.#parts.selfChat.proof();
@@ -135,7 +135,7 @@ export class Tapbacks implements ConsumerTask<undefined> {
     }
   }
 
-  /** A message that says exactly what is asked stands for it, also the copy that Messages may make of it. */
+  /** A message with exactly the request's text stands for it, including a copy that Messages may make. */
   #noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     const { store, desk, audit } = this.#parts;
     if (!isFromMe && memberKey(sender) !== address) return;
@@ -143,7 +143,7 @@ export class Tapbacks implements ConsumerTask<undefined> {
     if (approval !== undefined) store.addRequest(guid, { approvalId: approval.id, textHmac: audit.hmac(body) });
   }
 
-  /** The tapback that is on the message now counts: not one that was taken back or changed since. */
+  /** Decides by the tapback now on the message: one that was removed or changed no longer counts. */
   #decide({ chat }: SelfChatProof, guid: string, messageGuid: string): void {
     const { store, owner, desk, audit, log } = this.#parts;
     const request = store.request(messageGuid);

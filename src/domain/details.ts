@@ -120,7 +120,7 @@ export type Origin =
   | { readonly by: 'gateway'; readonly request_id?: string | undefined; readonly idempotency_key?: string | undefined }
   | { readonly by: 'elsewhere' };
 
-/** The `details` of a Message with `include=details` (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`; null is never. */
+/** The `details` of a Message with `include=details` (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null is never. */
 export interface MessageDetails extends MessageContent {
   /** As stored (`iMessage`, `SMS`, `RCS`); null if the row names none. */
   readonly service: string | null;

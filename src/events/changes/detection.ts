@@ -17,25 +17,25 @@ import { summary } from './compare.ts';
 import { Passes, type PassLimits } from './passes.ts';
 import { Sweep, type SweepLimits } from './sweep.ts';
 
-/** As in the configuration; `auto`: on once somebody asks (decision I2). */
+/** The configured value; `auto` switches on once somebody asks (decision I2). */
 export type DetectionMode = 'auto' | true | false;
 
 /** Decision I4. */
 const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
 
-/** A new message is on its way to its readers before a pass begins, and Messages often commits several times. */
+/** Gives a new message time to reach its readers before a pass begins. Messages also often commits several times. */
 const PASS_AFTER_MS = 50;
 const PASS_EVERY_MS = 1000;
-/** Until a pass is attempted again after the store failed. */
+/** Delay before the next pass after the store failed. */
 const RETRY_MS = 1000;
 /** A block takes 1.3 ms: with this pause a sweep takes less than 3 % of a core. */
 const SLICE_EVERY_MS = 50;
-/** The first one is sooner done: until then changes of old rows are not seen. */
+/** Shorter for the first sweep: until it ends, changes of old rows are not seen. */
 const FIRST_SLICE_EVERY_MS = 2;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** The least time from the end of a sweep to the next one that doubt asks for. */
+/** Minimum time from the end of a sweep to the next one caused by doubt. */
 const SWEEP_REST_MS = 60_000;
-/** Decision I2: detection ends when nobody has asked for so long. */
+/** Detection ends when nobody has asked for this long (decision I2). */
 const KEPT_ON_MS = 30 * 24 * 60 * 60 * 1000;
 const NOTE_ASKED_EVERY_MS = 60 * 60 * 1000;
 
@@ -44,10 +44,10 @@ export interface DetectionParts {
   readonly store: ChangeStore;
   readonly prints: PrintReader;
   readonly background: BackgroundPrintReader;
-  /** How far rows are published, undefined before chat.db was first read. */
+  /** How far rows are published; undefined before chat.db was first read. */
   readonly cursor: () => Cursor | undefined;
   readonly stream: { readonly lastRowId: number; readonly readers: number; restart(rowId: number): void };
-  /** There are changes to publish. */
+  /** Called when there are changes to publish. */
   readonly publish: () => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,8 +55,8 @@ export interface DetectionParts {
 }
 
 /**
- * Finds what happened to rows that were published before (decision I4): a pass after commits compares the newest rows
- * and those that joined or left an index, and a sweep in the background compares all of them.
+ * Detects changes of published rows (decision I4): a pass after commits compares the newest rows and those that
+ * joined or left an index; a background sweep compares all rows.
  */
 export class ChangeDetection implements ChangeControl {
   readonly #parts: DetectionParts;
@@ -71,10 +71,10 @@ export class ChangeDetection implements ChangeControl {
   #sweepEndedAtMs = Number.NEGATIVE_INFINITY;
   #isSweeping = false;
   #swept: Promise<void> = Promise.resolve();
-  /** Rows outside the newest may differ from what is stored. */
+  /** Rows outside the newest may differ from the stored prints. */
   #isDoubtful = true;
   #hasCommits = false;
-  /** What follows is of one generation of the log. */
+  /** The generation of the log that the rest refers to. */
   #generation = -1;
   readonly #passes: Passes;
 
@@ -85,7 +85,7 @@ export class ChangeDetection implements ChangeControl {
     this.#passes = new Passes({ ...parts, record: (changes, prints) => this.#record(changes, prints) }, this.#limits);
   }
 
-  /** Goes on as it was, or as the configuration says; before publishing begins. */
+  /** Resumes the stored state, or follows the configuration. Call before publishing begins. */
   start(): void {
     const { mode, store, clock } = this.#parts;
     const { isOn, askedAtMs } = store.state();
@@ -103,12 +103,12 @@ export class ChangeDetection implements ChangeControl {
     else if (Math.abs(nowMs - store.state().askedAtMs) > NOTE_ASKED_EVERY_MS) store.noteAsked(nowMs);
   }
 
-  /** Prints of the newest rows, to begin with. */
+  /** The first prints of the newest rows. */
   printsUpTo(at: Offset): ReadonlyMap<number, Print> {
     return this.#parts.prints.newest(at, at.rowId, this.#limits.windowRows).prints;
   }
 
-  /** chat.db may have changed, or is back. */
+  /** Notes that chat.db may have changed, or is available again. */
   noteCommit(): void {
     if (this.#isClosed) return;
     if (!this.#isOn && this.#parts.mode === true) this.#beginOrRetry();
@@ -126,7 +126,7 @@ export class ChangeDetection implements ChangeControl {
     return { state: sweptAtMs === null ? 'starting' : 'on', logged, sweptAtMs };
   }
 
-  /** Resolves when nothing is read or stored any more. */
+  /** Resolves once nothing is read or stored any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const cancel of [this.#cancelPass, this.#cancelHour, this.#cancelSweep]) cancel?.();
@@ -134,7 +134,7 @@ export class ChangeDetection implements ChangeControl {
     await this.#swept;
   }
 
-  /** What changes are told from: the prints of the newest rows are stored with the beginning. */
+  /** Starts detection, with the newest rows' prints as the baseline. */
   #begin(): void {
     const { store, stream, cursor, clock, log } = this.#parts;
     const at = cursor();
@@ -150,7 +150,7 @@ export class ChangeDetection implements ChangeControl {
     try {
       this.#begin();
     } catch (error) {
-      // The next commit, or chat.db being back, tries it again.
+      // Retried at the next commit, or when chat.db is available again.
       this.#parts.log.warn('detection of changes cannot begin yet', { error });
     }
   }
@@ -164,12 +164,12 @@ export class ChangeDetection implements ChangeControl {
     this.#lastPassAtMs = this.#parts.clock.monotonic();
     try {
       if (!this.#pass()) {
-        // The publisher finds out, and starts over.
+        // The publisher notices and starts over.
         this.#parts.publish();
         this.#passIn(RETRY_MS);
       }
     } catch (error) {
-      // When chat.db is back, that is noted like a commit.
+      // The return of chat.db is noted like a commit.
       if (isChatDbAway(error)) return;
       this.#parts.log.error('could not store changes, retrying', { error });
       this.#passIn(RETRY_MS);
@@ -178,7 +178,7 @@ export class ChangeDetection implements ChangeControl {
     this.#sweepIfDoubtful();
   }
 
-  /** False when the database is another one than events were published from. */
+  /** Returns false if events were published from another database. */
   #pass(): boolean {
     const at = this.#parts.cursor();
     if (at === undefined) return false;
@@ -197,7 +197,7 @@ export class ChangeDetection implements ChangeControl {
     if (changes.length > 0) publish();
   }
 
-  /** Another log: what was remembered is of rows that mean nothing any more. */
+  /** Discards what was remembered when the log was replaced: its rows are meaningless now. */
   #followGeneration(): void {
     const generation = this.#parts.store.generation();
     if (generation === this.#generation) return;
@@ -246,13 +246,13 @@ export class ChangeDetection implements ChangeControl {
     this.#sweepIfDoubtful();
   }
 
-  /** False when the service ends. */
+  /** Returns false if the service ends. */
   async #pause(ms: number): Promise<boolean> {
     await this.#wakeup.wait(ms);
     return !this.#isClosed;
   }
 
-  /** Sweeps what commits may have changed, and ends detection when nobody has asked for long. */
+  /** Sweeps what commits may have changed, and ends detection if nobody has asked for long. */
   #everyHour(): void {
     const { clock, store, stream, mode, log } = this.#parts;
     this.#cancelHour = clock.after(SWEEP_EVERY_MS, () => {

@@ -8,7 +8,7 @@ export interface PassParts {
   readonly store: ChangeStore;
   readonly prints: PrintReader;
   readonly background: Pick<BackgroundPrintReader, 'origins'>;
-  /** `lastRowId` is the newest row that readers with changes were given. */
+  /** `lastRowId` is the newest row that readers with changes have received. */
   readonly stream: { readonly lastRowId: number };
   readonly record: (changes: readonly Change[], prints: ReadonlyMap<number, Print>) => void;
 }
@@ -16,11 +16,14 @@ export interface PassParts {
 export interface PassLimits {
   /** Rows that every pass compares. */
   readonly windowRows: number;
-  /** With more changes rows outside the newest may have changed too. */
+  /** With more changes than this, rows outside the newest may have changed too. */
   readonly maxListed: number;
 }
 
-/** The passes after commits: each compares the newest rows, and those that joined or left an index since the last one. */
+/**
+ * The passes after commits: each compares the newest rows, and those that joined or left an index since the last
+ * pass.
+ */
 export class Passes {
   readonly #parts: PassParts;
   readonly #limits: PassLimits;
@@ -35,8 +38,8 @@ export class Passes {
   }
 
   /**
-   * undefined when the database is another one than events were published from. `isDoubtful` when rows that were not
-   * compared may have changed. Throws what reading and storing throw; then the next pass finds the same.
+   * Returns undefined if events were published from another database. `isDoubtful` means that rows which were not
+   * compared may have changed. Throws what reading and storing throw; the next pass then finds the same.
    */
   run(at: Cursor): { readonly isDoubtful: boolean } | undefined {
     const { prints, store, stream, record } = this.#parts;
@@ -59,14 +62,14 @@ export class Passes {
     const found = compare(rowIds, all, stored, this.#origins.rows);
     record(found.changes, found.prints);
 
-    // Only now: after a failure the next pass has to find them again.
+    // Only now: after a failure the next pass must find them again.
     this.#watched.keep(watched);
     const deleted = deletions - (this.#deletions ?? deletions);
     this.#deletions = deletions;
     return { isDoubtful: deleted > found.removed || found.changes.length > maxListed };
   }
 
-  /** What was remembered is of rows that mean nothing any more. */
+  /** Discards what was remembered: its rows are meaningless now. */
   forget(): void {
     this.#watched.forget();
     this.#origins.forget();
@@ -76,7 +79,7 @@ export class Passes {
 
 type RowIds = readonly number[];
 
-/** What the sets held that chat.db has an index of: a row that joins or leaves one has changed. */
+/** The sets that chat.db indexes: a row that joins or leaves one has changed. */
 class WatchedSets {
   #known: readonly RowIds[] | undefined;
 

@@ -1,6 +1,6 @@
 import type { BackgroundPrintReader, PrintReader, RowOrigin } from '../../domain/ports/changes.ts';
 
-/** Rows read at once without the reader thread. */
+/** Number of rows read directly, without the reader thread. */
 const MAX_AT_ONCE = 100;
 
 export interface OriginReaders {
@@ -8,7 +8,7 @@ export interface OriginReaders {
   readonly background: Pick<BackgroundPrintReader, 'origins'>;
 }
 
-/** guid and conversation of the newest rows, so that they can be told when the rows are gone. */
+/** guid and conversation of the newest rows, needed to report their removal. */
 export class RecentOrigins {
   readonly #readers: OriginReaders;
   #rows = new Map<number, RowOrigin>();
@@ -23,7 +23,7 @@ export class RecentOrigins {
     return this.#rows;
   }
 
-  /** Reads those of a range that are not known yet, and forgets older ones when they are more than `most`. */
+  /** Reads the unknown rows of a range, and drops older ones beyond `most`. */
   note(from: number, upTo: number, most: number): void {
     const { prints, background } = this.#readers;
     const rows = this.#rows;
@@ -37,7 +37,7 @@ export class RecentOrigins {
         (read) => {
           for (const row of read) rows.set(row.rowId, row);
         },
-        // chat.db being away is told elsewhere; the next pass reads them.
+        // The absence of chat.db is reported elsewhere; the next pass reads these rows.
         () => {
           if (rows === this.#rows) this.#upTo = Math.min(this.#upTo, before);
         },
@@ -48,7 +48,7 @@ export class RecentOrigins {
     for (const rowId of rows.keys()) if (rowId < from) rows.delete(rowId);
   }
 
-  /** What was read is of rows that mean nothing any more. */
+  /** Discards what was read: its rows are meaningless now. */
   forget(): void {
     this.#rows = new Map();
     this.#upTo = 0;

@@ -15,20 +15,20 @@ export interface SweepParts {
   readonly prints: PrintReader;
   readonly background: Pick<BackgroundPrintReader, 'range'>;
   readonly cursor: () => Cursor | undefined;
-  /** The newest row that readers with changes were given. */
+  /** The newest row that readers with changes have received. */
   readonly lastRowId: () => number;
-  /** Waits between two slices; false when the sweep is to end. */
+  /** Waits between two slices; returns false if the sweep should end. */
   readonly pause: () => Promise<boolean>;
   readonly record: (changes: readonly Change[], prints: ReadonlyMap<number, Print>) => void;
 }
 
-/** Changes that one sweep lists; from then on each chunk of blocks gives one summary (decision I3). */
+/** Changes that one sweep lists. Beyond them, each chunk of blocks gives one summary (decision I3). */
 export interface SweepLimits {
   readonly maxListed: number;
   readonly blocksHeld: number;
 }
 
-/** A change that waits for the summary of its chunk. */
+/** A change that waits for its chunk's summary. */
 interface Held {
   readonly change: Change | undefined;
   readonly old: Print;
@@ -36,8 +36,8 @@ interface Held {
 }
 
 /**
- * One walk over all rows, a block at a time: what is read in the background only says which rows differ, and these are
- * read again before anything is stored, because a pass may have been faster.
+ * One walk over all rows, block by block. The background read only tells which rows differ; these are read again
+ * before anything is stored, because a pass may have been faster.
  */
 export class Sweep {
   readonly #parts: SweepParts;
@@ -51,7 +51,10 @@ export class Sweep {
     this.#limits = limits;
   }
 
-  /** True when every row was looked at; false when it has to begin again later. Throws what reading and storing throw. */
+  /**
+   * Returns true once every row was examined; false if it must start over later. Throws what reading and storing
+   * throw.
+   */
   async run(): Promise<boolean> {
     const { store, background, cursor, lastRowId, pause } = this.#parts;
     const generation = store.generation();
@@ -71,7 +74,7 @@ export class Sweep {
     return this.#flush();
   }
 
-  /** Blocks that hold neither rows nor prints are passed over: row ids may have wide gaps. */
+  /** Skips blocks with neither rows nor prints: row ids may have wide gaps. */
   #next(block: number, nextRow: number | undefined): number | undefined {
     const stored = this.#parts.store.nextBlock(block + 1);
     const found = nextRow === undefined ? undefined : Math.max(block + 1, blockOf(nextRow));
@@ -79,8 +82,8 @@ export class Sweep {
   }
 
   /**
-   * False when chat.db was replaced meanwhile. Unless `isCurrent`, a row without a print may be one whose removal was
-   * told since the slice was read.
+   * Returns false if chat.db was replaced meanwhile. Unless `isCurrent`, a row without a print may be one whose
+   * removal was reported since the slice was read.
    */
   #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
     const { store, prints, record } = this.#parts;
@@ -110,7 +113,10 @@ export class Sweep {
     return this.#blocksHeld < this.#limits.blocksHeld || this.#flush();
   }
 
-  /** One summary of what is held, without the rows that a pass has told meanwhile. False when chat.db was replaced. */
+  /**
+   * Publishes the held changes as one summary, minus rows a pass has already reported. Returns false if chat.db was
+   * replaced.
+   */
   #flush(): boolean {
     if (this.#held.size === 0) return true;
     const { store, prints, cursor, record } = this.#parts;

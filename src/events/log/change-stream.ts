@@ -13,8 +13,8 @@ export interface ChangeStreamParts {
 }
 
 /**
- * Rows and changes in one order, for the readers that ask for both: a channel of their own, so that the others see
- * nothing of it. There is one only while changes are detected.
+ * Rows and changes in one order, for readers that ask for both. It has a separate channel, so that other readers see
+ * nothing of the changes; the channel exists only while changes are detected.
  */
 export class ChangeStream {
   readonly #log: ChangeStreamParts['log'];
@@ -27,17 +27,17 @@ export class ChangeStream {
     this.#messages = messages;
   }
 
-  /** undefined while changes are not detected. */
+  /** Undefined while changes are not detected. */
   get channel(): Channel | undefined {
     return this.#channel;
   }
 
-  /** Whether changes are detected, as it is stored; there is a channel as soon as the first row is known too. */
+  /** The stored switch of change detection. The channel exists once the first row is known too. */
   get isOn(): boolean {
     return this.#log.state().isOn;
   }
 
-  /** The newest row given to readers; changes of rows after it are not told. */
+  /** The newest row that readers have received. Changes of later rows are not reported. */
   get lastRowId(): number {
     return this.#channel?.last.rowId ?? 0;
   }
@@ -50,13 +50,15 @@ export class ChangeStream {
     return this.#generation;
   }
 
-  /** Whether an offset is of this log, and with `hasChanges` whether the changes after it are still known. */
+  /**
+   * Reports whether an offset belongs to this log, and with `hasChanges` whether the changes after it are still kept.
+   */
   isKept({ generation, change }: Offset & { readonly generation: number }, hasChanges: boolean): boolean {
     if (generation !== this.#generation) return false;
     return !hasChanges || (change >= this.#log.floor() && change <= this.#log.newest());
   }
 
-  /** Begins, or begins again, after this row and the newest change; or ends, as the store says. */
+  /** Starts, or starts over, after this row and the newest change; or ends, as the store says. */
   restart(rowId: number): void {
     this.#generation = this.#log.generation();
     if (!this.isOn) {
@@ -75,13 +77,13 @@ export class ChangeStream {
     channel.publish(rows.map((row) => this.#rowEntry(row, change)));
   }
 
-  /** Moves past rows that are no events. */
+  /** Moves past rows without events. */
   skipTo(rowId: number): void {
     const channel = this.#channel;
     channel?.skipTo({ rowId, change: channel.last.change });
   }
 
-  /** Adds the next changes of the log; false when there are none. */
+  /** Adds the next changes of the log; returns false if there are none. */
   publishChanges(): boolean {
     const channel = this.#channel;
     if (channel === undefined) return false;
@@ -94,8 +96,8 @@ export class ChangeStream {
   }
 
   /**
-   * What follows a position: from the channel where that was at this very position, else from the stores. First the
-   * changes of rows that the reader has, then the rows, which are read as they are now.
+   * Reads on from a position: from the channel if it was at exactly this position, else from the stores. First come
+   * changes of rows that the reader has, then rows in their current state.
    */
   read(position: Offset, limit: number): FeedPage {
     const channel = this.#channel;
@@ -123,7 +125,7 @@ export class ChangeStream {
     return { entries: logged.flatMap((one) => this.#changeEntry(one, rowId)), upTo: { rowId, change: newest } };
   }
 
-  /** A reader behind the oldest kept change is told to read everything again: also rows that it has from a list alone. */
+  /** Tells a reader behind the oldest kept change to read everything again, including rows it has only from a list. */
   #forgotten(offset: Offset, count: number): FeedPage {
     const { change } = offset;
     const rowId = Math.max(offset.rowId, this.lastRowId);
@@ -140,8 +142,8 @@ export class ChangeStream {
   }
 
   /**
-   * Nothing for an update of a row that a reader at `rowId` was not given, or that is gone. A removal is told all the
-   * same: the reader may have the row from a list.
+   * Empty for an update of a row that is gone, or that a reader at `rowId` has not received. Removals are always
+   * reported, because the reader may have the row from a list.
    */
   #changeEntry(change: LoggedChange, rowId: number): LogEntry[] {
     const { seq } = change;

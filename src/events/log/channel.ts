@@ -6,26 +6,27 @@ import type { Clock } from '../../domain/ports/host.ts';
 /** Decision C7. */
 const CAPACITY = 1024;
 
-/** A reader of the channel, with a position of its own. */
+/** A reader of the channel with its own position. */
 export interface Member {
   onMore(): void;
   isCaughtUp(): boolean;
-  /** Whether the publisher waits a moment for this member while it is caught up (decision C7). */
+  /** Makes the publisher wait briefly for this member while it is caught up (decision C7). */
   readonly hasBackpressure: boolean;
-  /** Set by the channel: the publisher waits for this member now. */
+  /** Set by the channel while the publisher waits for this member. */
   isPending: boolean;
 }
 
 /**
- * A broadcast channel of fixed capacity (decision C7): a ring of the newest events, read by members at positions of
- * their own. A member that falls behind by more than the ring loses the oldest, or reads them from chat.db (`feed.ts`).
+ * A broadcast channel of fixed capacity (decision C7): a ring of the newest events, read by members at their own
+ * positions. A member that falls behind by more than the ring loses the oldest events, or reads them from chat.db
+ * (`feed.ts`).
  */
 export class Channel {
   readonly #capacity: number;
   readonly #ring: (LogEntry | undefined)[];
-  /** Sequence number of the next event; an event is kept at its number modulo the capacity. */
+  /** Sequence number of the next event. An event is stored at its number modulo the capacity. */
   #next = 0;
-  /** First sequence number since the log was last started over. */
+  /** First sequence number since the log last started over. */
   #start = 0;
   /** Every published event after this offset is still in the ring. */
   #floor = rowOffset(0);
@@ -33,7 +34,7 @@ export class Channel {
   #base = rowOffset(0);
   #generation = 0;
   readonly #members = new Set<Member>();
-  /** How many members the publisher waits for. */
+  /** Number of members that the publisher waits for. */
   #pending = 0;
   #onDrained: (() => void) | undefined;
 
@@ -42,27 +43,27 @@ export class Channel {
     this.#ring = new Array<LogEntry | undefined>(capacity).fill(undefined);
   }
 
-  /** Offset of the newest published event, or where publishing began. */
+  /** Offset of the newest published event, or the start of publishing. */
   get last(): Offset {
     return this.#last;
   }
 
-  /** Events ever published here. */
+  /** Number of events ever published here. */
   get published(): number {
     return this.#next;
   }
 
-  /** Where publishing began, or began again. */
+  /** The last start of publishing. */
   get base(): Offset {
     return this.#base;
   }
 
-  /** Counts the times the log was started over. */
+  /** Counts how often the log started over. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Begins at `offset`: the stored one at start, the newest row when the log was replaced (decisions C4, C5). */
+  /** Starts at `offset`: the stored one at launch, the newest row after the log was replaced (decisions C4, C5). */
   restart(offset: Offset): void {
     this.#start = this.#next;
     this.#floor = offset;
@@ -72,7 +73,7 @@ export class Channel {
     this.wake();
   }
 
-  /** Adds events, in the order of the log, and tells every member. */
+  /** Adds events in log order and notifies every member. */
   publish(entries: readonly LogEntry[]): void {
     for (const member of this.#members) {
       if (!member.hasBackpressure || !member.isCaughtUp()) continue;
@@ -90,12 +91,12 @@ export class Channel {
     this.wake();
   }
 
-  /** Everything up to `offset` is published, though not all of it was an event. */
+  /** Marks everything up to `offset` as published, including rows without events. */
   skipTo(offset: Offset): void {
     if (isAfter(offset, this.#last)) this.#last = offset;
   }
 
-  /** Tells every member that it may be worth looking. */
+  /** Notifies every member that there may be more. */
   wake(): void {
     for (const member of this.#members) member.onMore();
   }
@@ -109,13 +110,13 @@ export class Channel {
     this.#release(member);
   }
 
-  /** A member took something: once it is caught up, the publisher no longer waits for it. */
+  /** Notes that a member took something. Once it is caught up, the publisher no longer waits for it. */
   noteTaken(member: Member): void {
     if (member.isPending && member.isCaughtUp()) this.#release(member);
   }
 
   /**
-   * Waits up to `atMostMs` for the members that were caught up before the last publishing. One that misses the
+   * Waits up to `atMostMs` for the members that were caught up before the last publishing. A member that misses the
    * deadline is ignored until it has caught up again.
    */
   async drained(clock: Clock, atMostMs: number): Promise<void> {
@@ -132,19 +133,19 @@ export class Channel {
     this.#pending = 0;
   }
 
-  /** Readers at this moment. */
+  /** Current number of readers. */
   get members(): number {
     return this.#members.size;
   }
 
-  /** Events after an offset, at most `limit`; undefined when the ring no longer holds all of them. */
+  /** Events after an offset, at most `limit`; undefined if the ring no longer has all of them. */
   after(offset: Offset, limit: number): LogEntry[] | undefined {
     return isAfter(this.#floor, offset) ? undefined : this.#slice(this.#firstAfter(offset), limit);
   }
 
   /**
-   * The same for a channel with changes: undefined as well where the channel never was at this offset, because an event
-   * of the ring may then be older than what the reader has seen.
+   * Like `after`, for a channel with changes. Also undefined if the channel was never at this offset, because an
+   * event in the ring may then be older than what the reader has seen.
    */
   afterEntry(offset: Offset, limit: number): LogEntry[] | undefined {
     if (isAfter(this.#floor, offset)) return undefined;
@@ -165,12 +166,12 @@ export class Channel {
     return low;
   }
 
-  /** Sequence number of the oldest event in the ring that is of the present log. */
+  /** Sequence number of the ring's oldest event in the current log. */
   #first(): number {
     return Math.max(this.#start, this.#oldest());
   }
 
-  /** A reader of what happens from now on, which loses the oldest when it is too slow. */
+  /** A reader from now on. It loses the oldest events if it is too slow. */
   live(onMore: () => void): FeedReader {
     const reader = new LiveReader(this, onMore);
     this.join(reader);

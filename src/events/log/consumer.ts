@@ -6,13 +6,13 @@ import type { ConsumerTask, EventConsumer, EventFeed, FeedReader, ResumeOptions 
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
-/** Entries taken from the feed at a time. */
+/** Entries taken from the feed at once. */
 const BATCH_SIZE = 64;
-/** Until the feed or the store is asked again after it failed. */
+/** Delay before the next attempt after the feed or the store failed. */
 const RETRY_MS = 1000;
 
 /**
- * `EventConsumer` over a resumed reader of the feed. Joins at once, so that nothing published from now on is missed.
+ * `EventConsumer` over a resumed reader of the feed. Joins at once, so that it misses nothing published from now on.
  */
 export class Consumer<Outcome> implements EventConsumer {
   readonly #feed: Pick<EventFeed, 'resume'>;
@@ -22,7 +22,7 @@ export class Consumer<Outcome> implements EventConsumer {
   #reader: FeedReader;
   #generation: number;
   #offset: Offset;
-  /** Taken from the feed; everything up to `#takenUpTo` is done once these are. */
+  /** Entries taken from the feed. Once they are done, so is everything up to `#takenUpTo`. */
   #taken: readonly LogEntry[] = [];
   #next = 0;
   #takenUpTo: Offset;
@@ -86,7 +86,7 @@ export class Consumer<Outcome> implements EventConsumer {
   }
 
   #onMore(): void {
-    // Another generation: the log was started over (decisions C4, C5), and the stored offset with it.
+    // The log started over (decisions C4, C5), and with it the stored offset.
     if (this.#reader.generation() !== this.#generation) this.seek(this.#task.storedOffset());
     else this.#noteMore();
   }
@@ -101,7 +101,8 @@ export class Consumer<Outcome> implements EventConsumer {
       try {
         const first = this.#task.first?.();
         const entry = this.#taken[this.#next];
-        // One that has much to do first, repeats an entry or is far behind lets requests and other consumers run.
+        // Lets requests and other consumers run if there is much to do first, an entry repeats, or the consumer is
+        // far behind.
         if (first !== undefined) {
           await first;
           await nextTurn();
@@ -118,7 +119,7 @@ export class Consumer<Outcome> implements EventConsumer {
     this.#reader.close();
   }
 
-  /** Takes the next entries; false when there is nothing to do. */
+  /** Takes the next entries; returns false if there is nothing to do. */
   #take(): boolean {
     this.#skipTo(this.#takenUpTo);
     this.#mayHaveMore = false;
@@ -135,14 +136,14 @@ export class Consumer<Outcome> implements EventConsumer {
     await this.#wakeup.wait(atMostMs);
   }
 
-  /** False when the entry is to be handled again. */
+  /** Returns false if the entry must be handled again. */
   async #handle(entry: LogEntry): Promise<boolean> {
     const { rowId } = entry.offset;
     if (rowId > this.#offset.rowId + 1) this.#skipTo({ rowId: rowId - 1, change: this.#offset.change });
     const reader = this.#reader;
     const handled = await this.#task.handle(entry);
     if (!handled.isDone) return false;
-    // Another reader means that `seek` was called meanwhile: what was handled is recorded, the offset stays.
+    // A different reader means that `seek` was called meanwhile: records the outcome and leaves the offset.
     if (reader === this.#reader) {
       this.#next += 1;
       this.#offset = entry.offset;

@@ -22,23 +22,23 @@ import { Consumer } from './consumer.ts';
 
 export interface FeedParts {
   readonly channel: Channel;
-  /** Without them nobody gets changes. */
+  /** Without them, nobody receives changes. */
   readonly changes?: { readonly stream: ChangeStream; readonly control: ChangeControl };
   readonly messages: MessageLog;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Where a resumed reader reads: a channel, and what follows a position in it or in chat.db. */
+/** The source of a resumed reader: a channel, and the read after a position in it or in chat.db. */
 interface Source {
   readonly channel: Channel;
   read(position: Offset, limit: number): FeedPage;
 }
 
 /**
- * Catch up, cut over, live: a resumed reader reads chat.db up to the last published offset, then goes on from the
- * channel's ring as soon as that holds everything after its own. Both are asked with the same offset, so the cut-over
- * needs no lock and cannot skip or repeat.
+ * Catch up, switch over, live: a resumed reader reads chat.db up to the last published offset, then continues from
+ * the channel's ring once that has everything after its own offset. Both are read with the same offset, so the switch
+ * needs no lock and can neither skip nor repeat.
  */
 export class Feed implements EventFeed {
   readonly #rows: Source;
@@ -142,7 +142,7 @@ export class Feed implements EventFeed {
     return { ...page, looked: page.entries.length };
   }
 
-  /** Detection begins only while chat.db can be read: what it begins with is what changes are told from. */
+  /** Starts detection, which needs a readable chat.db for its baseline. */
   #ask(): void {
     if (this.#changes === undefined) throw problem('changes_disabled');
     const { stream, control } = this.#changes;

@@ -11,38 +11,38 @@ import type { Channel } from './channel.ts';
 import { aged, type RowAges } from './row-ages.ts';
 import { waitEndsAt } from './settle.ts';
 
-/** Decision C7: rows published in one batch, and how long it waits for the members that were caught up. */
+/** Rows published in one batch, and how long to wait for members that were caught up (decision C7). */
 const BATCH_ROWS = 256;
 const DRAIN_WAIT_MS = 250;
-/** How long the newest row may wait to be published before health says so. */
+/** How long the newest row may remain unpublished before health reports it. */
 const MAX_LAG_MS = 30_000;
-/** Until publishing is attempted again after a failure that is not chat.db's. */
+/** Delay before the next attempt after a failure that is not chat.db's. */
 const RETRY_MS = 1000;
 
 export interface PublisherParts {
   readonly messages: MessageLog;
   readonly channel: Channel;
   readonly cursor: CursorStore;
-  /** Where readers with changes read, and the prints of the newest rows up to a row. */
+  /** The stream for readers with changes, and the prints of the newest rows up to a row. */
   readonly changes?: { readonly stream: ChangeStream; readonly printsUpTo: (at: Offset) => ReadonlyMap<number, Print> };
-  /** Reports whether an incoming message may be the row of a send that is not confirmed yet (decision U1). */
+  /** Reports whether an incoming message may be the row of an unconfirmed send (decision U1). */
   readonly isAwaited?: (row: PendingRow) => boolean;
-  /** How old rows are at their first sighting (decision U4). */
+  /** Ages of rows at their first sighting (decision U4). */
   readonly ages?: Pick<RowAges, 'note'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/**
- * Turns new rows into events: one event a row, in row id order (decision C1), each as soon as it is complete (decisions C2, U1, U2).
- * Stores a cursor of what has been published.
- */
+/** Publishes new rows in row id order, one event each (decision C1), once complete (decisions C2, U1, U2). Stores a cursor. */
 export class Publisher {
   readonly #parts: PublisherParts;
   #cursor: Cursor | undefined;
-  /** False while the cursor could not be stored: a restart would publish again what comes after the stored one. */
+  /** False while the cursor could not be stored: a restart would then repeat everything after the stored one. */
   #isStored = true;
-  /** When rows were first seen: every unpublished row up to `upTo` was there at `atMs` (monotonic), `seenMs` in Unix time. */
+  /**
+   * First sightings: every unpublished row up to `upTo` existed at `atMs` (monotonic), which is `seenMs` in Unix
+   * time.
+   */
   readonly #sightings: { readonly upTo: number; readonly atMs: number; readonly seenMs: number }[] = [];
   #isRunning = false;
   #isRequested = false;
@@ -50,7 +50,7 @@ export class Publisher {
   #run: Promise<void> = Promise.resolve();
   #cancelWake: Cancel | undefined;
   #wasAway = false;
-  /** The last run failed, for another reason than chat.db being away. */
+  /** The last run failed for another reason than the absence of chat.db. */
   #isFailing = false;
   #lastPublishedAtMs: number | undefined;
 
@@ -58,7 +58,7 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Loads the stored cursor (decision C4), so that readers may join before chat.db has been opened. */
+  /** Loads the stored cursor (decision C4), so that readers may join before chat.db is open. */
   start(): void {
     this.#cursor = this.#parts.cursor.load();
     if (this.#cursor === undefined) return;
@@ -66,13 +66,13 @@ export class Publisher {
     this.#parts.changes?.stream.restart(this.#cursor.offset.rowId);
   }
 
-  /** How far rows are published, undefined before chat.db was first read. */
+  /** How far rows are published; undefined before chat.db was first read. */
   get cursor(): Cursor | undefined {
     return this.#cursor;
   }
 
   /**
-   * Publishes what is new; may be called at any time. Never throws: the change detector reports that chat.db is away.
+   * Publishes new rows. May be called at any time. Never throws: the change detector reports the absence of chat.db.
    */
   publishPending(): void {
     this.#isRequested = true;
@@ -80,14 +80,14 @@ export class Publisher {
     this.#run = this.#work();
   }
 
-  /** The newest event: its row id, and when it was published since the start (monotonic). */
+  /** The newest event: its row id, and when this run published it (monotonic). */
   get lastPublished(): { readonly rowId: number; readonly atMs: number | undefined } {
     return { rowId: this.#cursor?.offset.rowId ?? 0, atMs: this.#lastPublishedAtMs };
   }
 
   /**
-   * Compares the newest row with the newest event and says what is wrong, or null: publishing fails, or a row has
-   * waited too long. A row that was not seen before counts from this check on.
+   * Compares the newest row with the newest event. Returns the trouble or null: publishing fails, or a row waits too
+   * long. A row not seen before counts from this check on.
    */
   checkLag(): string | null {
     if (this.#isFailing)
@@ -99,7 +99,7 @@ export class Publisher {
       if (newest <= published) return null;
       this.#noteSighting(newest);
     } catch {
-      return null; // chat.db is away, and its own health says so
+      return null; // chat.db is unavailable; its own health says so
     }
     const oldest = this.#sightings[0];
     const lagMs = oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.atMs;
@@ -107,7 +107,7 @@ export class Publisher {
     return `Events are behind: row ${oldest.upTo} has waited ${Math.round(lagMs / 1000)} s to be published.`;
   }
 
-  /** Stops; resolves when nothing is published any more. Twice is fine. */
+  /** Stops. Resolves once nothing is published any more. May be called twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelWake?.();
@@ -144,10 +144,10 @@ export class Publisher {
       this.#parts.changes?.stream.channel?.wake();
     }
     while (!this.#isClosed) {
-      // Before the rows are read: what they lack may come during a stop in between.
+      // Taken before the rows are read: missing parts may arrive during a stop in between.
       const askedAtMs = clock.monotonic();
       const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
-      if (pending.length === 0) this.#sightings.length = 0; // what was seen after the cursor was deleted again
+      if (pending.length === 0) this.#sightings.length = 0; // rows seen after the cursor were deleted again
       const settled = this.#aged(this.#settled(pending, askedAtMs));
       const newest = settled.at(-1);
       if (newest === undefined) {
@@ -163,12 +163,12 @@ export class Publisher {
       await this.#drained();
       const mayHaveMore = pending.length === BATCH_ROWS || this.#sightings.length > 0;
       if (!mayHaveMore || this.#isRequested) return;
-      // Meanwhile the rows may have become those of another database (decision C5).
+      // Meanwhile the rows may belong to another database (decision C5).
       cursor = this.#currentCursor();
     }
   }
 
-  /** Publishes what the change log has, until rows wait to be published. */
+  /** Publishes changes from the log until rows wait to be published. */
   async #publishChanges(): Promise<void> {
     const { changes } = this.#parts;
     while (!this.#isClosed && changes?.stream.publishChanges() === true) {
@@ -177,7 +177,7 @@ export class Publisher {
     }
   }
 
-  /** Requests and sockets first, then the members that were caught up (decision C7). */
+  /** Lets requests and sockets run first, then waits for the members that were caught up (decision C7). */
   async #drained(): Promise<void> {
     const { channel, changes, clock } = this.#parts;
     await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -185,10 +185,7 @@ export class Publisher {
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /**
-   * The cursor to go on from; starts over when there is none yet (decision C4) or the log is another one (decision
-   * C5).
-   */
+  /** The cursor to continue from. Starts over if there is none yet (decision C4) or the log was replaced. */
   #currentCursor(): Cursor {
     const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;
@@ -201,7 +198,7 @@ export class Publisher {
       }
     }
     const newest = messages.newest();
-    // Stored first, because it may fail: then the next run finds the log replaced again, and all start over.
+    // Stored first, because it may fail: then the next run finds the log replaced again, and everything starts over.
     store.restart(newest, changes?.stream.isOn === true ? changes.printsUpTo(newest.offset) : undefined);
     this.#cursor = newest;
     this.#isStored = true;
@@ -223,7 +220,7 @@ export class Publisher {
     return this.#parts.changes?.stream.channel !== undefined;
   }
 
-  /** Stores how far rows are published; those who read changes get the rows once their prints are stored too. */
+  /** Stores how far rows are published. Readers with changes get the rows once their prints are stored too. */
   #store(cursor: Cursor, rows: readonly PendingRow[] = []): void {
     const { changes } = this.#parts;
     const before = this.#cursor?.offset.rowId ?? 0;
@@ -245,7 +242,7 @@ export class Publisher {
     stream.skipTo(cursor.offset.rowId);
   }
 
-  /** Rows that were published while nothing could be stored are read once more, because they may have changed. */
+  /** Reads rows again that were published while nothing could be stored, because they may have changed. */
   #storeBehind(cursor: Cursor, stream: ChangeStream): void {
     const { messages } = this.#parts;
     for (;;) {
@@ -258,7 +255,7 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /** The rows whose wait ended before they were read, at `askedAtMs`; schedules the next run for the first of the others. */
+  /** The rows whose wait ended before they were read, at `askedAtMs`. Schedules the next run for the others. */
   #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
     this.#cancelWake?.();
@@ -275,7 +272,7 @@ export class Publisher {
     return pending;
   }
 
-  /** The rows with their ages, which are stored before any reader gets one. */
+  /** The rows with their ages, which are stored before any reader receives one. */
   #aged(rows: readonly PendingRow[]): readonly PendingRow[] {
     const { ages, clock } = this.#parts;
     if (ages === undefined || rows.length === 0) return rows;

@@ -7,7 +7,7 @@ import type { Log } from '../../domain/ports/host.ts';
 import type { RowAgeStore } from '../../domain/ports/row-ages.ts';
 import type { RunningTime } from './running-time.ts';
 
-/** Younger rows are not kept: nobody can ask for them to be skipped. */
+/** Younger rows are not stored: nobody can ask to skip them. */
 export const LEAST_AGE_S = 60;
 
 /** A row at its first sighting, Unix milliseconds. */
@@ -24,8 +24,8 @@ export interface RowAgesParts {
 }
 
 /**
- * How old rows were at their first sighting (decision U4), in time that chat.db was watched: a message of an outage or of
- * a sleep of the Mac is as old as if it had come at once, one that iCloud fills in is not.
+ * Ages of rows at their first sighting (decision U4), counting only time in which chat.db was watched: a message from
+ * an outage or a sleep of the Mac is as young as if it had arrived at once; one that iCloud fills in is not.
  */
 export class RowAges {
   readonly #parts: RowAgesParts;
@@ -35,8 +35,8 @@ export class RowAges {
   }
 
   /**
-   * Returns the ages in seconds, by row id, of the rows that were old, and keeps them. `sightings` are in row id order;
-   * a row that a run saw and did not publish before it was killed keeps the age of that sighting.
+   * Returns and stores the ages in seconds, by row id, of rows that were old. `sightings` are in row id order. A row
+   * that an earlier run saw but did not publish keeps the age of that sighting.
    */
   note(sightings: readonly Sighting[], nowMs: number): ReadonlyMap<number, number> {
     const { store, running, log } = this.#parts;
@@ -56,7 +56,7 @@ export class RowAges {
     return kept.size === 0 ? ages : new Map([...kept, ...ages]);
   }
 
-  /** The details, which say when the message came late. */
+  /** The details, marked if the message arrived late. */
   added(message: Message, details: MessageDetails): MessageDetails {
     const ageS = this.#parts.store.of(Number(message.id)) ?? 0;
     return ageS > LATE_S ? { ...details, late: true } : details;

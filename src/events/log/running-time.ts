@@ -1,14 +1,14 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import type { Span } from '../../domain/ports/row-ages.ts';
 
-/** A Mac that sleeps wakes for some seconds now and then: a message may not come in so short a time. */
+/** A sleeping Mac wakes for some seconds now and then: too short for a message to arrive reliably. */
 const SHORTEST_MS = 5 * 60_000;
 const MAX_SPANS = 100;
 
 /**
- * How long chat.db was watched, as spans of Unix time: neither the time before the start, nor sleep, nor the time in
- * which chat.db could not be read belongs to them. `clock` stands still during sleep; the present span is measured with
- * its monotonic time, so that a wall clock that is set does not lengthen it.
+ * The periods of Unix time in which chat.db was watched: not before the start, not during sleep, and not while
+ * chat.db was unreadable. `clock` stands still during sleep; the current period is measured with its monotonic time,
+ * so that setting the wall clock does not lengthen it.
  */
 export class RunningTime {
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class RunningTime {
     this.begin();
   }
 
-  /** The spans until now, the present one included. */
+  /** The periods until now, including the current one. */
   get spans(): readonly Span[] {
     const present = this.#present(this.#clock.now());
     return present === undefined ? this.#spans : [...this.#spans, present];

@@ -1,24 +1,24 @@
 import type { LogEntry } from '../../domain/event.ts';
 
-/** Decision C7: at most this much is handed to one socket at a time; only a larger event goes alone. */
+/** One socket gets at most this much at once (decision C7); only a larger event is sent alone. */
 const MAX_BYTES = 256 * 1024;
-/** Batches cached while clients are served: enough for the positions that clients commonly have. */
+/** Batches cached while clients are served: enough for the usual positions of clients. */
 const MAX_CACHED = 16;
 
-/** What is written around the text of one event. */
+/** The bytes around the text of one event. */
 export interface Framing {
   headerSize(length: number): number;
-  /** Writes the header of a text of `length` bytes; returns where the text begins. */
+  /** Writes the header of a text of `length` bytes. Returns where the text begins. */
   writeHeader(bytes: Buffer, at: number, length: number): number;
 }
 
-/** Events that are written to a connection at once. */
+/** Events written to a connection at once. */
 export class EventBatch {
   readonly texts: readonly string[];
   readonly last: LogEntry;
-  /** True when the next event would not have fitted. */
+  /** True if the next event did not fit. */
   readonly isFull: boolean;
-  /** In bytes, with what is around the texts. */
+  /** In bytes, including the framing. */
   readonly size: number;
   readonly #framing: Framing;
   #bytes: Buffer | undefined;
@@ -31,7 +31,7 @@ export class EventBatch {
     this.#framing = framing;
   }
 
-  /** As they are written, made once for all clients at the same position. */
+  /** The framed bytes, created once for all clients at the same position. */
   get bytes(): Buffer {
     this.#bytes ??= this.#written();
     return this.#bytes;
@@ -49,7 +49,7 @@ export class EventBatch {
   }
 }
 
-/** Makes batches and caches the newest, so that many clients at one position cost as much as one. */
+/** Creates batches and caches the newest, so that many clients at one position cost as much as one. */
 export class BatchCache {
   readonly #textOf: (entry: LogEntry) => string;
   readonly #framing: Framing;
@@ -60,7 +60,7 @@ export class BatchCache {
     this.#textOf = textOf;
   }
 
-  /** The batch at the front of `entries`; undefined when there are none. */
+  /** The batch at the front of `entries`; undefined if there are none. */
   front(entries: readonly LogEntry[]): EventBatch | undefined {
     const [first] = entries;
     if (first === undefined) return undefined;
@@ -101,7 +101,7 @@ export class BatchCache {
   }
 }
 
-/** Events have one order and no gaps, so the same first and last at the same distance are the same batch. */
+/** Events have one order and no gaps: equal first and last entries at equal distance mean an equal batch. */
 function isFrontOf(batch: EventBatch, entries: readonly LogEntry[]): boolean {
   const count = batch.texts.length;
   return entries[count - 1] === batch.last && (batch.isFull || count === entries.length);

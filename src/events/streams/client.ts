@@ -3,16 +3,16 @@ import type { Offset } from '../../domain/offset.ts';
 import type { FeedReader } from '../../domain/ports/feed.ts';
 import type { BatchCache, EventBatch } from './batch.ts';
 
-/** Entries taken from the feed at a time: as many as the publisher publishes in one batch (decision C7). */
+/** Entries taken from the feed at once: as many as the publisher's batch (decision C7). */
 const BATCH_SIZE = 256;
 /** Draining this much between pings counts as a pong, because a pong may be queued behind events. */
 const LIVENESS_BYTES = 1024 * 1024;
 const NONE: readonly LogEntry[] = [];
 
-/** Why a connection is ended by the service. */
+/** The reasons for which the service ends a connection. */
 export type EndReason = 'shutting_down' | 'failure' | 'key_ended' | 'offset_expired';
 
-/** What a client has been sent, and the generation of the change log that it belongs to. */
+/** How far a client has been served, and the generation of the change log. */
 export interface Position {
   readonly offset: Offset;
   readonly generation: number;
@@ -21,7 +21,7 @@ export interface Position {
 /** The connection to one client. */
 export interface ClientSocket {
   isOpen(): boolean;
-  /** Sends a batch. True when the system took all of it; otherwise `onDrain` is called once it has. */
+  /** Sends a batch. Returns true if the system took all of it; otherwise calls `onDrain` once it has. */
   send(batch: EventBatch, onDrain: () => void): boolean;
   /** Shows both sides that the connection is alive. `position` is undefined before anything was taken. */
   ping(position: Position | undefined): void;
@@ -31,9 +31,9 @@ export interface ClientSocket {
 
 /** Pings after which a client is dropped (decision G1). */
 export interface Patience {
-  /** Without a sign of it; undefined where a client cannot give one. */
+  /** Without a sign of life; undefined if the client cannot give one. */
   readonly silentPings: number | undefined;
-  /** Without reading any of what it was sent. */
+  /** Without reading any sent bytes. */
   readonly stuckPings: number;
 }
 
@@ -41,31 +41,34 @@ export interface ClientParts {
   readonly socket: ClientSocket;
   readonly batches: BatchCache;
   readonly patience: Patience;
-  /** Of the change log that this client began with. */
+  /** Generation of the change log that this client began with. */
   readonly generation: number;
-  /** True when the log that a client with changes began with was begun again: its offsets have expired (decision I1). */
+  /**
+   * Reports whether the log that a client with changes began with was restarted: its offsets have expired (decision
+   * I1).
+   */
   readonly isExpired: () => boolean;
   readonly join: (onMore: () => void) => FeedReader;
-  /** True for a client that does not resume: when it is too slow it loses the oldest (decision G2). */
+  /** True for a client that does not resume: if it is too slow, it loses the oldest events (decision G2). */
   readonly canLoseEvents: boolean;
-  /** Reports whether the client wants an event; undefined where it wants all. */
+  /** Reports whether the client wants an event; undefined if it wants all. */
   readonly wanted: ((entry: LogEntry) => boolean) | undefined;
   /** Reports whether a limited key may see an event now; undefined for the owner. */
   readonly admits: ((entry: LogEntry) => boolean) | undefined;
-  /** Asks for `serve` to be called soon. */
+  /** Requests a call of `serve` soon. */
   readonly wake: (client: Client) => void;
-  /** The events this client lost in one burst, once it is over (decision C7). */
+  /** Called with the number of events lost in a burst, once it is over (decision C7). */
   readonly onMissed: (missed: number) => void;
 }
 
-/** One client: its position in the feed, what has been sent to it, and whether it is alive. */
+/** One client: its position in the feed, the bytes in transit to it, and its liveness. */
 export class Client {
   readonly socket: ClientSocket;
   readonly #parts: ClientParts;
   readonly #reader: FeedReader;
-  /** Taken from the feed and not sent: what did not fit into the last batch. */
+  /** Taken from the feed but not sent: what did not fit into the last batch. */
   #held: readonly LogEntry[] = NONE;
-  /** Sent and not drained yet. */
+  /** Sent but not drained yet. */
   #sending: EventBatch | undefined;
   #takenUpTo: Position | undefined;
   #position: Position | undefined;
@@ -73,7 +76,7 @@ export class Client {
   #drainedBytes = 0;
   #isHeard = true;
   #silentPings = 0;
-  /** Batches sent, and how many it was at the last ping. */
+  /** Number of batches sent, now and at the last ping. */
   #batches = 0;
   #batchesAtPing = 0;
   #stuckPings = 0;
@@ -84,7 +87,7 @@ export class Client {
     this.#reader = parts.join(() => parts.wake(this));
   }
 
-  /** Sends the next batch, unless the one before is not drained yet. Throws what the feed throws. */
+  /** Sends the next batch, unless the previous one is not drained yet. Throws what the feed throws. */
   serve(): void {
     if (!this.socket.isOpen()) return;
     const { wanted, admits, batches, generation, isExpired } = this.#parts;
@@ -93,7 +96,7 @@ export class Client {
       return;
     }
     if (this.#sending !== undefined) return;
-    // What is held was read by the rights of an earlier moment.
+    // Held entries were read with the rights of an earlier moment.
     if (admits !== undefined) this.#held = this.#held.filter(admits);
     if (this.#held.length === 0) {
       const { entries, missed, upTo } = this.#reader.take(BATCH_SIZE);
@@ -102,11 +105,11 @@ export class Client {
       this.#missedInBurst += missed;
     }
     const batch = batches.front(this.#held);
-    // The same two may have others between them the next time.
+    // Equal first and last entries may enclose others next time.
     if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;
-      // Events that this client is not to have are left out, and more may follow.
+      // Entries that this client must not receive are left out, and more may follow.
       if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
       return;
     }
@@ -120,12 +123,12 @@ export class Client {
     if (this.socket.send(batch, this.#onDrain)) this.#noteDrained(batch);
   }
 
-  /** Something came from the client. */
+  /** Notes a sign of life from the client. */
   noteHeard(): void {
     this.#isHeard = true;
   }
 
-  /** Called at every ping: why the client is to be dropped, or undefined (decision G1). */
+  /** Called at every ping. Returns the reason to drop the client, or undefined (decision G1). */
   livenessError(): string | undefined {
     this.#countMissed();
     if (this.#drainedBytes >= LIVENESS_BYTES) this.#isHeard = true;
@@ -161,7 +164,7 @@ export class Client {
     else this.#reportMissed();
   }
 
-  /** Counts also what a client that reads nothing has lost by now. */
+  /** Also counts what a client that reads nothing has lost by now. */
   #countMissed(): void {
     if (this.#parts.canLoseEvents) this.#missedInBurst += this.#reader.take(0).missed;
     this.#reportMissed();

@@ -11,46 +11,49 @@ import { Client, type ClientParts, type ClientSocket, type Patience } from './cl
 
 /** Longest time for serving clients before other work runs. */
 const MAX_PASS_MS = 8;
-/** Until the feed is asked again after chat.db was away (decision G3). */
+/** Delay before the feed is read again after chat.db was unavailable (decision G3). */
 const RETRY_MS = 1000;
 
 /** How events are written to a connection. */
 export interface Format {
   readonly framing: Framing;
-  /** The text of one event, made of its JSON. */
+  /** The text of one event, from its JSON. */
   textOf(entry: LogEntry, json: string): string;
 }
 
 export interface StreamParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** Resolves when what is to be included, and what is after the offset, can be had; undefined when it can be now. */
+  /**
+   * Resolves once the requested includes, and the log after the offset, are loaded. Returns undefined if they already
+   * are.
+   */
   readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
 }
 
-/** What its clients have in common. */
+/** The properties that its clients share. */
 export interface ClientKind {
-  /** In the log. */
+  /** The kind's name in the log. */
   readonly name: string;
   readonly pingEveryMs: number;
   readonly patience: Patience;
 }
 
-/** A request whose position is known to be good. */
+/** A request with a valid position. */
 export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMissed'> & {
   readonly caller: Caller;
-  /** Gives the place back that was taken. For callers that do not add the client in the end. */
+  /** Releases the reserved slot if the client is never added. */
   readonly giveUp: Cancel;
 };
 
 /**
- * Clients that are sent every event. Publishing notes which of them may have something to read, and one pass soon
- * after serves them all: a batch of events is written once for all clients at the same position.
+ * Clients that receive every event. Publishing notes which of them may have something to read, and one pass soon
+ * after serves them all: a batch is framed once for all clients at the same position.
  */
 export class Clients {
   readonly #parts: StreamParts;
   readonly #kind: ClientKind;
-  /** Clients with and without changes are sent other entries, and so have caches of their own. */
+  /** Clients with and without changes receive different entries, and so have separate caches. */
   readonly #batches = new Map<Format, Map<boolean, Map<IncludeSet, BatchCache>>>();
   readonly #clients = new Set<Client>();
   readonly #awake = new Set<Client>();
@@ -74,14 +77,14 @@ export class Clients {
     return { clients: this.#clients.size, missed: this.#missed };
   }
 
-  /** Takes a place for a client. Throws an AppError while nothing has been answered yet (decision G3). */
+  /** Reserves a slot for a client. Throws an AppError while nothing has been answered yet (decision G3). */
   prepare({ after, changes, include, narrowing, caller }: StreamRequest, format: Format): Joining {
     if (this.#closing !== undefined) throw problem('shutting_down');
     const { feed } = caller;
     const wanted = feed.wanted(narrowing);
     const isOwn = caller.key !== undefined || wanted !== undefined;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
-    // After resolving, which begins the log for the first who asks.
+    // After resolving, which starts the log for the first client that asks.
     const generation = feed.changeGeneration();
     return {
       caller,
@@ -99,7 +102,7 @@ export class Clients {
     };
   }
 
-  /** Begins to send. The caller of this calls `leave` once the connection is gone. */
+  /** Starts sending. The caller calls `leave` once the connection is gone. */
   add(
     { caller, giveUp, ...joining }: Joining,
     socket: ClientSocket,
@@ -132,7 +135,7 @@ export class Clients {
     };
   }
 
-  /** Closes every client (decision A7) and terminates those that remain after `withinMs`. Twice is fine. */
+  /** Closes every client (decision A7) and terminates those that remain after `withinMs`. May be called twice. */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
     return this.#closing;
@@ -145,7 +148,7 @@ export class Clients {
   ): BatchCache {
     const made = (): BatchCache =>
       new BatchCache(format.framing, (entry) => format.textOf(entry, caller.json(entry, include)));
-    // It has other events than the others, and a limited key sees other things in them.
+    // This client receives different events, and a limited key sees different content in them.
     if (isOwn) return made();
     const ofFormat = this.#batches.get(format) ?? new Map<boolean, Map<IncludeSet, BatchCache>>();
     const ofChanges = ofFormat.get(changes) ?? new Map<IncludeSet, BatchCache>();

@@ -5,7 +5,10 @@ import type { EventBatch, Framing } from './batch.ts';
 import type { ClientSocket, Position } from './client.ts';
 import { Clients, type Format, type StreamParts } from './clients.ts';
 
-/** Decision Q1: a sign of life every 15 s. A client that reads nothing is dropped after 60 s, as with the WebSocket. */
+/**
+ * Sends a sign of life every 15 s (decision Q1). A client that reads nothing is dropped after 60 s, as with the
+ * WebSocket.
+ */
 const KIND = {
   name: 'stream client',
   pingEveryMs: 15_000,
@@ -14,7 +17,7 @@ const KIND = {
 
 const UNFRAMED: Framing = { headerSize: () => 0, writeHeader: (_bytes, at) => at };
 
-/** A form of stream, and what is sent every 15 s. */
+/** A form of stream, and the text sent every 15 s. */
 interface Form extends Format {
   ping(position: Position | undefined, changes: boolean): string;
 }
@@ -29,7 +32,7 @@ function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamFor
     ndjson: {
       framing: UNFRAMED,
       textOf: ({ offset, generation }, json) =>
-        // With changes the envelope has its offset already.
+        // With changes the envelope already has its offset.
         generation === undefined
           ? `${json.slice(0, -1)},"offset":"${feed.offsetText(offset, undefined)}"}\n`
           : `${json}\n`,
@@ -43,9 +46,9 @@ function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamFor
 }
 
 interface OpenedStream {
-  /** Writes behind the headers of the response. */
+  /** Writes after the headers of the response. */
   begin(response: ServerResponse): void;
-  /** In place of beginning. */
+  /** Call this instead of `begin`. */
   giveUp(): void;
 }
 
@@ -76,7 +79,8 @@ export class HttpStreams {
         const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));
         const { leave } = this.#clients.add(joining, socket);
         response.once('close', leave);
-        // A connection may stay open on our side for those who still read; who closes a stream does not.
+        // A half-closed connection may stay open for clients that still read; a client that closes a stream no longer
+        // does.
         response.socket?.once('end', () => response.destroy());
       },
       giveUp: joining.giveUp,
@@ -89,7 +93,7 @@ export class HttpStreams {
   }
 }
 
-/** An answer that ends with its connection, so that a batch is written as it is, without the frames of chunks. */
+/** An answer that ends with its connection, so that batches are written unchanged, without chunk framing. */
 class ResponseStream implements ClientSocket {
   readonly #response: ServerResponse;
   readonly #pingText: (position: Position | undefined) => string;
@@ -107,7 +111,7 @@ class ResponseStream implements ClientSocket {
     const response = this.#response;
     const { socket } = response;
     if (socket === null || 'Bun' in globalThis) {
-      // Answers before it on the same connection come first; Bun gives no socket to write to.
+      // Earlier answers on the same connection come first. Bun provides no socket to write to.
       response.write(batch.bytes, (error) => {
         if (!error) onDrain();
       });
@@ -115,7 +119,7 @@ class ResponseStream implements ClientSocket {
     }
     socket.write(batch.bytes);
     if (socket.writableLength === 0) return true;
-    // An empty write behind the batch, only when it is queued: a callback for every write costs as much as the write.
+    // An empty write behind the batch, only if it is queued: a callback for every write costs as much as the write.
     socket.write('', (error) => {
       if (!error) onDrain();
     });
@@ -123,7 +127,7 @@ class ResponseStream implements ClientSocket {
   }
 
   ping(position: Position | undefined): void {
-    // What is queued shows as much, once it is read.
+    // Reading the queued bytes is a sign of life in itself.
     const { socket } = this.#response;
     if (!this.isOpen() || socket === null || socket.writableLength > 0) return;
     const text = this.#pingText(position);

@@ -20,7 +20,7 @@ export interface PostResult {
   readonly attempts: number;
   /** Status of the last answer, null when there was none. */
   readonly status: number | null;
-  /** What went wrong last, one sentence; null when it was delivered. */
+  /** The last error in one sentence; null if it was delivered. */
   readonly error: string | null;
   /** From the first attempt's start to the end. */
   readonly durationMs: number;

@@ -18,7 +18,7 @@ export function deliveryId(webhookId: string, guid: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Returns what a delivery id is made from: the guid of a new row, the number of a change (decision I3). */
+/** Returns the source of a delivery id: the guid of a new row, the number of a change (decision I3). */
 export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
   if (change !== undefined) return `change ${generation}.${change}`;
   // A database need not give rows a guid (decision B1), and without one all of its events would have the same id.

@@ -105,7 +105,7 @@ export class DeliveryWorker {
     this.#sending?.attempts.cancel();
   }
 
-  /** Ends after the running attempt. What is not done is delivered after the restart (decision A7). */
+  /** Ends after the running attempt. Unfinished events are delivered after the restart (decision A7). */
   finish(): void {
     this.#isStopped = true;
     this.#consumer.stop();
@@ -164,7 +164,7 @@ export class DeliveryWorker {
     if (handled.record !== undefined) progress.note(id, this.offset, { ...handled.record, place: undefined });
   }
 
-  /** Delivers one event: decide, post, settle. What is not done is handled again. */
+  /** Delivers one event: decide, post, settle. An unfinished event is handled again. */
   async #handle(entry: LogEntry): Promise<Handled<EndedDelivery>> {
     const decision = await this.#decide(entry);
     if (decision.kind === 'not_now') return { isDone: false };
@@ -188,7 +188,7 @@ export class DeliveryWorker {
     await ready(webhook.include);
     if (this.#isStopped) return { kind: 'not_now' };
     const caller = this.#caller();
-    // What the key may not read counts as not subscribed.
+    // Events that the key may not read count as not subscribed.
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
     const id = deliveryId(webhook.id, deliveryName(entry));
     if (this.#held?.id !== id) this.#hold(null);

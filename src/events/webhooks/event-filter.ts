@@ -5,8 +5,8 @@ import { wantedBy } from '../../domain/narrowing.ts';
 import { type StoredWebhook, type WebhookEventType, wantsChanges } from '../../domain/webhook.ts';
 
 /**
- * Returns which events a webhook receives: those of its types that match its filter (decision P4). What an event does
- * not say is not compared: a removed message has no sender, and a range of changed messages no conversation.
+ * Returns a filter for the events a webhook receives: its types, narrowed by its filter (decision P4). Members that
+ * an event lacks are not compared: a removed message has no sender, and a range of changed messages no conversation.
  */
 export function eventFilter(webhook: Pick<StoredWebhook, 'events' | 'filter'>): (entry: LogEntry) => boolean {
   const types = new Set<WebhookEventType>(webhook.events);

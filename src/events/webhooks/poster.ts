@@ -27,7 +27,7 @@ export interface PosterOptions {
   readonly mayAttempt?: () => boolean;
 }
 
-/** Where events are posted, and with what. */
+/** The receiver of events, with its secrets and headers. */
 export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers'>;
 
 /** A post on its way; `attempts` ends it early. */

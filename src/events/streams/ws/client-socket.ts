@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import type { EventBatch } from '../batch.ts';
 import type { ClientSocket, EndReason } from '../client.ts';
 
-/** RFC 6455, 7.4.1 and 7.4.2: 4410 is for a browser, which sees no status of the handshake that would be 410. */
+/** RFC 6455, 7.4.1 and 7.4.2. 4410 is for browsers, which cannot see that the handshake's status would be 410. */
 const CLOSINGS = {
   shutting_down: [1001, 'The service is shutting down.'],
   key_ended: [1008, 'The key is no longer valid.'],
@@ -12,14 +12,14 @@ const CLOSINGS = {
 } as const;
 
 /**
- * Under Node whole frames are written to the socket, between ws's own (ping, pong, close), because framing an event
- * for each client costs the most with many of them. Bun's `ws` does not give the socket out.
+ * Under Node, writes whole frames to the socket, between those of ws (ping, pong, close): with many clients, framing
+ * an event for each costs the most. Bun's `ws` does not expose the socket.
  */
 export function openClientSocket(webSocket: WebSocket, socket: Duplex): ClientSocket {
   return 'Bun' in globalThis ? new MessageSocket(webSocket) : new FrameSocket(webSocket, socket);
 }
 
-/** One `send` for each event, through the public interface of ws. */
+/** One `send` per event, through the public interface of ws. */
 class MessageSocket implements ClientSocket {
   readonly #webSocket: WebSocket;
 
@@ -37,7 +37,7 @@ class MessageSocket implements ClientSocket {
     const last = batch.texts.length - 1;
     for (const [index, text] of batch.texts.entries()) {
       if (index < last) this.#webSocket.send(text);
-      // Called before `send` returns when nothing is queued.
+      // Called before `send` returns if nothing is queued.
       else
         this.#webSocket.send(text, (error) => {
           isTaken = !error;
@@ -73,7 +73,7 @@ class FrameSocket extends MessageSocket {
   override send(batch: EventBatch, onDrain: () => void): boolean {
     this.#socket.write(batch.bytes);
     if (this.#socket.writableLength === 0) return true;
-    // An empty write after the frames, only when they are queued: a callback for every write costs as much as the write.
+    // An empty write after the frames, only if they are queued: a callback for every write costs as much as the write.
     this.#socket.write('', (error) => {
       if (!error) onDrain();
     });

@@ -10,7 +10,7 @@ import { Clients, type Format, type Joining, type StreamParts } from '../clients
 import { openClientSocket } from './client-socket.ts';
 import { TEXT_FRAMES } from './frames.ts';
 
-/** Decision G1: pings 30 s apart, of which a client may leave two unanswered or read nothing during two. */
+/** Pings 30 s apart. A client may leave two unanswered, or read nothing during two (decision G1). */
 const KIND = {
   name: 'WebSocket client',
   pingEveryMs: 30_000,
@@ -38,7 +38,7 @@ export class WebSocketClients {
     this.#log = parts.log;
     this.#clients = new Clients(parts, KIND);
     this.#server.on('wsClientError', (error) => {
-      // Emitted inside handleUpgrade: what is thrown here comes out of `accept`.
+      // Emitted inside handleUpgrade: an error thrown here leaves through `accept`.
       const headers = { 'Sec-WebSocket-Version': '13, 8' };
       throw problem('bad_handshake', { reason: error.message }, { headers, cause: error });
     });
@@ -71,7 +71,7 @@ export class WebSocketClients {
           this.#welcome(webSocket, socket, joining);
         });
       } finally {
-        // It was no good handshake, or the client has gone.
+        // The handshake was invalid, or the client has gone.
         if (!isWelcome) joining.giveUp();
       }
     };
@@ -79,7 +79,10 @@ export class WebSocketClients {
     return ready === undefined ? upgrade() : ready.then(upgrade);
   }
 
-  /** Closes every client with 1001 (decision A7) and terminates those that remain after `withinMs`. Twice is fine. */
+  /**
+   * Closes every client with 1001 (decision A7) and terminates those that remain after `withinMs`. May be called
+   * twice.
+   */
   async close(withinMs: number): Promise<void> {
     await this.#clients.close(withinMs);
     this.#server.close();
@@ -95,7 +98,10 @@ export class WebSocketClients {
   }
 }
 
-/** Answers the newest ping alone when several came at once, as RFC 6455, 5.5.3 allows: each answer costs a write. */
+/**
+ * Answers only the newest of several pings that arrived together, as RFC 6455, 5.5.3 allows: each answer costs a
+ * write.
+ */
 function answerPings(webSocket: WebSocket): void {
   let newest: Buffer | undefined;
   webSocket.on('ping', (data: Buffer) => {

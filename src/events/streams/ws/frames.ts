@@ -3,7 +3,7 @@ import type { Framing } from '../batch.ts';
 /** First byte of an unfragmented text frame (RFC 6455, 5.2). */
 const TEXT_FRAME = 0x81;
 
-/** One unmasked text frame an event. */
+/** One unmasked text frame per event. */
 export const TEXT_FRAMES: Framing = {
   headerSize(length) {
     if (length < 126) return 2;

@@ -15,7 +15,7 @@ import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
 
 const { at } = ARCHIVED_COLUMNS;
 
-/** What chat.db says of a conversation. */
+/** A conversation as chat.db describes it. */
 export interface SourceChat {
   readonly guid: string;
   readonly displayName: string | null;
@@ -23,12 +23,12 @@ export interface SourceChat {
   readonly participants: readonly string[];
 }
 
-/** A row as it is listed, before its content is read. */
+/** A listed row, before its content is read. */
 export interface SourceRow {
   readonly rowId: number;
   readonly guid: string;
   readonly print: Print;
-  /** Row id of its conversation; undefined for a row of none. */
+  /** Row id of its conversation; undefined if it has none. */
   readonly chat: number | undefined;
   /** Its date in milliseconds since 1970. */
   readonly datedMs: number;
@@ -36,7 +36,7 @@ export interface SourceRow {
   readonly bytes: number;
 }
 
-/** A row with everything that the API tells of it, but for names and what only a service knows. */
+/** A row with everything that the API shows of it, except names and facts that only a service knows. */
 export interface SourceEntry {
   readonly rowId: number;
   readonly guid: string;
@@ -52,7 +52,7 @@ interface SourceQueries {
   readonly listed: string;
 }
 
-/** A read shows large bodies up to a limit only, so rows are read until half of it is reached. */
+/** A read shows large bodies only up to a limit, so rows are read until half of it is reached. */
 const MAX_BYTES_AT_ONCE = MAX_LARGE_BYTES / 2;
 
 const sourceQueriesOf = perSchema((schema): SourceQueries => {
@@ -75,7 +75,10 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
   };
 });
 
-/** Reads chat.db in slices for an archive, each at one commit. Every method throws `chat_db_unavailable` while it cannot. */
+/**
+ * Reads chat.db in slices for an archive, each at one commit. Every method throws `chat_db_unavailable` while it is
+ * unreadable.
+ */
 export class ArchiveSource {
   readonly #connection: Connection;
 
@@ -83,7 +86,7 @@ export class ArchiveSource {
     this.#connection = connection;
   }
 
-  /** Names the file itself: another one after it was replaced. */
+  /** Identifies the file: changes when it is replaced. */
   get databaseId(): string {
     this.#connection.check();
     return this.#connection.fileId;
@@ -106,7 +109,7 @@ export class ArchiveSource {
     );
   }
 
-  /** Addresses of all people who are known to Messages. */
+  /** Addresses of everybody known to Messages. */
   addresses(): readonly string[] {
     return this.#connection.read(({ database }) => {
       const found = database.all('SELECT DISTINCT id FROM handle').map(([id]) => toText(id));
@@ -137,7 +140,7 @@ export class ArchiveSource {
     });
   }
 
-  /** Their content, in the same order; a row that is gone by now is left out. */
+  /** Their content, in the same order. Rows that are gone by now are left out. */
   *entries(rows: readonly SourceRow[]): Generator<readonly SourceEntry[]> {
     let from = 0;
     while (from < rows.length) {
@@ -153,7 +156,7 @@ export class ArchiveSource {
     }
   }
 
-  /** One read decodes so many bytes, those of attachments included: a row that got none of them is read by itself. */
+  /** One read decodes a limited number of bytes, attachments included: a row beyond it is read by itself. */
   #read(rows: readonly SourceRow[]): readonly SourceEntry[] {
     const entries = this.#connection.read((snapshot) => entriesOf(snapshot, rows));
     if (rows.length === 1 || entries.every((entry) => !isPartlyRead(entry))) return entries;
@@ -164,7 +167,7 @@ export class ArchiveSource {
     });
   }
 
-  /** The rows with these guids that are listed, without their prints. */
+  /** The listed ones among the rows with these guids, without their prints. */
   listed(guids: readonly string[]): ReadonlyMap<string, SourceRow> {
     return this.#connection.read(({ database }) => {
       const { listed } = sourceQueriesOf(database.schema);

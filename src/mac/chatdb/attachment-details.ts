@@ -20,7 +20,7 @@ const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', '
 /** `transfer_state` of the first of `TRANSFER_STATES`. */
 const FIRST_STATE = -1;
 
-/** Those of the Message, in the same order (decision B5). */
+/** The Message's attachments, in the same order (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
   return snapshot.listedAttachments(rowId).map(({ n, path, row }, place) => {
@@ -38,12 +38,12 @@ export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly Attac
   });
 }
 
-/** The attachment with this number; undefined for one that is not listed. */
+/** The attachment with this number; undefined if it is not listed. */
 export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number): AttachmentDetails | undefined {
   return attachmentsOf(snapshot, rowId).find(({ n }, place) => (n ?? place) === wanted);
 }
 
-/** Where its file is. Only asked about: opening one that is in iCloud alone would wait for its download. */
+/** The state of its file. Never opens it: opening one that is only in iCloud would wait for its download. */
 function stateOf(path: string, transfer: TransferState | null): AttachmentState {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return 'available';
@@ -57,12 +57,12 @@ function stateOf(path: string, transfer: TransferState | null): AttachmentState 
 /** The attachments of a message with their content. */
 interface AttachmentContents {
   readonly attachments: readonly AttachmentDetails[];
-  /** Words of voice messages that are not in the body. */
+  /** Words of voice messages that are missing from the body. */
   readonly transcripts: readonly string[];
   readonly undecoded: readonly ContentColumn[];
 }
 
-/** The attachments of a message with what each is: a sticker, a contact, a place, a voice message. */
+/** The attachments of a message with the kind of each: a sticker, a contact, a place, a voice message. */
 export function attachmentContentsOf(
   snapshot: Snapshot,
   rowId: number,
@@ -89,7 +89,7 @@ export function attachmentContentsOf(
 
 const { at } = ATTACHMENT_CONTENT_COLUMNS;
 
-/** Reads what one attachment is. */
+/** Reads the content of one attachment. */
 class AttachmentContentReader {
   readonly #snapshot: Snapshot;
   readonly #attachment: AttachmentDetails;
@@ -161,7 +161,7 @@ class AttachmentContentReader {
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * The beginning of a file beneath the Attachments folder beside chat.db; undefined for any other, and for one whose
+ * The beginning of a file below the Attachments folder beside chat.db; undefined for any other, and for one whose
  * content is in iCloud: it takes no space, and opening it would wait for its download.
  */
 function beginningOf(databasePath: string, path: string, bytes: number): Buffer | undefined {

@@ -47,7 +47,7 @@ export class AttachmentFiles implements AttachmentReader {
     };
   }
 
-  /** Where it is; undefined when there is no such attachment. */
+  /** State of the file; undefined if there is no such attachment. */
   state(id: string, n: number): AttachmentState | undefined {
     return this.#attachment(id, n)?.state;
   }
@@ -57,7 +57,7 @@ export class AttachmentFiles implements AttachmentReader {
     return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentAt(snapshot, rowId, n));
   }
 
-  /** undefined for a file that is missing, not a regular file, or outside the folder. */
+  /** Undefined for a file that is missing, not a regular file, or outside the folder. */
   async #open(path: string): Promise<OpenFile | undefined> {
     try {
       const folder = await realpath(join(dirname(this.#connection.path), 'Attachments'));
@@ -81,7 +81,7 @@ export class AttachmentFiles implements AttachmentReader {
   }
 }
 
-/** undefined when the path leads to another file by now. */
+/** Undefined if the path leads to another file by now. */
 async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenFile | undefined> {
   const handle = await open(path, READ_PLAINLY);
   const opened = await handle.stat();
@@ -94,13 +94,13 @@ async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenF
   return undefined;
 }
 
-/** How many attachments a slice looks at: some 10 ms. */
+/** Attachments examined per slice: about 10 ms. */
 const SLICE_ROWS = 5000;
 
 /**
- * Names of the folders in `stagingFolder` that hold a file some attachment in chat.db refers to, as `~/…`, as an
- * absolute path or through a link: what counts is the end of the path, so that no spelling is missed. In slices, because
- * no index helps.
+ * Names of the folders in `stagingFolder` with a file that some attachment in chat.db refers to, as `~/…`, as an
+ * absolute path or through a link: only the end of the path is compared, so that no spelling is missed. Works in
+ * slices, because no index helps.
  */
 export function* stagedFoldersInUse(connection: Connection, stagingFolder: string): Generator<readonly string[]> {
   const marker = `/${basename(dirname(stagingFolder))}/${basename(stagingFolder)}/`;
@@ -121,7 +121,7 @@ function folderAfter(path: string, marker: string): string {
   return path.slice(path.lastIndexOf(marker) + marker.length).split('/')[0] ?? '';
 }
 
-/** The same for a program that is not the service, as a set of folder names. Throws AppError `chat_db_unavailable`. */
+/** Returns those folder names to a program other than the service. Throws `chat_db_unavailable`. */
 export function readStagedFoldersInUse(place: ChatDbPlace & { readonly stagingFolder: string }): ReadonlySet<string> {
   const { stagingFolder } = place;
   return readOnce(place, (connection) => new Set([...stagedFoldersInUse(connection, stagingFolder)].flat()));

@@ -2,7 +2,7 @@ import { ATTACHMENT_COLUMNS, INT_PARAM } from './columns.ts';
 import type { SchemaInfo } from './database.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 
-/** `ATTACHMENT_COLUMNS` of the shown attachments of a message, in stored order. Parameter: row id. */
+/** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. Parameter: row id. */
 export function listedAttachmentsSql(schema: SchemaInfo): string {
   return `SELECT ${ATTACHMENT_COLUMNS.select(attachmentParts(schema))}
     FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
@@ -14,20 +14,20 @@ export function hasAttachmentTables(schema: SchemaInfo): boolean {
   return schema.hasTable('message_attachment_join') && schema.hasTable('attachment');
 }
 
-/** SQL that is 1 when the message `m` has attachments. */
+/** SQL that is 1 if the message `m` has attachments. */
 export function hasAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return '0';
   // SQLite opens the index of an IN once, that of an EXISTS for every row.
   return 'ifnull(m.ROWID IN (SELECT message_id FROM message_attachment_join), 0)';
 }
 
-/** SQL for how many attachments the message `m` has. */
+/** SQL for the number of attachments of the message `m`. */
 export function joinedAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return '0';
   return '(SELECT count(*) FROM message_attachment_join a WHERE a.message_id = m.ROWID)';
 }
 
-/** SQL that is 1 when an attachment of the message `m` has no file yet. */
+/** SQL that is 1 if an attachment of the message `m` has no file yet. */
 export function unnamedAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return '0';
   return `EXISTS (SELECT 1 FROM message_attachment_join j LEFT JOIN attachment a ON a.ROWID = j.attachment_id
@@ -48,7 +48,7 @@ function attachmentParts(schema: SchemaInfo) {
   };
 }
 
-/** SQL that is true when the message of the join `j` was not unsent: the rows of its files stay. */
+/** SQL that is true unless the message of the join `j` was unsent: the rows of its files stay. */
 function isLeft(schema: SchemaInfo): string {
   const unsent = isUnsent(schema);
   return unsent === '0' ? '1' : `NOT EXISTS (SELECT 1 FROM message m WHERE m.ROWID = j.message_id AND ${unsent})`;

@@ -1,9 +1,9 @@
 import { decodeText, MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream } from './content/typedstream.ts';
 
 /**
- * The text of an `attributedBody` blob: a typedstream, walked by its structure to the string of the attributed string it
- * holds. The runs behind the string are not read (`content/attributed-runs`). Bounded in size, depth and steps; what
- * cannot be decoded is undefined, never an error (decision B2).
+ * Returns the text of an `attributedBody` blob: a typedstream, parsed structurally up to the string of its attributed
+ * string. Does not read the runs after the string (`content/attributed-runs`). Bounded in size, depth and steps.
+ * Returns undefined if it cannot be decoded, and never throws (decision B2).
  */
 export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;
@@ -12,10 +12,10 @@ export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   return (at > 0 ? shortString(bytes, at) : undefined) ?? new Typedstream(bytes, MAX_STEPS).text();
 }
 
-/** The string comes within the first dozen. */
+/** The string appears within the first dozen steps. */
 const MAX_STEPS = 500;
 
-/** How practically every body begins, up to the length of its string. */
+/** The start of practically every body, up to the length of its string. */
 const USUAL = ['NSMutable', 'NS'].map((kind) =>
   Buffer.concat([
     SIGNATURE,

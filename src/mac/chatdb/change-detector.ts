@@ -7,18 +7,18 @@ export interface ChangeDetectorOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
-  /** Whether to watch the -wal as well; polling alone is just slower. */
+  /** Watches the -wal as well. Polling alone is only slower. */
   readonly isWatching?: boolean;
-  /** The connection's health is another than before. */
+  /** Called when the connection's health changes. */
   readonly onHealth?: (health: BackendHealth) => void;
 }
 
-/** The -wal is written before its commit can be seen: check at once, then so many milliseconds later (decision C3). */
+/** The -wal is written before its commit becomes visible: checks at once, then after these delays (decision C3). */
 const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
 
 /**
- * Notices commits by others. `PRAGMA data_version` at every interval is the truth; a watch on the -wal only
- * makes it sooner, and is put up again whenever that file is another one.
+ * Detects other processes' commits. `PRAGMA data_version` at every interval decides; a watch on the -wal only makes
+ * it sooner, and is renewed whenever that file is replaced.
  */
 export class ChangeDetector {
   readonly #options: ChangeDetectorOptions;
@@ -41,7 +41,7 @@ export class ChangeDetector {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Checks at once, so that health is known when this returns. */
+  /** Checks at once, so that health is known on return. */
   start(): void {
     if (this.#isClosed || this.#cancelPoll !== undefined) return;
     this.#poll();
@@ -61,7 +61,7 @@ export class ChangeDetector {
     this.#cancelPoll = this.#options.clock.after(this.#options.pollIntervalMs, () => this.#poll());
   }
 
-  /** True when something new was found. */
+  /** Returns true if it found something new. */
   #check(): boolean {
     const { connection, onHealth } = this.#options;
     const change = connection.check();
@@ -79,8 +79,8 @@ export class ChangeDetector {
   }
 
   /**
-   * One check for all events of one turn of the event loop. It may find the commit before, its own still on its way to
-   * the disk, so the later checks follow in any case.
+   * Makes one check for all events of one turn of the event loop. It may find only the previous commit, while the
+   * event's own is still on its way to the disk, so the later checks follow in any case.
    */
   #onEvent(): void {
     this.#immediate ??= setImmediate(() => {
@@ -91,7 +91,7 @@ export class ChangeDetector {
     });
   }
 
-  /** All but the last ask SQLite alone; that one sees what happened to the files meanwhile. */
+  /** All but the last check ask only SQLite; the last one also examines the files. */
   #checkLater(step: number): void {
     const at = CHECKS_AFTER_EVENT_MS[step];
     if (at === undefined || this.#isClosed) return;
@@ -110,12 +110,12 @@ export class ChangeDetector {
     this.#unwatch();
     if (connection.walId === null) return;
     try {
-      // The kind of event says nothing reliable: a write in place is `rename` on macOS.
+      // The kind of event is unreliable: a write in place is `rename` on macOS.
       this.#watcher = watch(`${connection.filePath}-wal`, () => this.#onEvent());
       this.#watcher.on('error', () => this.#unwatch());
       this.#watchedWal = connection.walId;
     } catch {
-      // It cannot be had: polling goes on alone, and the next check tries again.
+      // Watching failed: polling continues alone, and the next check tries again.
     }
   }
 

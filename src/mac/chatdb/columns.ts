@@ -1,18 +1,18 @@
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /**
- * A number bound to a statement. SQLite built with STAT4 plans again at every run when a bare `?` is in a range or a
- * LIMIT, which costs ten times the search itself; the sum hides it.
+ * A number bound to a statement. With a bare `?` in a range or a LIMIT, SQLite built with STAT4 plans again at every
+ * run, which costs ten times the search itself; the sum hides it.
  */
 export const INT_PARAM = '? + 0';
 
-/** A text, for the same reason. */
+/** A text, hidden for the same reason. */
 export const TEXT_PARAM = "? || ''";
 
 /** A `date` takes three columns: a stored date in nanoseconds is too large for one JavaScript number. */
 type Kind = 'value' | 'date';
 
-/** The columns of a SELECT: their text, and where each is in a row. */
+/** The columns of a SELECT: their text, and each one's index in a row. */
 export interface ColumnList<Name extends string> {
   readonly at: Readonly<Record<Name, number>>;
   select(expressions: Readonly<Record<Name, string>>): string;
@@ -40,14 +40,14 @@ function dateColumns(date: string): string {
   return `${date}, ${date} / 1000000000, ${date} % 1000000000`;
 }
 
-/** The date whose columns begin at this place in a row. */
+/** Reads the date whose columns begin at this index. */
 export function instantAt(row: Row, at: number): Instant {
   return instantOf(row[at] ?? null, row[at + 1] ?? null, row[at + 2] ?? null);
 }
 
 /**
- * The exact moment of a date in nanoseconds, for sorting what no index sorts: `instantOf` in SQL (decision B6). Seconds
- * that 64 bits cannot hold become REAL here and in a bound alike, rounded by the same rule.
+ * The exact moment of a date in nanoseconds, for sorting where no index does: `instantOf` in SQL (decision B6).
+ * Seconds that exceed 64 bits become REAL here and in a bound alike, rounded by the same rule.
  */
 export function instantSql(date: string): string {
   return `CASE WHEN typeof(${date}) NOT IN ('integer', 'real') THEN 0
@@ -67,11 +67,11 @@ const message = {
   rowId: 'value',
   guid: 'value',
   date: 'date',
-  /** null without a chat. */
+  /** Null without a chat. */
   chat: 'value',
-  /** Of an own row the own address, of another the sender's handle. */
+  /** The own address in an own row; otherwise the sender's handle. */
   party: 'value',
-  /** The status as a number, see `statusSql`. */
+  /** The status as a number; see `statusSql`. */
   status: 'value',
   body: 'value',
   attachments: 'value',
@@ -83,13 +83,13 @@ const entry = {
   associatedGuid: 'value',
   associatedEmoji: 'value',
   isMessage: 'value',
-  /** 1 for what macOS filed as junk. */
+  /** 1 if macOS filed it as junk. */
   isJunk: 'value',
 } as const;
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
 
-/** What is compared before a row is read for an archive. */
+/** The columns compared before a row is read for an archive. */
 export const ARCHIVED_COLUMNS = columnList({
   rowId: 'value',
   guid: 'value',
@@ -103,10 +103,10 @@ export const LISTED_COLUMNS = columnList({ rowId: 'value', date: 'date', bytes: 
 
 export const MESSAGE_COLUMNS = columnList(message);
 
-/** Those of a message first. */
+/** Starts with those of a message. */
 export const ENTRY_COLUMNS = columnList(entry);
 
-/** Those of an entry first. */
+/** Starts with those of an entry. */
 export const PENDING_COLUMNS = columnList({
   ...entry,
   announcesAttachments: 'value',
@@ -115,7 +115,7 @@ export const PENDING_COLUMNS = columnList({
   lacksHandle: 'value',
 });
 
-/** A vote in a poll, or an option that was added to it. Those of a message first. */
+/** A vote in a poll, or an option added to one. Starts with those of a message. */
 export const POLL_ROW_COLUMNS = columnList({ ...message, associatedType: 'value', payload: 'value' });
 
 export const DETAIL_COLUMNS = columnList({
@@ -126,17 +126,17 @@ export const DETAIL_COLUMNS = columnList({
   error: 'value',
   edited: 'date',
   retracted: 'date',
-  /** 1 when nothing of it is left because it was unsent. */
+  /** 1 if nothing is left because it was unsent. */
   isUnsent: 'value',
   delivered: 'date',
   read: 'date',
-  /** Of the balloon of a link: guid of the row that has its text. */
+  /** For the balloon of a link: guid of the row with its text. */
   textRow: 'value',
   caller: 'value',
   account: 'value',
   filterAction: 'value',
   filterSubAction: 'value',
-  /** 1 when the row says more than its text. */
+  /** 1 if the row has content besides its text. */
   hasContent: 'value',
 });
 
@@ -148,7 +148,7 @@ export const ATTACHMENT_COLUMNS = columnList({
   bytes: 'value',
   state: 'value',
   guid: 'value',
-  /** 1 when a part of its message was unsent. */
+  /** 1 if a part of its message was unsent. */
   isPartlyUnsent: 'value',
 });
 
@@ -172,7 +172,7 @@ export const JOIN_COLUMNS = columnList({
   messageDate: 'date',
 });
 
-/** What the status column of a message says (decision B7). From `scheduled` on the row is an own one. */
+/** Meanings of a message's status column (decision B7). From `scheduled` on, the row is own. */
 export const STATUS_CODE = {
   received: 0,
   readHere: 1,
@@ -185,8 +185,8 @@ export const STATUS_CODE = {
 } as const;
 
 /**
- * A moment since 2001-01-01T00:00:00Z, exactly: a stored date in nanoseconds exceeds 2^53, so it
- * never passes through one JavaScript number.
+ * An exact moment since 2001-01-01T00:00:00Z. A stored date in nanoseconds exceeds 2^53, so it never passes through
+ * one JavaScript number.
  */
 export interface Instant {
   readonly seconds: number;
@@ -196,7 +196,7 @@ export interface Instant {
 /** Seconds between 1970-01-01 and 2001-01-01, from the contract. */
 const APPLE_EPOCH_S = 978_307_200;
 
-/** The contract's line between seconds and nanoseconds. */
+/** The contract's boundary between seconds and nanoseconds. */
 export const MAX_SECONDS = 10_000_000_000n;
 
 export const MAX_INTEGER = 9_223_372_036_854_775_807n;
@@ -213,14 +213,14 @@ const MAX_STORED = 2 ** 63;
 
 export const APPLE_EPOCH: Instant = { seconds: 0, nanos: 0 };
 
-/** The first and the last second that a four-digit year can show. */
+/** The first and the last second that a four-digit year can express. */
 export const EARLIEST: Instant = { seconds: FIRST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
 
 export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
 
 /**
- * The contract's rule for one stored date (decision B6), from the value and SQL's own quotient and remainder by
- * 1e9. What is no number counts as 2001-01-01; what no four-digit year can show is clamped.
+ * Converts a stored date by the contract's rule (decision B6), from the value and SQL's quotient and remainder by
+ * 1e9. A value that is no number counts as 2001-01-01; a date beyond four-digit years is clamped.
  */
 export function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {
   if (typeof raw !== 'number' || typeof quotient !== 'number' || typeof remainder !== 'number') return APPLE_EPOCH;
@@ -252,7 +252,7 @@ const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padS
 
 const SECONDS_A_DAY = 86_400;
 
-/** Formatting a date costs more than reading a row; days repeat. Bounded by `days.clear()`. */
+/** Cached because formatting a date costs more than reading a row, and days repeat. Bounded by `days.clear()`. */
 const days = new Map<number, string>();
 
 /** `YYYY-MM-DDTHH:MM:SSZ`. */

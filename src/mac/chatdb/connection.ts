@@ -10,10 +10,10 @@ import { toText } from './columns.ts';
 import { type ChatDatabaseOptions, ChatDbHandle } from './database.ts';
 import { Snapshot } from './snapshot.ts';
 
-/** `changed`: there may be something new. `away`: chat.db cannot be read; health says why. */
+/** `changed`: there may be something new. `away`: chat.db is unreadable; health says why. */
 export type DatabaseChange = 'changed' | 'unchanged' | 'away';
 
-/** The files may change under an opening, but hardly under each of several. */
+/** The files may change during one opening, but hardly during each of several. */
 const MAX_OPENINGS = 4;
 
 interface Open {
@@ -24,8 +24,8 @@ interface Open {
 }
 
 /**
- * The one live handle on chat.db. It follows the path: a replaced file, a new -wal or -shm (left by a killed
- * Messages) or a file overwritten in place mean opening it again; a failure closes it, and every check tries again (decisions C5, C6).
+ * The one live handle on chat.db. It follows the path: it reopens after a replaced file, a new -wal or -shm (left by
+ * a killed Messages) or an overwrite in place. A failure closes it, and every check tries again (decisions C5, C6).
  */
 export class Connection {
   readonly path: string;
@@ -39,7 +39,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Sees whether anything changed since the last check, opening the database if need be. Never throws. */
+  /** Reports whether anything changed since the last check; opens the database if necessary. Never throws. */
   check(): DatabaseChange {
     if (this.#isClosed) return 'away';
     try {
@@ -52,7 +52,7 @@ export class Connection {
         this.#open.files = findFiles(this.path);
         return 'changed';
       }
-      // Written to, but not by SQLite's rules: whatever is cached is worth nothing.
+      // Written without SQLite's rules: caches are worthless.
       return files.touched === this.#open.files.touched ? 'unchanged' : this.#reopen();
     } catch (error) {
       this.#lose(error);
@@ -60,16 +60,19 @@ export class Connection {
     }
   }
 
-  /** Whether a check may find something: a commit, or the database back. By far cheaper than one; it opens nothing. */
+  /**
+   * Reports whether a check may find something: a commit, or the database back. Opens nothing and is much cheaper
+   * than a check.
+   */
   mayHaveChanged(): boolean {
     try {
       return this.#open === undefined || this.#open.database.version() !== this.#open.version;
     } catch {
-      return true; // what is wrong, a check tells
+      return true; // a check reports the trouble
     }
   }
 
-  /** The snapshot of now, without reading anything else: another object after each commit. */
+  /** The current snapshot, without reading anything else. A new object after each commit. */
   snapshot(): unknown {
     const open = this.#open;
     if (open?.snapshot === undefined || open.snapshot.version !== open.database.version())
@@ -77,7 +80,7 @@ export class Connection {
     return open.snapshot.value;
   }
 
-  /** Reads from the database as it is now. Throws `chat_db_unavailable` while it cannot be read (decision C6). */
+  /** Reads from the current database. Throws `chat_db_unavailable` while it is unreadable (decision C6). */
   read<Result>(use: (snapshot: Snapshot) => Result): Result {
     if (this.#open === undefined && this.#failure === undefined) this.check();
     const open = this.#open;
@@ -96,25 +99,23 @@ export class Connection {
     return { connected: false, message: [failure.message, failure.hint].filter(Boolean).join(' ') };
   }
 
-  /** Whether this process may read the file; undefined when something else keeps it from reading. */
+  /** This process's permission to read the file; undefined if something else prevents reading. */
   get access(): 'granted' | 'denied' | undefined {
     if (this.#open !== undefined) return 'granted';
     return isRefusal(this.#failure?.cause) ? 'denied' : undefined;
   }
 
-  /**
-   * Which file is open, as text that is compared and nothing else. It is the same after a restart of the machine.
-   */
+  /** Identifies the open file; only for comparisons. Survives a restart of the machine. */
   get fileId(): string {
     return this.#open?.files.lasting ?? '';
   }
 
-  /** Where the file itself is, links followed. Its -wal and -shm are beside it. */
+  /** Real path of the file, with links resolved. Its -wal and -shm are beside it. */
   get filePath(): string {
     return this.#open?.files.path ?? this.path;
   }
 
-  /** Which -wal is beside it, null when there is none. */
+  /** Identifies the -wal beside it; null if there is none. */
   get walId(): string | null {
     return this.#open?.files.wal ?? null;
   }
@@ -126,9 +127,9 @@ export class Connection {
 
   #reopen(): DatabaseChange {
     this.#shut();
-    // Messages may be changing the files at this very moment, and a handle does not tell which -wal it holds: only
-    // what was there before and after opening alike is certainly what was opened. The first opening may make the
-    // -wal and the -shm itself, and so needs a second one.
+    // Messages may be changing the files right now, and a handle does not tell which -wal it holds: only files that
+    // were the same before and after opening are certainly the opened ones. The first opening may create the -wal and
+    // the -shm itself, and so needs a second one.
     for (let attempt = 1; this.#open === undefined; attempt += 1) {
       const before = findFiles(this.path);
       const database = ChatDbHandle.open(this.#options);
@@ -168,11 +169,11 @@ function snapshotOf(open: Open): Snapshot {
 
 /** The files of a database on disk, found without opening any (decision B1). */
 interface Files {
-  /** Where the database itself is: SQLite follows links, and keeps the -wal and the -shm there. */
+  /** Real path of the database: SQLite follows links, and keeps the -wal and the -shm there. */
   readonly path: string;
-  /** Which file this is: inode and time of birth, since an inode may be given again. null when there is none. */
+  /** Identifies the file by inode and time of birth, because inodes are reused. Null if there is none. */
   readonly database: string | null;
-  /** The same without its device: that has another number after every mount (POSIX, st_dev). */
+  /** `database` without the device, whose number changes with every mount (POSIX, st_dev). */
   readonly lasting: string;
   readonly wal: string | null;
   readonly shm: string | null;
@@ -181,14 +182,14 @@ interface Files {
 }
 
 /**
- * Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read; AppError when it is
- * empty or a pipe.
+ * Throws with code `ENOENT`, `EACCES`, … if the database is missing or may not be read; an AppError if it is empty or
+ * a pipe.
  */
 function findFiles(configuredPath: string): Files {
   const path = realPath(configuredPath);
   const database = statSync(path, { bigint: true });
   accessSync(path, constants.R_OK);
-  // SQLite would wait at a pipe until somebody writes to it, and the whole process with it.
+  // At a pipe SQLite, and with it the whole process, would wait until somebody writes.
   if (database.isFIFO()) throw problem('chat_db_is_pipe');
   // SQLite takes a -wal beside an empty database for a leftover and deletes it, even when it only reads.
   if (database.isFile() && database.size === 0n) throw problem('chat_db_empty');
@@ -202,7 +203,7 @@ function findFiles(configuredPath: string): Files {
   };
 }
 
-/** macOS 27 shows a protected file as missing, and refuses to list its folder as before (decision T5). */
+/** macOS 27 reports a protected file as missing, and refuses to list its folder as before (decision T5). */
 function realPath(configuredPath: string): string {
   try {
     return realpathSync.native(configuredPath);
@@ -230,7 +231,7 @@ const CAUSES = [
   [/^SQLITE_(NOTADB|CORRUPT|IOERR_SHORT_READ)/, 'chat_db_damaged'],
 ] as const;
 
-/** What went wrong with chat.db, as a person can use it; every public read throws this while it lasts (decision C6). */
+/** Describes the trouble with chat.db for a person. Every public read throws this while it lasts (decision C6). */
 export function toUnavailable(cause: unknown): AppError {
   if (isAppError(cause)) return cause;
   const code = errorCode(cause) ?? '';
@@ -240,12 +241,12 @@ export function toUnavailable(cause: unknown): AppError {
     : problem(name, {}, { cause });
 }
 
-/** True when the file is there and this process may not open it. */
+/** Reports whether the file exists but this process may not open it. */
 function isRefusal(error: unknown): boolean {
   return REFUSALS.test(errorCode(error) ?? '');
 }
 
-/** True for failures of the database or the file, as opposed to mistakes in this program. */
+/** Reports whether the failure is that of the database or the file, rather than a bug in this program. */
 function isStorageFailure(error: unknown): boolean {
   return /^(SQLITE_|E[A-Z]+$)/.test(errorCode(error) ?? '');
 }
@@ -255,7 +256,7 @@ export interface ChatDbPlace {
   readonly homeFolder: string;
 }
 
-/** For programs that are not the service: opens chat.db for one read. Throws AppError `chat_db_unavailable` when it cannot. */
+/** Opens chat.db for one read, in programs other than the service. Throws `chat_db_unavailable` if that fails. */
 export function readOnce<Result>(
   { chatDbPath, homeFolder }: ChatDbPlace,
   read: (connection: Connection) => Result,

@@ -46,11 +46,11 @@ interface ContentQueries {
   /** `ATTACHMENT_CONTENT_COLUMNS`. Parameter: row id of the attachment. */
   readonly attachment: string;
   /**
-   * `POLL_ROW_COLUMNS` of the votes in a poll and the options that were added to it, newest first. Parameters:
-   * `reactionTargets`. undefined without an index for it.
+   * `POLL_ROW_COLUMNS` of a poll's votes and added options, newest first. Parameters: `reactionTargets`. Undefined
+   * without an index for it.
    */
   readonly pollRows: string | undefined;
-  /** Row id of the row behind a poll by the same sender, if it replies to the poll. Parameter: row id. */
+  /** Row id of the row after a poll by the same sender, if it replies to the poll. Parameter: row id. */
   readonly caption: string | undefined;
 }
 
@@ -84,13 +84,13 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
   };
 });
 
-/** More rows than a poll of a group ever has: votes before them do not count. */
+/** More rows than any group's poll has: earlier votes do not count. */
 const MAX_POLL_ROWS = 2000;
 /** Rows of other conversations may come between a poll and its caption. */
 const CAPTION_ROWS = 50;
 const CAPTION_S = 5;
 
-/** The question of a poll is an ordinary row behind it, by the same sender (V2; imsg, pull request 155). */
+/** The question of a poll is an ordinary row after it, by the same sender (V2; imsg, pull request 155). */
 function captionSql(schema: SchemaInfo): string {
   const thread = column(schema, 'thread_originator_guid');
   const isCaption = `m.reply_to_guid = p.guid AND ifnull(${thread}, '') = '' AND m.date >= p.date
@@ -102,7 +102,7 @@ function captionSql(schema: SchemaInfo): string {
     ORDER BY m.ROWID LIMIT 1`;
 }
 
-/** A blob, or its length when it is too large to be decoded: SQLite knows that without reading it. */
+/** A blob, or its length if it is too large to decode: SQLite knows the length without reading it. */
 function blob(name: string): string {
   return name === 'NULL'
     ? name

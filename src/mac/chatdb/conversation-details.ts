@@ -10,22 +10,22 @@ import { IS_LOWEST_CHAT } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** What the details of one conversation cost, in rows. */
+/** Cost of one conversation's details, in rows. */
 const DETAILS_COST = 20;
 
-/** What counting one unread message costs, in rows. */
+/** Cost of counting one unread message, in rows. */
 const UNREAD_COST = 3;
 
 interface UnreadQueries {
-  /** How many there are, up to a limit. Parameter: limit. */
+  /** The number of unread messages, up to a limit. Parameter: limit. */
   readonly count: string;
-  /** Chat and number, of chats with unread messages. */
+  /** Chat and number, for chats with unread messages. */
   readonly byChat: string;
 }
 
 const known = new WeakMap<SchemaInfo, UnreadQueries | undefined>();
 
-/** undefined where the database cannot say what is unread, or only by reading every message. */
+/** Undefined if the database does not record what is unread, or only a full scan would tell. */
 export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
   if (!known.has(schema)) known.set(schema, findUnreadQueries(database));
@@ -33,8 +33,8 @@ export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>):
 }
 
 /**
- * Statistics of a whole table let SQLite read all of it rather than the few unread rows that an index names, so the
- * index is named here: the first of those that fit.
+ * Table statistics can make SQLite read everything rather than the few unread rows of an index, so the index is
+ * named: the first suitable one.
  */
 function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
@@ -45,7 +45,7 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
   for (const index of indexes) {
     const queries = unreadQueries(schema, index);
     try {
-      // A partial index for other rows cannot be used, and SQLite says so.
+      // SQLite refuses a partial index for other rows.
       database.get(`EXPLAIN ${queries.count}`, 1);
       return queries;
     } catch {}
@@ -53,7 +53,7 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
   return undefined;
 }
 
-/** Incoming, not read, no reaction and no system row (decision K3). */
+/** Incoming, unread, neither reaction nor system row (decision K3). */
 function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   const from = `message m INDEXED BY "${index.replaceAll('"', '""')}"`;
@@ -71,7 +71,7 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   };
 }
 
-/** Whether the details of so many conversations can be had by reading at most `maxRows`. */
+/** Reports whether the details of this many conversations need at most `maxRows` reads. */
 export function areDetailsWithin(snapshot: Snapshot, chats: number, maxRows: number): boolean {
   const { database } = snapshot;
   const left = Math.floor((maxRows - chats * DETAILS_COST) / UNREAD_COST);
@@ -81,7 +81,7 @@ export function areDetailsWithin(snapshot: Snapshot, chats: number, maxRows: num
   return Number(database.get(queries.count, left + 1)?.[0] ?? 0) <= left;
 }
 
-/** The conversation with its details (decision K3); `newest` is its newest message, if that is known. */
+/** The conversation with its details (decision K3). `newest` is its newest message, if known. */
 export function withConversationDetails(
   snapshot: Snapshot,
   chat: Chat,
@@ -126,7 +126,7 @@ function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined 
 /** By chat, for one state of the database. */
 const unreadCounts = new WeakMap<Snapshot, ReadonlyMap<number, number>>();
 
-/** undefined where the database cannot say. */
+/** Undefined if the database does not record it. */
 function unreadIn(snapshot: Snapshot, chatId: number): number | undefined {
   const { database } = snapshot;
   const queries = unreadQueriesOf(database);

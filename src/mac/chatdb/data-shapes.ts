@@ -2,13 +2,13 @@ import type { DataShapes, SqliteDiagnostics } from '../../domain/diagnostics.ts'
 import { type Sqlite, sqliteLibrary } from '../../runtime/sqlite.ts';
 import { KNOWN_COLUMNS } from './known-columns.ts';
 
-/** Only so many of the newest rows are counted: it must not keep the service from its clients. */
+/** Only this many of the newest rows are counted, so that clients need not wait. */
 const NEWEST_ROWS = 20_000;
 const HOUR_NS = 3_600_000_000_000;
 const SERVICES = ['iMessage', 'SMS', 'RCS', 'iMessageLite'];
 const GUID = /^(?:[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}|(p:\d+\/|bp:).*)$/i;
 
-/** Counts how the newest rows of chat.db are shaped. Nothing that a row says is in the result. */
+/** Counts the shapes of the newest rows in chat.db. The result contains no content. */
 export function dataShapes(sqlite: Sqlite, columns: readonly string[]): DataShapes {
   const has = (name: string): boolean => columns.includes(name);
   const rows = (sql: string): readonly (readonly unknown[])[] =>
@@ -75,7 +75,7 @@ export function sqliteDiagnostics(sqlite: Sqlite): SqliteDiagnostics {
   };
 }
 
-/** Counts the columns that a macOS unknown to this version has added to the tables that are read. */
+/** Counts columns in the tables read by Postern that no macOS known to this version has. */
 function unknownColumns(sqlite: Sqlite): number {
   return Object.entries(KNOWN_COLUMNS)
     .map(([table, known]) => {
@@ -86,7 +86,7 @@ function unknownColumns(sqlite: Sqlite): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** Numbers as they are; everything that is none, together. */
+/** Counts numbers individually, and everything else together. */
 function counted(rows: readonly (readonly unknown[])[]): Readonly<Record<string, number>> {
   return summed(rows, (value) => (/^-?\d{1,5}$/.test(String(value)) ? String(value) : 'other'));
 }

@@ -6,29 +6,29 @@ import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from
 
 export interface ChatDatabaseOptions {
   readonly path: string;
-  /** What `~` in an attachment's name means when the database is in no `Library/Messages`. */
+  /** The meaning of `~` in attachment names, if the database is not in a `Library/Messages`. */
   readonly home: string;
   readonly log: Log;
-  /** `reactions` unless it is given. */
+  /** Default: `reactions`. */
   readonly associatedRows?: AssociatedRows;
 }
 
-/** Long enough for a writer without WAL to finish a commit, short enough to block the event loop for. */
+/** Enough for a writer without WAL to finish a commit, short enough to block the event loop. */
 const BUSY_TIMEOUT_MS = 100;
 
-/** Of the file, kept in memory. With 32 MiB no long list was faster. */
+/** Page cache in memory. With 32 MiB no long list was faster. */
 const CACHE_KIB = 4096;
 
 /**
- * chat.db, open for reading: only SQLite touches the file, nothing is ever written, no transaction outlives
- * one call (decision B1).
+ * chat.db, opened for reading: only SQLite touches the file, nothing is ever written, and no transaction outlives one
+ * call (decision B1).
  */
 export class ChatDbHandle {
   readonly options: ChatDatabaseOptions;
   readonly schema: SchemaInfo;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
-  /** Of the tables that `schema` was read from. */
+  /** Version of the tables that `schema` was read from. */
   readonly #schemaVersion: number;
 
   private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
@@ -38,7 +38,7 @@ export class ChatDbHandle {
     this.options = options;
   }
 
-  /** Throws SQLite's error when it cannot be opened, AppError when it is no database of Messages. */
+  /** Throws SQLite's error if it cannot be opened, an AppError if it is no database of Messages. */
   static open(options: ChatDatabaseOptions): ChatDbHandle {
     const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
@@ -58,19 +58,19 @@ export class ChatDbHandle {
     return this.#statement(sql).get(...parameters);
   }
 
-  /** Changes with every commit of another connection, and means nothing to any other handle. */
+  /** Changes with every commit of another connection. Only comparable within one handle. */
   version(): number {
     return Number(this.get('PRAGMA data_version')?.[0]);
   }
 
-  /** True when tables were altered since it was opened, as by the first Messages after an update of macOS. */
+  /** Reports whether tables were altered since it was opened, as by the first Messages after an update of macOS. */
   hasNewSchema(): boolean {
     return this.#readSchemaVersion() !== this.#schemaVersion;
   }
 
   /**
-   * Reads in one transaction: everything is seen at one commit, and the WAL is locked once instead of at every
-   * statement. `use` must not wait for anything.
+   * Reads in one transaction: everything is from one commit, and the WAL is locked once instead of per statement.
+   * `use` must not wait for anything.
    */
   inTransaction<Result>(use: () => Result): Result {
     this.#statement('BEGIN').run();
@@ -97,7 +97,7 @@ export class ChatDbHandle {
     try {
       this.#statement('ROLLBACK').run();
     } catch {
-      // SQLite has done it already: some failures end the transaction.
+      // SQLite has already done so: some failures end the transaction.
     }
   }
 
@@ -110,19 +110,19 @@ export class ChatDbHandle {
   }
 }
 
-/** What this database has. Found by looking, never by the version of macOS (decision B1). */
+/** The tables and columns of this database. Found by inspection, never by the version of macOS (decision B1). */
 export interface SchemaInfo {
   hasTable(table: string): boolean;
   hasColumn(table: string, column: string): boolean;
-  /** True when an index begins with these columns, so that a search by them is fast. */
+  /** Reports whether an index begins with these columns, so that a search by them is fast. */
   hasIndex(table: string, ...columns: readonly string[]): boolean;
-  /** Names of the indexes that begin with these columns, partial ones too. */
+  /** Names of the indexes that begin with these columns, including partial ones. */
   indexes(table: string, ...columns: readonly string[]): readonly string[];
-  /** True when no two rows can have the same in all of these columns together. */
+  /** Reports whether no two rows can be equal in all of these columns. */
   isUnique(table: string, ...columns: readonly string[]): boolean;
-  /** SQL for the bytes of a value, which SQLite 3.43 and newer know without reading the text. */
+  /** SQL for the byte length of a value, which SQLite 3.43 and newer know without reading the text. */
   byteLength(value: string): string;
-  /** How the rows that name another one are read (U5). */
+  /** How rows that refer to another one are read (U5). */
   readonly associatedRows: AssociatedRows;
 }
 
@@ -145,7 +145,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   chat_message_join: ['chat_id', 'message_id'],
 };
 
-/** Tables that are of no use without these columns. */
+/** Tables that are useless without these columns. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   chat_handle_join: ['chat_id', 'handle_id'],
   message_attachment_join: ['message_id', 'attachment_id'],
@@ -153,7 +153,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   chat_recoverable_message_join: ['chat_id', 'message_id'],
 };
 
-/** Reads which tables and columns there are. Throws `chat_db_unavailable` where one is missing that nothing works without. */
+/** Reads which tables and columns exist. Throws `chat_db_unavailable` if an essential one is missing. */
 export function readSchemaInfo(sqlite: Sqlite, associatedRows: AssociatedRows = 'reactions'): SchemaInfo {
   const tables = new Map<string, ReadonlySet<string>>();
   const indexes: Index[] = [];
@@ -210,7 +210,7 @@ function missing(what: string): AppError {
   return problem('chat_db_incomplete', { what });
 }
 
-/** Builds something once for each schema, at its first use. */
+/** Builds a value once per schema, on first use. */
 export function perSchema<Result>(build: (schema: SchemaInfo) => Result): (schema: SchemaInfo) => Result {
   const built = new WeakMap<SchemaInfo, Result>();
   return (schema) => {

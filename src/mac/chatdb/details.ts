@@ -34,7 +34,7 @@ export function withDetails(snapshot: Snapshot, message: Message): Message {
   return details === undefined ? message : { ...message, details };
 }
 
-/** undefined when the row is gone. */
+/** Undefined if the row is gone. */
 export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails | undefined {
   const rowId = Number(message.id);
   const row = snapshot.database.get(snapshot.queries.details, rowId);
@@ -42,7 +42,7 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
   const error = Number(row[at.error] ?? 0);
   const replyTo = toText(row[at.replyTo]);
   const isUnsent = row[at.isUnsent] === 1;
-  // A body that could not be read may end like an ordinary one.
+  // An unreadable body may end like an ordinary one.
   const hasContent = row[at.hasContent] === 1 || message.body === '';
   const found = hasContent ? rowContentOf(snapshot, message, isUnsent) : undefined;
   const { attachments, ...content } = withAttachments(snapshot, message, found?.content);
@@ -52,7 +52,7 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
     reply_to_guid: replyTo || null,
     reply_to: replyTo === '' ? null : repliedMessage(snapshot, replyTo),
     edited_at: isUnsent ? null : isoAt(row, at.edited),
-    // Undo Send leaves its time as that of an edit (U3).
+    // Undo Send records its time as an edit (U3).
     retracted_at: isUnsent ? (isoAt(row, at.retracted) ?? isoAt(row, at.edited)) : null,
     delivered_at: isoAt(row, at.delivered),
     read_at: isoAt(row, at.read),
@@ -68,7 +68,7 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
   return sentence === undefined ? details : { ...details, sentence };
 }
 
-/** null when it is not there, or could only be found by reading every message. */
+/** Null if it is missing, or only a full scan would find it. */
 function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | null {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return null;
   const rowId = snapshot.rowIdOf(wanted);
@@ -78,7 +78,7 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
   return { id, guid, sender, body: brief(body) };
 }
 
-/** Nothing unless the row is the balloon of a link, and its text is the row that it names (U6). */
+/** Empty unless the row is the balloon of a link whose text is in the row it refers to (U6). */
 function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDetails, 'part_of'> {
   const guid = toText(row[at.textRow]);
   if (guid === '') return {};
@@ -86,7 +86,7 @@ function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDet
   return text === undefined ? {} : { part_of: { id: text.id, guid } };
 }
 
-/** What people think of it now: of each the last tapback, unless it was taken back; stickers add up. */
+/** The current reactions: each person's last tapback unless removed; stickers add up. */
 function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
   const { database, queries } = snapshot;
   const { reactions } = queries;
@@ -100,13 +100,13 @@ function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
     const earlier = standing.get(place);
     standing.delete(place);
     if (type < 3000 || type >= 4000) standing.set(place, reaction);
-    // The removal of a reaction that was already replaced does not remove its replacement.
+    // Removing a reaction that was already replaced does not remove its replacement.
     else if (earlier !== undefined && earlier.associated_message_type !== type - 1000) standing.set(place, earlier);
   }
   return [...standing.values()];
 }
 
-/** The part that a reaction names: `p:N/`, and -1 for none. */
+/** The part that a reaction names: `p:N/`; -1 for none. */
 function partReactedTo(row: Row): Pick<Reaction, 'part'> {
   const [, part] = /^p:(\d{1,5})\//.exec(toText(row[ENTRY_COLUMNS.at.associatedGuid])) ?? [];
   return part === undefined ? {} : { part: Number(part) };
@@ -134,7 +134,7 @@ function kindOf(row: Row, decoded: DecodedRow['kind'] = 'message'): MessageKind 
   return decoded === 'poll_vote' ? 'poll' : decoded;
 }
 
-/** The content of a row with that of its attachments. */
+/** A row's content together with its attachments'. */
 function withAttachments(
   snapshot: Snapshot,
   { id, attachments: paths }: Message,

@@ -13,9 +13,9 @@ import type { Clock } from '../../domain/ports/host.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { dataShapes, sqliteDiagnostics } from './data-shapes.ts';
 
-/** Sees a commit that no event announced. */
+/** Finds commits that no event announced. */
 const POLL_MS = 100;
-/** After an event its commit is looked for every millisecond, this long. */
+/** How long to look for a commit every millisecond after an event. */
 const AFTER_EVENT_MS = 250;
 const MAX_ROWS = 50;
 const MAX_DELAYS = 100;
@@ -32,7 +32,7 @@ interface SeenRow {
   readonly joinDelayMs: number | null;
 }
 
-/** The prefix of a chat guid, as far as it is one that is known. */
+/** The prefix of a chat guid, if it is a known one. */
 export function prefixOf(guid: string): GuidPrefix {
   const found = /^(any|imessage|sms|rcs);([-+]);/i.exec(guid);
   const prefix = GUID_PREFIXES.find((known) => known.toLowerCase() === found?.[0].toLowerCase());
@@ -45,13 +45,13 @@ export function prefixCounts(guids: readonly string[]): PrefixCounts {
   return counts;
 }
 
-/** chat.db looked at for a report, on a connection of its own: how it is shaped and how it changes, never what it says. */
+/** Examines chat.db for a report, on a separate connection: its shape and its changes, never its content. */
 export class DiagnosticReader {
   readonly #path: string;
   readonly #sqlite: Sqlite;
   readonly #columns: readonly string[];
 
-  /** Throws SQLite's error when chat.db cannot be read. */
+  /** Throws SQLite's error if chat.db is unreadable. */
   constructor(path: string) {
     this.#path = path;
     this.#sqlite = openSqlite(path, { readonly: true, busyTimeoutMs: 100 });
@@ -62,7 +62,7 @@ export class DiagnosticReader {
     return this.#strings('SELECT guid FROM chat WHERE guid IS NOT NULL');
   }
 
-  /** Most recent first. An account is written as `E:me@example.org` or `P:+15550100`. */
+  /** Most recent first. An account looks like `E:me@example.org` or `P:+15550100`. */
   ownAddresses(): readonly string[] {
     const sources = ['destination_caller_id', 'account'].filter((name) => this.#columns.includes(name));
     const selects = sources.map(
@@ -77,7 +77,7 @@ export class DiagnosticReader {
     return [...new Set(addresses)].slice(0, MAX_ADDRESSES);
   }
 
-  /** Watches for so many seconds, or until `signal` is aborted. A chat.db that goes away meanwhile ends the watch. */
+  /** Watches for this many seconds, or until `signal` is aborted. Ends if chat.db disappears. */
   watch(seconds: number, clock: Clock, signal: AbortSignal): Promise<ChangeDiagnostics> {
     const startMs = clock.monotonic();
     const since = (ms: number): number => Math.round((clock.monotonic() - ms) * 10) / 10;
@@ -90,7 +90,7 @@ export class DiagnosticReader {
     let eventMs: number | undefined;
     let isOver = false;
 
-    /** True when there was a commit since the last look. */
+    /** Reports whether there was a commit since the last look. */
     const look = (): boolean => {
       const now = this.#version();
       if (now === version) return false;

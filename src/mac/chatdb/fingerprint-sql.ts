@@ -4,12 +4,12 @@ import type { SchemaInfo } from './database.ts';
 import { anyOf, column } from './queries.ts';
 import { isUnsent } from './row-kinds.ts';
 
-/** The print of the row `m` without its additions: flags, what was added by and by, and content. */
+/** The print of the row `m` without additions for attachments: flags, later additions, and content. */
 export function rowSql(schema: SchemaInfo): string {
   return `${flagsSql(schema)} + ${addedSql(schema)} + ${contentSql(schema)}`;
 }
 
-/** The columns that decision B7 reads, each asked by itself; what another person's row says of delivery means nothing. */
+/** The columns of decision B7, each on its own. Delivery columns of another person's row mean nothing. */
 function flagsSql(schema: SchemaInfo): string {
   const flag = (bit: number, ...names: readonly string[]): string =>
     `CASE WHEN ${anyOf(schema, ...names)} THEN ${bit} ELSE 0 END`;
@@ -33,13 +33,13 @@ const FACTORS = {
 /** Sums of this many bits stay exact. */
 const SUM_BITS = 2 ** 50 - 1;
 
-/** Lengths cost nothing to read; an edit sets its date too, so another text of the same length is seen. */
+/** Lengths cost nothing to read. An edit also sets its date, so that another text of equal length is noticed. */
 function contentSql(schema: SchemaInfo): string {
   const there = (...names: readonly (keyof typeof FACTORS)[]): readonly (keyof typeof FACTORS)[] =>
     names.filter((name) => schema.hasColumn('message', name));
   const lengths = there('text', 'attributedbody', 'message_summary_info').map((name) => {
     const length = lengthSql(schema, name);
-    // The body of a voice message changes by its transcript alone.
+    // A voice message's body changes only by its transcript.
     return name === 'attributedbody' ? `CASE WHEN ${isVoice(schema)} THEN 0 ELSE ${length} END` : length;
   });
   const dates = there('date_edited', 'date_retracted').map(
@@ -61,7 +61,7 @@ function mixed(sum: string, bits: number): string {
 }
 
 /**
- * What Messages adds to a row that is there: the votes of a poll and its new options, which are rows of their own; the
+ * Later additions by Messages to an existing row: a poll's votes and new options, which are separate rows; the
  * transcript of a voice message, under its key in the body; the payload of a link or an app.
  */
 function addedSql(schema: SchemaInfo): string {
@@ -86,14 +86,14 @@ function addedSql(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `CASE ${cases.join(' ')} ELSE 0 END`;
 }
 
-/** Without the index every poll would cost a walk through the whole table. */
+/** Without the index every poll would cost a full scan. */
 function hasVotes(schema: SchemaInfo): boolean {
   return (
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid')
   );
 }
 
-/** A vote or an added option names the poll by its guid; the vote that it takes the place of may stay or go. */
+/** A vote or an added option refers to the poll by guid. The vote that it replaces may stay or go. */
 const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
   WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
 
@@ -101,14 +101,14 @@ function isVoice(schema: SchemaInfo): string {
   return column(schema, 'is_audio_message', '0');
 }
 
-/** A text as a blob: SQLite looks for bytes in bytes. */
+/** A text as a blob: SQLite searches bytes in bytes. */
 function bytes(text: string): string {
   return `X'${Buffer.from(text).toString('hex')}'`;
 }
 
 /**
- * Two numbers for the row `j.message_id`: one that a single attachment always moves (whether it is there, its transfer
- * state and whether it has a name), and one that moves with a transcript in the plist of a voice message's file.
+ * Two numbers for the row `j.message_id`: one that changes with every attachment (its existence, transfer state and
+ * name), and one that changes with a transcript in the plist of a voice message's file.
  */
 export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undefined {
   if (!hasAttachmentTables(schema) || !schema.hasIndex('message_attachment_join', 'message_id')) return undefined;
@@ -124,7 +124,7 @@ export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undef
     WHERE ${isIn} AND ${isShown(schema)} GROUP BY j.message_id`;
 }
 
-/** Decision B13: what the person deleted, as long as it can be restored. */
+/** Messages that the person deleted, as long as they can be restored (decision B13). */
 export function deletedSql(schema: SchemaInfo, isIn: string): string | undefined {
   if (!schema.hasTable('chat_recoverable_message_join')) return undefined;
   return `SELECT r.message_id FROM chat_recoverable_message_join r

@@ -17,10 +17,10 @@ import { LOWEST_CHAT } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Prints of rows, made by SQLite: one number a row costs a third of its columns as values. */
+/** Prints of rows, computed by SQLite: one number per row costs a third of its columns as values. */
 export class Fingerprints implements PrintReader {
   readonly #connection: Connection;
-  /** The watched sets of the last time, by their SQL. */
+  /** The previous watched sets, by their SQL. */
   readonly #watched = new Map<string, { readonly text: string; readonly rowIds: readonly number[] }>();
 
   constructor(connection: Connection) {
@@ -104,34 +104,34 @@ function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
   return Number(snapshot.database.get(printQueriesFor(snapshot.database.schema).newest, upTo, count - 1)?.[0] ?? 1);
 }
 
-/** Rows of each indexed set that are watched, newest first. */
+/** Rows watched per indexed set, newest first. */
 const MAX_WATCHED = 500;
 const MAX_DELETED = 5000;
-/** Rows compared by one sum: reading a row by itself costs as much as making its print. */
+/** Rows compared by one sum: reading a row costs as much as computing its print. */
 const SUMMED_ROWS = 64;
-/** Row ids spread wider than so many times the rows asked for are read one by one. */
+/** Row ids spread wider than this many times the requested rows are read one by one. */
 const MAX_GAPS = 4;
 
-/** The SQL of prints. Each takes the row ids from a range (`from`, `to`) or a JSON list. */
+/** The SQL of prints. Row ids come from a range (`from`, `to`) or a JSON list. */
 interface PrintQueries {
   readonly newest: string;
   readonly range: RowQueries;
   readonly list: RowQueries;
-  /** Prints of a range, without attachments and deletions, each times its place in the range. */
+  /** Prints of a range, without attachments and deletions, each times its index in the range. */
   readonly sum: string;
   readonly next: string;
-  /** Row ids as text, with commas. */
+  /** Row ids as text, separated by commas. */
   readonly watched: readonly string[];
   readonly deletions: string | undefined;
   readonly origins: string;
 }
 
 interface RowQueries {
-  /** Row id, and its print without additions; -1 of a reaction. */
+  /** Row id, and its print without additions; -1 for a reaction. */
   readonly rows: string;
-  /** Row id, a number that moves with its attachments, and one that moves with their transcripts. */
+  /** Row id, a checksum of its attachments' state, and one of their transcripts. */
   readonly attachments: string | undefined;
-  /** Row ids of messages that only the deleted ones list. */
+  /** Row ids of messages that are listed only as deleted. */
   readonly deleted: string | undefined;
 }
 
@@ -140,12 +140,12 @@ export function printsBetween(snapshot: Snapshot, from: number, to: number): Rea
   return printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).range, [from, to]);
 }
 
-/** SQL for the row `m` of which `printsWith` makes its print. */
+/** SQL from which `printsWith` makes the print of row `m`. */
 export function printSql(schema: SchemaInfo): string {
   return `CASE WHEN ${isMessage(schema)} THEN ${rowSql(schema)} ELSE -1 END`;
 }
 
-/** Prints of rows by what `printSql` selected of each, inside a read of the caller. */
+/** Prints of rows from what `printSql` selected, inside a read of the caller. */
 export function printsWith(
   { database }: Snapshot,
   rows: readonly (readonly [rowId: number, selected: SqlValue])[],
@@ -173,7 +173,7 @@ function printsOf(
   return prints;
 }
 
-/** What the attachments and the deletions of some rows add to their prints. */
+/** The contribution of some rows' attachments and deletions to their prints. */
 function additionsOf(
   database: ChatDbHandle,
   { attachments, deleted }: RowQueries,
@@ -194,8 +194,8 @@ function additionsOf(
 }
 
 /**
- * The parts of a range in which a print is not the known one, inside a read of the caller. Sums are compared, weighted so
- * that two changes do not make up for each other; one that differs by mistake costs reading its rows.
+ * The parts of a range in which a print differs from the known one, inside a read of the caller. Compares sums,
+ * weighted so that two changes do not cancel out; one that differs by mistake costs reading its rows.
  */
 function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known: KnownPrints): RowRange[] {
   const { range, sum } = printQueriesFor(snapshot.database.schema);
@@ -259,7 +259,7 @@ function watchedSql(schema: SchemaInfo): readonly string[] {
     sets.push(newest('is_finished = 1 AND is_from_me = 1 AND error > 0'));
   }
   if (schema.hasIndex('message', 'cache_roomnames', 'service', 'is_sent', 'is_delivered')) {
-    // Every term of the partial index, or SQLite does not use it: `schedule_type` and RCS are in it since macOS 26.
+    // SQLite uses the partial index only with all of its terms: `schedule_type` and RCS are in it since macOS 26.
     const since26 = has('schedule_type')
       ? "service IN ('iMessage', 'RCS') AND schedule_type == 0"
       : "service = 'iMessage'";

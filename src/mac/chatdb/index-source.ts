@@ -17,7 +17,7 @@ const messagesSql = perSchema(
 
 const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
 
-/** What the index reads, however long it takes. It runs in the reader thread, or in the main one where there is no other. */
+/** The index's reads, however long they take. Runs in the reader thread, or in the main one if there is no other. */
 export class IndexReader {
   readonly #connection: Connection;
 
@@ -57,7 +57,7 @@ export class IndexReader {
   }
 }
 
-/** Reads for the index: lists of old rows, which may have to come from the disk, in the reader thread. */
+/** Reads for the index: lists of old rows, which may come from the disk, in the reader thread. */
 export class ChatIndexSource implements IndexSource {
   readonly #reader: IndexReader;
   readonly #thread: ReaderThread<{ readonly index: IndexReader }> | undefined;

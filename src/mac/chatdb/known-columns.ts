@@ -1,6 +1,6 @@
 /**
- * The columns of the tables that are read, as macOS 10.13 to 27 are known to have them: the union of
- * `simulator/schemas/`, which a test compares. A report counts those beyond them, so that a new macOS shows itself.
+ * The columns of the tables read by Postern, as known from macOS 10.13 to 27: the union of `simulator/schemas/`,
+ * which a test compares. A report counts others, which reveals a new macOS.
  */
 export const KNOWN_COLUMNS: Readonly<Record<string, string>> = {
   message: `

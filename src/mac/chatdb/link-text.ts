@@ -2,12 +2,12 @@ import type { Message } from '../../domain/message.ts';
 import { messageOf } from './message.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** How far the dates of the two rows may be apart: one message has one date, give or take what its preview takes. */
+/** Maximum distance of the two rows' dates: one message has one date, apart from the time its preview takes. */
 const PAIR_MS = 60_000;
 
 /**
- * Returns the row that has the text of a link's balloon. undefined when the named row is no such text: a link alone may
- * name any earlier message, as ordinary rows do.
+ * Returns the row with the text of a link's balloon. Undefined if the named row is no such text: a lone link may name
+ * any earlier message, as ordinary rows do.
  */
 export function textRowOf(snapshot: Snapshot, guid: string, balloon: Message): Message | undefined {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return undefined;

@@ -16,8 +16,8 @@ import { isMessage } from './row-kinds.ts';
 export type Order = 'asc' | 'desc';
 
 /**
- * `indexed` is for lists whose dates are all in nanoseconds. `mixed` sorts by the exact instant what the parts of the
- * index give (decision B6): nanoseconds, seconds, and everything else.
+ * `indexed` is for lists whose dates are all in nanoseconds. `mixed` sorts the parts of the index (nanoseconds,
+ * seconds, and everything else) by exact instant (decision B6).
  */
 export interface ListSql {
   readonly indexed: string;
@@ -29,7 +29,7 @@ export interface ListQueries {
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
   /** `LISTED_COLUMNS` of the messages of all chats, newest first. */
   readonly listed: ListSql;
-  /** `MESSAGE_COLUMNS` of the messages of a chat but for scheduled ones, newest first. */
+  /** `MESSAGE_COLUMNS` of a chat's messages except scheduled ones, newest first. */
   readonly latest: ListSql;
   /** `KEY_COLUMNS` of the messages of one chat. */
   readonly keys: Readonly<Record<Order, ListSql>>;
@@ -62,18 +62,18 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
   };
 });
 
-/** A row id that a number holds exactly. The `+` keeps SQLite off the row ids as an index. */
+/** A row id that a number represents exactly. The `+` keeps SQLite from using the row ids as an index. */
 const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 
-/** Where the rows of a list come from. */
+/** The source of a list's rows. */
 interface Source {
   readonly from: string;
-  /** Each begins with the parameter of the chat, when there is one. */
+  /** Each begins with the chat parameter, if there is one. */
   readonly where: (dateRange: string) => string;
   /** The indexed date and row id. */
   readonly date: string;
   readonly rowId: string;
-  /** Row id of the chat that a row is listed in. */
+  /** Row id of the chat in which a row is listed. */
   readonly chat: string;
 }
 
@@ -97,7 +97,7 @@ function chatSource(schema: SchemaInfo, condition: string): Source {
   };
 }
 
-/** Parameters: those of `boundsOf` for each part, with the chat before each; limit, offset. */
+/** Parameters: those of `boundsOf` for each part, each preceded by the chat; limit, offset. */
 function listSql({ from, where, date, rowId, chat }: Source, order: Order, columns: (chat: string) => string): ListSql {
   const inIndex = where(between(order, date, rowId));
   const byIndex = `ORDER BY ${date} ${order}, ${rowId} ${order}`;
@@ -106,7 +106,7 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
   const otherKeys = UNINDEXED.map(
     (which) => `${key} ${where(`${which(date)} AND ${between(order, instantSql('m.date'), 'm.ROWID')}`)}`,
   );
-  // UNION, not UNION ALL: a table without its key can join a message twice; it is listed once (decision B4).
+  // UNION, not UNION ALL: a table without its key can join a message twice, but it is listed once (decision B4).
   const keys = [indexedKeys, indexedKeys, ...otherKeys].join(' UNION ');
   return {
     indexed: `SELECT ${columns(chat)} FROM ${from} WHERE ${inIndex} ${byIndex} LIMIT ${INT_PARAM} OFFSET ${INT_PARAM}`,
@@ -117,8 +117,8 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
 }
 
 /**
- * Between two bounds, the one a list begins at to the row id. SQLite stops reading an index early with one such
- * pair, but not with two.
+ * Between two bounds, with the row id only at the bound where a list begins. SQLite stops reading an index early with
+ * one such pair, but not with two.
  */
 function between(order: Order, date: string, rowId: string): string {
   return order === 'asc'
@@ -126,16 +126,16 @@ function between(order: Order, date: string, rowId: string): string {
     : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
 }
 
-/** So many of the newest messages are looked at for dates that were raised. */
+/** Newest messages examined for raised dates. */
 const NEWEST = 100;
 
-/** The SQL about the order of conversations, for one schema. */
+/** The SQL for the order of conversations, for one schema. */
 export interface OrderQueries {
-  /** Whether an order can be kept: the joins' dates and row ids must tell what is new. */
+  /** True if an order can be kept: the joins' dates and row ids must reveal what is new. */
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /** Chats where that date bounds nothing: NULL, 0, seconds. */
+  /** Chats for which that date bounds nothing: NULL, 0, seconds. */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;
@@ -204,7 +204,7 @@ function oddChats(schema: SchemaInfo): string {
     AND EXISTS (SELECT 1 FROM chat_message_join j WHERE j.chat_id = c.ROWID)`;
 }
 
-/** One pass over everything: for databases without that index. SQLite takes bare columns from the row of the max(). */
+/** One pass over everything, for databases without that index. SQLite takes bare columns from the row of the max(). */
 function exactDates(schema: SchemaInfo): string {
   const columns = CHAT_DATE_COLUMNS.select({ chat: 'c.ROWID', hasMessages: 'count(l.id)', date: 'l.date' });
   return `SELECT ${columns}, max(${instantSql('l.date')})
@@ -214,7 +214,7 @@ function exactDates(schema: SchemaInfo): string {
 }
 
 /**
- * Whether some rows are dated in seconds, and how many have no place in an index of dates, counted up to `MAX_COUNTED`.
+ * Whether some rows are dated in seconds, and how many dates are out of index order, counted up to `MAX_COUNTED`.
  * Parameters of `chat`: the chat, once for the seconds and once for each of `UNINDEXED`.
  */
 interface DateQueries {
@@ -229,7 +229,7 @@ export const dateQueriesOf = perSchema(
   }),
 );
 
-/** More rows than this without a place in an index are not counted. */
+/** Rows out of index order are counted only up to this. */
 const MAX_COUNTED = 1000;
 
 function datesSql(table: string, date: string, condition: string): string {
@@ -240,7 +240,7 @@ function datesSql(table: string, date: string, condition: string): string {
   return `SELECT EXISTS (SELECT 1 FROM ${table} WHERE ${condition}${seconds}), ${counted.join(' + ')}`;
 }
 
-/** Dates whose place in an index is not their place in time, a condition for each range of the index. */
+/** Index ranges that are not in chronological order (NULL, ≤ 0, beyond int64), one condition each. */
 export const UNINDEXED: readonly ((date: string) => string)[] = [
   (date) => `${date} IS NULL`,
   (date) => `${date} <= 0`,
@@ -248,8 +248,8 @@ export const UNINDEXED: readonly ((date: string) => string)[] = [
 ];
 
 /**
- * The joins' dates put a list in order only where no message can be joined twice: it would be listed twice (decisions
- * B4, B9).
+ * The joins' dates can order a list only if no message can be joined twice: it would be listed twice (decisions B4,
+ * B9).
  */
 export function hasDatedJoins(schema: SchemaInfo): boolean {
   return (

@@ -1,7 +1,7 @@
 import type { TypedDictionary, TypedValue } from './typed-value.ts';
 import { MAX_BLOB_BYTES, SIGNATURE, Typedstream } from './typedstream.ts';
 
-/** A stretch of text with the same attributes: UTF-16 offsets, the end behind the last. */
+/** A range of text with the same attributes: UTF-16 offsets, the end exclusive. */
 export interface AttributedRun {
   readonly start: number;
   readonly end: number;
@@ -10,7 +10,7 @@ export interface AttributedRun {
 
 export interface AttributedText {
   readonly text: string;
-  /** undefined where only the text can be read. */
+  /** Undefined if only the text is readable. */
   readonly runs: readonly AttributedRun[] | undefined;
 }
 
@@ -19,7 +19,7 @@ const MAX_STEPS = 20_000;
 const MAX_RUNS = 10_000;
 const NO_ATTRIBUTES: TypedDictionary = new Map();
 
-/** Returns the text of an attributed string and its runs; undefined where not even the text can be read. Never throws. */
+/** Returns the text of an attributed string and its runs; undefined if not even the text is readable. Never throws. */
 export function readAttributedText(blob: Uint8Array): AttributedText | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;
   const bytes = Buffer.isBuffer(blob) ? blob : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
@@ -28,8 +28,8 @@ export function readAttributedText(blob: Uint8Array): AttributedText | undefined
 }
 
 /**
- * Pairs the runs with their attributes. Behind the string stand, for each run, the number of its attributes and its
- * length; the attributes themselves follow where the number is first used. Lengths are not trusted.
+ * Pairs the runs with their attributes. After the string come, for each run, the number of its attributes and its
+ * length; the attributes themselves follow the first use of a number. Lengths are not trusted.
  */
 function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] | undefined {
   const known = new Map<number, TypedDictionary>();
@@ -37,12 +37,12 @@ function runsOf(text: string, values: readonly TypedValue[]): readonly Attribute
   let start = 0;
   for (let at = 1; at < values.length; ) {
     const [number, length, given] = [values[at], values[at + 1], values[at + 2]];
-    // What comes behind the runs is nothing that this version knows.
+    // Data after the runs is unknown to this version.
     if (typeof number !== 'number' || typeof length !== 'number') break;
     const isGiven = given instanceof Map && !known.has(number);
     if (isGiven) known.set(number, given);
     at += isGiven ? 3 : 2;
-    // The length has no sign, but is stored like a number with one.
+    // The length is unsigned but stored like a signed number.
     const end = Math.min(start + (length < 0 ? length + 2 ** 32 : length), text.length);
     if (!(end > start)) continue;
     if (runs.length >= MAX_RUNS) return undefined;

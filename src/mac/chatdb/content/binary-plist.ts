@@ -38,8 +38,8 @@ const HEADER = 'bplist00';
 const BROKEN = new Error('not a binary property list');
 
 /**
- * Reads a binary property list; undefined for one that is broken, too large or nested too deep. Never throws. Each object
- * is read once, however often it is named, and no byte of text more often than the file is long.
+ * Reads a binary property list; undefined if it is broken, too large or nested too deeply. Never throws. Reads each
+ * object once, however often it is referenced, and in total no more bytes of text than the file has.
  */
 export function readBinaryPlist(blob: Uint8Array): PlistValue | undefined {
   if (blob.length < HEADER.length + TRAILER_BYTES || blob.length > MAX_BLOB_BYTES) return undefined;
@@ -60,7 +60,7 @@ class PlistFile {
   readonly #top: number;
   readonly #offsetsAt: number;
   readonly #objects = new Map<number, PlistValue>();
-  /** Containers that are being read: one that holds itself is broken. */
+  /** Containers being read: one that contains itself is broken. */
   readonly #open = new Set<number>();
   #steps = 0;
   #textBytesLeft: number;
@@ -122,7 +122,7 @@ class PlistFile {
     }
   }
 
-  /** Reads an object whose length is known and whose content begins at `at`. */
+  /** Reads an object of known length whose content begins at `at`. */
   #sized(type: number, length: number, at: number, depth: number): PlistValue {
     switch (type) {
       case 0x4:
@@ -162,7 +162,7 @@ class PlistFile {
     return dictionary;
   }
 
-  /** Length and place of the content: a length of 15 and more is an integer of its own. */
+  /** Length and offset of the content. From 15 on, the length is a separate integer. */
   #length(low: number, at: number): readonly [length: number, at: number] {
     if (low !== 15) return [low, at];
     const head = this.#number(at, 1);
@@ -171,7 +171,7 @@ class PlistFile {
     return [this.#integer(at + 1, bytes), at + 1 + bytes];
   }
 
-  /** Integers of 8 bytes and more are signed; those of 16 hold what fits into 8. */
+  /** Integers of 8 bytes and more are signed. Those of 16 contain values that fit into 8. */
   #integer(at: number, bytes: number): number {
     if (bytes < 8) return this.#number(at, bytes);
     if (bytes > 16) throw BROKEN;

@@ -3,7 +3,7 @@ import { dictionaryIn, dictionaryOf, isList, numberIn, parseJson, present, textI
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** The question or answer of a business in the archive of its balloon; undefined for one that is not known. */
+/** The question or answer of a business from its balloon's archive; undefined if unknown. */
 export function businessCardOf(payload: Dictionary): BusinessCard | undefined {
   const data = payload.get('data');
   const text = data instanceof Uint8Array ? Buffer.from(data).toString('utf8') : data;
@@ -27,7 +27,7 @@ function quickReply(reply: Dictionary, summary: string | undefined): BusinessCar
   };
 }
 
-/** In an answer the first section holds what was chosen. */
+/** In an answer, the first section contains the choice. */
 function listPicker(content: Dictionary, summary: string | undefined): BusinessCard {
   const isAnswer = content.has('replyMessage');
   const sections = listOf(dictionaryOf(content.get('listPicker')).get('sections'));

@@ -3,7 +3,7 @@ import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, present, textIn } from './members.ts';
 import type { TypedDictionary } from './typed-value.ts';
 
-/** Attributes that hold what macOS found in a text: archives of a DDScannerResult. */
+/** Attributes with data that macOS detected in a text: archives of a DDScannerResult. */
 const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'].map((name) =>
   name === 'DataDetected' ? '__kIMDataDetectedAttributeName' : `__kIM${name}AttributeName`,
 );
@@ -18,14 +18,14 @@ const TYPES: Readonly<Record<string, DetectedData['type']>> = {
   TrackingNumber: 'tracking_number',
   FullAddress: 'address',
 };
-/** The run says these as a link or a code. */
+/** Runs show these as a link or a code instead. */
 const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', 'Email', 'AuthCode']);
 
-/** Reads what macOS found in the runs of a message; each result once, however many runs name it. */
+/** Reads the detected data in the runs of a message. Each result once, however many runs refer to it. */
 export class DetectedDataReader {
   readonly #read = new Map<Uint8Array, DetectedData | undefined>();
 
-  /** undefined for nothing, and for what cannot be read. */
+  /** Undefined if there is none, or it is unreadable. */
   read(attributes: TypedDictionary): DetectedData | undefined {
     for (const key of KEYS) {
       const data = attributes.get(key);
@@ -84,7 +84,7 @@ function child(result: Scanned | undefined, kind: string): Scanned | undefined {
   return childrenOf(result).find((one) => one.get('T') === kind);
 }
 
-/** The value that macOS made of it, else the text it found. */
+/** The value that macOS derived, else the detected text. */
 function storedValueOf(result: Scanned | undefined): string | undefined {
   return result && (textIn(result, 'V') ?? textIn(result, 'MS'));
 }

@@ -3,7 +3,7 @@ import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, isoAtSeconds, present } from './members.ts';
 import { type ProtobufField, readProtobuf } from './protobuf.ts';
 
-/** The fields of a message, found by their number; the last of each counts. */
+/** The fields of a message by number; the last of each counts. */
 class Fields {
   readonly #fields: readonly ProtobufField[];
 
@@ -44,7 +44,7 @@ function messageOf(blob: Uint8Array): Fields | undefined {
   return fields && new Fields(fields);
 }
 
-/** Reads a handwritten message but for its strokes, which Node cannot unpack; undefined for what is none. */
+/** Reads a handwritten message without its strokes, which Node cannot decompress; undefined for anything else. */
 export function readHandwriting(blob: Uint8Array): Handwriting | undefined {
   const message = messageOf(blob);
   const drawing = message?.message(4);
@@ -52,7 +52,7 @@ export function readHandwriting(blob: Uint8Array): Handwriting | undefined {
   const created = message?.bytes(2);
   const strokes = drawing?.number(4);
   if (frame?.length !== 8 || strokes === undefined || !Number.isSafeInteger(strokes)) return undefined;
-  // Each number has its sign turned.
+  // Each number has its sign bit inverted.
   const [width = 0, height = 0] = [4, 6].map((at) => ((frame.readUInt16LE(at) ^ 0x8000) << 16) >> 16);
   const drawn = created?.length === 8 ? Number(created.readBigInt64LE(0)) / 1000 : undefined;
   return { ...present({ id: message?.text(3), drawn_at: isoAtSeconds(drawn) }), width, height, strokes };
@@ -61,7 +61,7 @@ export function readHandwriting(blob: Uint8Array): Handwriting | undefined {
 const PHOTO = 2;
 const VIDEO = 1;
 
-/** Reads a Digital Touch message; undefined for what is none. */
+/** Reads a Digital Touch message; undefined for anything else. */
 export function readDigitalTouch(blob: Uint8Array, isNested = false): DigitalTouch | undefined {
   const message = messageOf(blob);
   const kind = message?.number(1);
@@ -72,7 +72,7 @@ export function readDigitalTouch(blob: Uint8Array, isNested = false): DigitalTou
   return touch && { ...touch, ...(id !== undefined && { id }) };
 }
 
-/** undefined for one whose data do not fit. */
+/** Undefined if its data are inconsistent. */
 function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch | undefined {
   switch (kind) {
     case 1:
@@ -92,7 +92,7 @@ function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch
   }
 }
 
-/** One that breaks is a heartbreak. */
+/** A heartbeat that breaks is a heartbreak. */
 function heartbeat(payload: Fields): DigitalTouch {
   const broken = payload.real(6) ?? 0;
   return {
@@ -103,7 +103,7 @@ function heartbeat(payload: Fields): DigitalTouch {
   };
 }
 
-/** Counts the strokes that are there: what the message claims may be anything. */
+/** Counts the actual strokes: the message may claim any number. */
 function sketch(payload: Fields): DigitalTouch | undefined {
   const data = payload.bytes(2) ?? Buffer.alloc(0);
   let [strokes, points] = [0, 0];
@@ -117,7 +117,7 @@ function sketch(payload: Fields): DigitalTouch | undefined {
   return { type: 'sketch', strokes, points };
 }
 
-/** A photo or a video, with the messages that were drawn on it; those are not looked into any further. */
+/** A photo or a video, with the messages drawn on it, which are not examined further. */
 function media(payload: Fields, isNested: boolean): DigitalTouch {
   if (payload.number(4) === VIDEO) return { type: 'video' };
   if (payload.number(4) !== PHOTO) return { type: 'other' };

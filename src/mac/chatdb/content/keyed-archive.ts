@@ -18,7 +18,7 @@ const MAX_STEPS = 20_000;
 const MAX_URL_CHARACTERS = 8192;
 const BROKEN = new Error('not a keyed archive');
 
-/** Reads an archive of NSKeyedArchiver to its top object; undefined for what is none. Never throws. */
+/** Reads an NSKeyedArchiver archive down from its top object; undefined for anything else. Never throws. */
 export function readKeyedArchive(blob: Uint8Array): ArchiveValue | undefined {
   const file = readBinaryPlist(blob);
   if (!isPlistDictionary(file)) return undefined;
@@ -44,7 +44,7 @@ class Archive {
     this.#objects = objects;
   }
 
-  /** Any member may be inline or a reference: all of them are resolved here. */
+  /** Any member may be inline or a reference; both are resolved here. */
   value(stored: PlistValue, depth: number): ArchiveValue {
     this.#steps += 1;
     if (depth > MAX_DEPTH || this.#steps > MAX_STEPS) throw BROKEN;
@@ -54,7 +54,7 @@ class Archive {
     return stored;
   }
 
-  /** null for what is not there, and for what is being expanded already: real archives hold both. */
+  /** Null for a missing object, and for one being expanded already: real archives have both. */
   #referenced(number: number, depth: number): ArchiveValue {
     if (number === 0 || number >= this.#objects.length || this.#open.has(number)) return null;
     this.#open.add(number);

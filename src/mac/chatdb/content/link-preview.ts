@@ -4,13 +4,13 @@ import { dictionaryIn, isoAtSeconds, listIn, present, textIn } from './members.t
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** A preview has one; an archive may name the same one any number of times. */
+/** A preview has one; an archive may refer to it any number of times. */
 const MAX_IMAGES = 20;
 const MAX_IMAGE_URL = 8192;
 
 /**
- * The preview of a link from the archive of its balloon; `fallback` is the URL of the text, for a balloon without one.
- * undefined when it names no URL.
+ * The preview of a link from its balloon's archive. `fallback` is the URL in the text, for a balloon without one.
+ * Undefined if there is no URL.
  */
 export function linkPreviewOf(payload: Dictionary, fallback: string | undefined): LinkPreview | undefined {
   const given = dictionaryIn(payload, 'richLinkMetadata');
@@ -98,7 +98,7 @@ function sharedDocument(metadata: Dictionary, document: Dictionary): Special {
   };
 }
 
-/** The texts that are there, under our names. */
+/** The existing texts, under our names. */
 function textsOf<Name extends string>(
   from: Dictionary,
   keys: Readonly<Record<Name, string>>,

@@ -2,7 +2,7 @@ import { EARLIEST, isoOf, LATEST } from '../columns.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** The dictionary that a member holds; an empty one where it holds none. */
+/** The dictionary in a member; an empty one if there is none. */
 export function dictionaryIn(from: unknown, ...path: readonly string[]): Dictionary {
   let found: unknown = from;
   for (const name of path) found = found instanceof Map ? found.get(name) : undefined;
@@ -14,7 +14,7 @@ const NOTHING: Dictionary = new Map();
 /** Longer texts of a card are cut: no screen shows as much. */
 const MAX_CHARACTERS = 100_000;
 
-/** The text of a member, undefined for an empty one. */
+/** The text in a member; undefined if it is empty. */
 export function textIn(from: Dictionary, name: string): string | undefined {
   const value = from.get(name);
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_CHARACTERS) : undefined;
@@ -34,14 +34,14 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** An object of parsed JSON as a dictionary, so that no key means something to JavaScript. */
+/** A parsed JSON object as a dictionary, so that no key has a meaning for JavaScript. */
 export function dictionaryOf(value: unknown): Dictionary {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? new Map(Object.entries(value))
     : NOTHING;
 }
 
-/** Parses JSON; undefined for what is none, or nested too deep. */
+/** Parses JSON; undefined if it is invalid or nested too deeply. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -50,25 +50,25 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** An instant from seconds since 2001, clamped as dates are (decision B6); undefined for what is no number. */
+/** An instant from seconds since 2001, clamped like dates (decision B6); undefined if it is no number. */
 export function isoAtSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Number.isNaN(seconds)) return undefined;
   const clamped = Math.min(Math.max(Math.trunc(seconds), EARLIEST.seconds), LATEST.seconds);
   return isoOf({ seconds: clamped, nanos: 0 });
 }
 
-/** The members with a value; undefined when there are none. */
+/** The members that have a value; undefined if there are none. */
 export function present<Members extends object>(members: Members): Members | undefined {
   const there = Object.entries(members).filter(([, value]) => value !== undefined);
   return there.length === 0 ? undefined : (Object.fromEntries(there) as Members);
 }
 
-/** The distinct values, in their order. */
+/** The distinct values in their original order. */
 export function distinct<Value>(values: readonly Value[]): readonly Value[] {
   return [...new Set(values)];
 }
 
-/** The last of the parts between colons: the bundle of a balloon, whatever its envelope. */
+/** The text after the last colon: a balloon's bundle, whatever its envelope. */
 export function lastOfColons(id: string): string {
   return id.slice(id.lastIndexOf(':') + 1);
 }

@@ -10,23 +10,23 @@ import { onlyLinkOf, RunReader } from './parts.ts';
 import { type PollPayload, pollPayloadOf } from './poll-payload.ts';
 import { readSummaryInfo, type SummaryInfo } from './summary-info.ts';
 
-/** The blob of a column; `too_large` for one that was not read. */
+/** The blob of a column; `too_large` if it was not read. */
 export type StoredBlob = Uint8Array | 'too_large' | undefined;
 
-/** The columns of a row that say more than its text. */
+/** The columns of a row with content besides its text. */
 export interface ContentRow {
   readonly guid: string;
-  /** The text column, "" where it is empty. */
+  /** The text column; "" if empty. */
   readonly text: string;
   readonly attributedBody: StoredBlob;
   readonly summaryInfo: StoredBlob;
   readonly payload: StoredBlob;
   /** `balloon_bundle_id` */
   readonly balloon: string;
-  /** The message it names, without `p:N/`; "" for none. */
+  /** The message it refers to, without `p:N/`; "" for none. */
   readonly associatedGuid: string;
   readonly isVote: boolean;
-  /** Nothing of it is left (U3). */
+  /** Nothing is left (U3). */
   readonly isUnsent: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface DecodedRow {
   readonly poll?: PollPayload | undefined;
 }
 
-/** By the bundle of the balloon. */
+/** By the balloon's bundle. */
 const BALLOONS: Readonly<Record<string, MessageKind>> = {
   'com.apple.messages.URLBalloonProvider': 'link',
   'com.apple.messages.Polls': 'poll',
@@ -51,7 +51,7 @@ export function kindOfBalloon(balloon: string): MessageKind {
   return balloon === '' ? 'message' : (BALLOONS[lastOfColons(balloon)] ?? 'app');
 }
 
-/** Decodes the blobs of a row. Never throws; `undecoded` names those that were there and could not be read. */
+/** Decodes the blobs of a row. Never throws; `undecoded` names existing blobs that are unreadable. */
 export function decodeRow(row: ContentRow): DecodedRow {
   const undecoded = new Set<ContentColumn>();
   const read = <Value>(column: ContentColumn, blob: StoredBlob, decode: (bytes: Uint8Array) => Value | undefined) => {
@@ -85,7 +85,7 @@ function textContent(
   const { edits = [], unsentParts = [], translations = [] } = summary ?? {};
   const parts = row.isUnsent ? [] : withUnsent(body?.runs ? new RunReader().parts(body) : [], unsentParts);
   const [only, another] = parts;
-  // The text of a link is its URL, which the link says.
+  // The text of a link is its URL, which the link already contains.
   const isPlain =
     another === undefined &&
     (only === undefined || (only.part === 0 && !only.unsent && (!only.runs || kind === 'link')));
@@ -102,7 +102,7 @@ function textContent(
   };
 }
 
-/** The parts in the order of their numbers, those that were unsent among them. */
+/** The parts ordered by number, including unsent ones. */
 function withUnsent(parts: readonly MessagePart[], unsent: readonly number[]): readonly MessagePart[] {
   const left = new Set(parts.map(({ part }) => part));
   const gone = unsent.filter((part) => !left.has(part)).map((part) => ({ part, text: '', unsent: true as const }));
@@ -118,7 +118,7 @@ function balloonOf(
   read: <Value>(decode: (bytes: Uint8Array) => Value | undefined) => Value | undefined,
 ): DecodedRow {
   const archive = (): Payload | undefined => read(payloadOf);
-  // A link that is all of its text may have a preview without the id of a balloon.
+  // A link that is the whole text may have a preview without a balloon id.
   const onlyLink = body && onlyLinkOf(body);
   const hasPreview = row.payload !== undefined && row.payload.length > 0 && onlyLink !== undefined;
   const kind = row.balloon === '' && hasPreview ? 'link' : kindOfBalloon(row.balloon);
@@ -181,7 +181,7 @@ function payloadOf(bytes: Uint8Array): Payload | undefined {
 
 const MAX_URL_CHARACTERS = 8192;
 
-/** A text that is a web address and nothing else. */
+/** A text that is only a web address. */
 function urlIn(text: string): string | undefined {
   const trimmed = text.length > MAX_URL_CHARACTERS ? '' : text.trim();
   return /^https?:\/\/\S+$/i.test(trimmed) ? trimmed : undefined;

@@ -25,15 +25,15 @@ const PART = '__kIMMessagePartAttributeName';
 const MAX_PART = 10_000;
 
 /**
- * Turns the runs of texts into what they say. Runs share their attributes, so what is told of all texts together is
- * bounded: a long address in ten thousand runs would make an answer of gigabytes.
+ * Converts runs of text. Runs share their attributes, so the output of all texts together is bounded: a long address
+ * in ten thousand runs would make an answer of gigabytes.
  */
 export class RunReader {
   readonly #told = new Map<TypedDictionary, Told>();
   readonly #detected = new DetectedDataReader();
   #charactersLeft = MAX_BLOB_BYTES;
 
-  /** The parts of a text, by the numbers that its runs have; consecutive runs of one number are one part. */
+  /** The parts of a text by their runs' numbers. Consecutive runs with one number are one part. */
   parts({ text, runs = [] }: AttributedText): readonly MessagePart[] {
     const parts: { part: number; start: number; runs: TextRun[] }[] = [];
     for (const run of runs) {
@@ -47,18 +47,18 @@ export class RunReader {
     if (parts.length === 0) return text === '' ? [] : [{ part: 0, text }];
     return parts.map(({ part, start, runs: told }, place) => ({
       part,
-      // Text behind the last run belongs to the last part.
+      // Text after the last run belongs to the last part.
       text: text.slice(start, parts[place + 1]?.start),
       ...(told.length > 0 && { runs: told }),
     }));
   }
 
-  /** The runs of one text that is no message but a part of one, such as an earlier one. */
+  /** The runs of a single text that is part of a message, such as an earlier version. */
   runs({ runs = [] }: AttributedText): readonly TextRun[] {
     return runs.map((run) => this.#read(run, 0)).filter((run) => run !== undefined);
   }
 
-  /** undefined for a run that says nothing, and when enough was told. */
+  /** Undefined for a run without content, and once the output is full. */
   #read({ start, end, attributes }: AttributedRun, from: number): TextRun | undefined {
     if (attributes.size === 0 || (attributes.size === 1 && attributes.has(PART))) return undefined;
     let told = this.#told.get(attributes);
@@ -78,14 +78,14 @@ interface Told {
   readonly characters: number;
 }
 
-/** A number of a part as it is stored; undefined for what is none. */
+/** A stored part number; undefined if invalid. */
 export function partNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_PART
     ? value
     : undefined;
 }
 
-/** The link of a text that is nothing but one link. */
+/** The link, if the whole text is one link. */
 export function onlyLinkOf({ text, runs = [] }: AttributedText): string | undefined {
   const [run, another] = runs;
   if (run === undefined || another !== undefined || run.start !== 0 || run.end !== text.length) return undefined;

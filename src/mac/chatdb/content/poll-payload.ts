@@ -6,13 +6,13 @@ export interface PollPayload {
   readonly question: string | undefined;
   readonly creator: string | undefined;
   readonly options: readonly PollOption[];
-  /** Ids of the options that were chosen; undefined in a row that is no vote. */
+  /** Ids of the chosen options; undefined if the row is no vote. */
   readonly choices: readonly string[] | undefined;
 }
 
 const MAX_OPTIONS = 1000;
 
-/** The content of a poll in the archive of its balloon: JSON in a `data:` URL. undefined for what is none. */
+/** Reads a poll from its balloon's archive: JSON in a `data:` URL. Undefined for anything else. */
 export function pollPayloadOf(payload: ReadonlyMap<string, unknown>): PollPayload | undefined {
   const url = textIn(payload, 'URL') ?? '';
   const [, data] = /^data:,([\w\-+/=]*)(?:\?|$)/.exec(url) ?? [];

@@ -1,4 +1,4 @@
-/** A field of a protobuf message: of a number its value, of everything else its bytes. */
+/** A field of a protobuf message: a number's value, or the bytes of anything else. */
 export interface ProtobufField {
   readonly number: number;
   readonly value: number | Uint8Array;
@@ -10,7 +10,7 @@ const EIGHT_BYTES = 1;
 const SIZED = 2;
 const FOUR_BYTES = 5;
 
-/** Returns the fields of a protobuf message in order; undefined for bytes that are none. Never throws. */
+/** Returns the fields of a protobuf message in order; undefined if the bytes are invalid. Never throws. */
 export function readProtobuf(bytes: Uint8Array): readonly ProtobufField[] | undefined {
   const fields: ProtobufField[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -34,17 +34,17 @@ export function stickerOf({ userInfo, attribution, description }: StickerColumns
     ...present({
       bundle_id: id,
       app_name: app && textIn(app, 'name'),
-      // Apps put the names of files there.
+      // Apps put file names there.
       description: source === 'genmoji' ? description : undefined,
     }),
   };
 }
 
-/** Bytes at the beginning of a picture that name the effect. */
+/** Bytes at the beginning of a picture that contain the effect's name. */
 export const STICKER_HEAD_BYTES = 65_536;
 const MARK = 'stickerEffect:type="';
 
-/** The effect of an own sticker, by the beginning of its picture. */
+/** The effect of an own sticker, from the beginning of its picture. */
 export function stickerEffectOf(head: Uint8Array): string | undefined {
   const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
   const at = text.indexOf(MARK);

@@ -10,12 +10,12 @@ import { MAX_BLOB_BYTES } from './typedstream.ts';
 export interface SummaryInfo {
   readonly edits: readonly PartEdits[];
   readonly unsentParts: readonly number[];
-  /** The numbers of all parts it had, where that is known. */
+  /** The numbers of all original parts, if known. */
   readonly allParts: readonly number[];
   readonly translations: readonly Translation[];
 }
 
-/** undefined for what is no such property list. */
+/** Undefined if it is no such property list. */
 export function readSummaryInfo(blob: Uint8Array): SummaryInfo | undefined {
   const info = readBinaryPlist(blob);
   if (!(info instanceof Map)) return undefined;
@@ -31,9 +31,9 @@ function numbersOf(values: readonly unknown[]): readonly number[] {
   return distinct(values.map(partNumber).filter((number) => number !== undefined)).toSorted((a, b) => a - b);
 }
 
-/** Part number to its texts: the first is the original, the last the present one. */
+/** Texts by part number: the first is the original, the last the current one. */
 function editsIn(stored: ReadonlyMap<string, unknown>): readonly PartEdits[] {
-  // Several entries may name the same text: all of them together are read no further than one blob.
+  // Several entries may share one text: together they read no more than one blob.
   let bytesLeft = MAX_BLOB_BYTES;
   const reader = new RunReader();
   const readText = (blob: unknown): Pick<PartEdits['history'][number], 'text' | 'runs'> => {
@@ -63,7 +63,7 @@ function timeOf(seconds: unknown): { readonly at?: string } {
   return at === undefined ? {} : { at };
 }
 
-/** A second archive inside: part number to its translations. */
+/** A nested archive: translations by part number. */
 function translationsIn(blob: unknown): readonly Translation[] {
   const archive = blob instanceof Uint8Array ? readKeyedArchive(blob) : undefined;
   let charactersLeft = MAX_BLOB_BYTES;

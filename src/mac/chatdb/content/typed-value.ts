@@ -1,4 +1,4 @@
-/** A URL that a typedstream holds. */
+/** A URL in a typedstream. */
 export class TypedUrl {
   readonly text: string;
 
@@ -7,13 +7,13 @@ export class TypedUrl {
   }
 }
 
-/** A dictionary, with the keys that are text. */
+/** A dictionary; only keys that are text. */
 export type TypedDictionary = ReadonlyMap<string, TypedValue>;
 
 /** An object of a typedstream; null for one that this reader does not know. */
 export type TypedValue = null | string | number | Uint8Array | TypedUrl | TypedDictionary | readonly TypedValue[];
 
-/** Returns what an object is, by the names of its classes and the values it holds. */
+/** Converts an object by the names of its classes and its values. */
 export function objectOf(names: readonly string[], values: readonly TypedValue[]): TypedValue {
   for (const name of names) {
     switch (name) {
@@ -38,7 +38,7 @@ export function objectOf(names: readonly string[], values: readonly TypedValue[]
   return null;
 }
 
-/** A count, then keys and values by turns. */
+/** A count, then alternating keys and values. */
 function dictionaryOf(values: readonly TypedValue[]): TypedDictionary {
   const dictionary = new Map<string, TypedValue>();
   for (let at = 1; at + 1 < values.length; at += 2) {

@@ -6,7 +6,7 @@ const MAX_DEPTH = 64;
 const MAX_TYPE_LENGTH = 256;
 /** Thrown for a blob of another kind; nothing else is. */
 export const BROKEN = new Error('not a typedstream of this kind');
-/** Ends the reading of a text whose runs nobody wants. */
+/** Ends reading after the text if the runs are not needed. */
 const FOUND = new Error('the text is found');
 export const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');
 
@@ -29,15 +29,15 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
 }
 
 /**
- * One pass over one typedstream (NSArchiver's format, version 4), by its structure. It has two tables: shared strings
- * (types, names) and objects (classes too). Depth and steps are bounded; each byte is read once.
+ * One structural pass over a typedstream (NSArchiver's format, version 4). It has two tables: shared strings (types,
+ * names) and objects (classes too). Depth and steps are bounded; each byte is read once.
  */
 export class Typedstream {
   readonly #bytes: Buffer;
   readonly #maxSteps: number;
   readonly #strings: string[] = [];
   readonly #objects: TypedValue[] = [];
-  /** Names of the classes among the objects, by their number; innermost first. */
+  /** Class names of the class objects, by number; innermost first. */
   readonly #classes = new Map<number, readonly string[]>();
   #at = SIGNATURE.length;
   #steps = 0;
@@ -49,14 +49,14 @@ export class Typedstream {
     this.#maxSteps = maxSteps;
   }
 
-  /** Returns the string of the attributed string it holds, without reading what is behind it. */
+  /** Returns the string of its attributed string, without reading further. */
   text(): string | undefined {
     this.#isTextEnough = true;
     this.values();
     return this.#text;
   }
 
-  /** Returns what its top object holds, in order, and its string; the string alone if it breaks behind that. */
+  /** Returns the contents of its top object in order, and its string; only the string if the rest is broken. */
   values(): { readonly text: string | undefined; readonly values: readonly TypedValue[] | undefined } {
     try {
       if (!this.#bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)) throw BROKEN;
@@ -70,7 +70,7 @@ export class Typedstream {
     }
   }
 
-  /** Reads a type encoding and its values. `isText`: the first string in it is the one that is looked for. */
+  /** Reads a type encoding and its values. `isText` marks the group whose first string is the wanted one. */
   #group(values: TypedValue[], isText: boolean, depth: number): void {
     this.#step(depth);
     const types = this.#sharedString();
@@ -132,7 +132,7 @@ export class Typedstream {
   #object(isText: boolean, depth: number): TypedValue {
     const head = this.#byte();
     if (head === NIL) return null;
-    // An object that is still being read is null for what it holds.
+    // A reference to an object that is still being read is null.
     if (head !== NEW) return this.#objects[this.#reference(head, this.#objects.length)] ?? null;
     const number = this.#objects.push(null) - 1;
     const names = this.#class(depth + 1);
@@ -255,7 +255,7 @@ export class Typedstream {
   }
 }
 
-/** Returns where the type that starts at `at` ends in a type encoding: brackets count as one type. */
+/** Returns where the type that starts at `at` ends in a type encoding. A bracketed group is one type. */
 function endOfType(types: string, at: number): number {
   let open = 0;
   for (let end = at; end < types.length; end += 1) {

@@ -9,7 +9,7 @@ interface CardLine {
   readonly value: string;
 }
 
-/** The contact of a vCard; undefined for a text that is none. */
+/** The contact in a vCard; undefined if the text is none. */
 export function contactOf(text: string): ContactCard | undefined {
   const lines = linesOf(text);
   if (lines === undefined) return undefined;
@@ -26,7 +26,7 @@ export function contactOf(text: string): ContactCard | undefined {
   };
 }
 
-/** The place of a location card; undefined for a text that is none. Numbers off the globe are left out. */
+/** The place in a location card; undefined if the text is none. Coordinates off the globe are left out. */
 export function locationOf(text: string): LocationPin | undefined {
   const lines = linesOf(text);
   if (lines === undefined) return undefined;
@@ -46,7 +46,10 @@ function placeIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
   return isPlace ? { latitude, longitude } : {};
 }
 
-/** Lines by their names, without groups (`item1.`) and parameters; a line that begins with a space continues the last. */
+/**
+ * Lines by name, without groups (`item1.`) and parameters. A line that begins with a space continues the previous
+ * one.
+ */
 function linesOf(text: string): readonly CardLine[] | undefined {
   const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r?\n/);
   if (lines[0]?.trim().toUpperCase() !== 'BEGIN:VCARD') return undefined;
@@ -58,7 +61,7 @@ function linesOf(text: string): readonly CardLine[] | undefined {
   });
 }
 
-/** The fields of a value, which semicolons separate. */
+/** The fields of a value, separated by semicolons. */
 function fieldsOf(value = ''): readonly string[] {
   return value.split(/(?<!\\);/).map(unescaped);
 }

@@ -113,6 +113,31 @@ describe('the console', () => {
     },
   );
 
+  inBrowser('says in a sentence what is no text: in the thread, in the list and among the events', async () => {
+    const { page } = there();
+    await page.locator(ANA).click();
+    const { row: poll } = await there().command<{ readonly row: number }>({ do: 'poll', from: '+15550100' });
+    const item = page.locator(`#message-list li[data-id="${poll}"]`);
+    await item.locator('.body', { hasText: /^Poll/ }).waitFor();
+    await there().command({ do: 'vote', poll, from: '+15550100' });
+    await page.locator('#conversation-list button', { hasText: 'Garden' }).click();
+    await there().command({ do: 'rename_group', chat: 'any;+;chat424242', name: 'Allotment', by: '+15550101' });
+    const says = 'Ben Okafor named the conversation “Allotment”.';
+    await page.locator('#message-list li.notice', { hasText: says }).waitFor();
+    await eventually(async () =>
+      expect(await page.locator('#conversation-list [aria-current="true"] .last').textContent()).toBe(says),
+    );
+    await goTo('Events');
+    await page.locator('#event-list li', { hasText: new RegExp(`^\\s*message\\.received\\s+${says}`) }).waitFor();
+    await page.locator('#event-list li[data-type="reaction.added"]').first().waitFor();
+    await goTo('Messages');
+    // A poll counts its votes itself: none is a reaction on it, neither when it comes nor later.
+    await page.locator(ANA).click();
+    await item.waitFor();
+    expect(await item.locator('.reactions').isVisible()).toBe(false);
+    await there().command({ do: 'rename_group', chat: 'any;+;chat424242', name: 'Garden', by: '+15550101' });
+  });
+
   inBrowser('shows edits, unsends, receipts and deletions in the open conversation, and among the events', async () => {
     const { page } = there();
     await page.locator(ANA).click();
@@ -132,8 +157,8 @@ describe('the console', () => {
     await there().command({ do: 'recover', row });
     await item.getByText('Is this <b>right</b>?').waitFor();
     await there().command({ do: 'unsend', row });
-    await item.getByText('unsent').waitFor();
-    await item.locator('.body').waitFor({ state: 'hidden' });
+    await item.getByText('Unsent a message').waitFor();
+    expect(await item.locator('.state').textContent()).toBe('');
     await there().command({ do: 'delete', row });
     await item.waitFor({ state: 'detached' });
     await page.fill('#body', 'Seen?');

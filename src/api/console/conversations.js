@@ -194,8 +194,9 @@ function lastWords(details, names) {
   if (!last) return '';
   const says = last.sentence ?? last.details?.sentence ?? last.body;
   const text = says === '' ? 'Attachment' : says;
-  if (last.is_from_me) return `You: ${text}`;
-  return details.is_group ? `${personOf(last.sender, names)}: ${text}` : text;
+  const who = last.is_from_me ? 'You' : details.is_group ? personOf(last.sender, names) : undefined;
+  // An event says itself who did it.
+  return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
 }
 
 export function offerConversations() {

@@ -1,3 +1,4 @@
+import { isNotice } from './content.js';
 import { noteMessage, noteRead, showConversations, shownName } from './conversations.js';
 import { copyOf, element, personOf, say, timeOf } from './elements.js';
 import { macTag } from './fleet.js';
@@ -39,12 +40,15 @@ export function offerFilter() {
 const isPaused = () => element('pause').getAttribute('aria-pressed') === 'true';
 const isWanted = (type) => form.querySelector(`input[value="${type}"]`)?.checked ?? true;
 
-function messageText({ body, attachments }) {
-  return [body, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
+function messageText({ body, attachments, details }) {
+  // The names of files say more than their number.
+  const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
+  return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }
 
 /** In the words of `postern tail`. */
-function reactionText(type, { emoji, reaction_type: name, message_id: id }) {
+function reactionText(type, { emoji, reaction_type: name, message_id: id, details }) {
+  if (details?.sentence !== undefined) return details.sentence;
   const reaction = emoji ?? name.replace('_', ' ');
   const target = id === '' ? 'a message' : `message ${id}`;
   return type === 'reaction.removed' ? `took ${reaction} back from ${target}` : `reacted with ${reaction} to ${target}`;
@@ -84,7 +88,8 @@ function take(event) {
   item.hidden = !isWanted(type);
   item.querySelector('code').textContent = type;
   const who = item.querySelector('b');
-  who.textContent = whoIn(data);
+  // An event of a group says itself who did it.
+  who.textContent = isNotice(data) ? '' : whoIn(data);
   who.title = data.sender ?? '';
   if (data.mac !== undefined) who.before(macTag(data.mac), ' ');
   item.querySelector('span').textContent = textOf(event);

@@ -1,5 +1,6 @@
 import { call } from './api.js';
 import { showAttachments } from './attachments.js';
+import { isNotice, marksOf, notesOf, textOf } from './content.js';
 import { copyOf, personOf, say, timeOf } from './elements.js';
 
 const REACTIONS = {
@@ -20,9 +21,10 @@ export function messageItem(message, mark) {
   const item = copyOf('message-item');
   const { details } = message;
   item.dataset.id = message.id;
-  item.dataset.sender = message.is_from_me ? '' : message.sender;
+  item.dataset.sender = isNotice(message) ? 'notice' : message.is_from_me ? '' : message.sender;
   item.dataset.time = message.timestamp;
-  item.classList.toggle('mine', message.is_from_me);
+  item.classList.toggle('notice', isNotice(message));
+  item.classList.toggle('mine', message.is_from_me && !isNotice(message));
   item.classList.toggle('failed', message.status === 'failed');
   const who = item.querySelector('b');
   who.textContent = message.is_from_me ? 'me' : personOf(message.sender, message.names);
@@ -32,20 +34,11 @@ export function messageItem(message, mark) {
   time.title = timeOf(message.timestamp);
   time.dateTime = message.timestamp;
   showQuote(item, message);
-  showText(item.querySelector('.body'), saidBy(message));
+  showText(item.querySelector('.body'), message);
   showState(item, message, mark ?? markOf(details));
   showReactions(item, message);
   showAttachments(item.querySelector('.attachments'), message);
   return item;
-}
-
-/** What is no text is said in a sentence; the text of a message stays as it was written. */
-function saidBy({ body, attachments, details }) {
-  const { kind = 'message', sentence, transcript } = details ?? {};
-  if (sentence === undefined) return body;
-  if (kind !== 'message') return sentence;
-  // Files are shown; the words of a voice message are not in them.
-  return body === '' && (attachments.length === 0 || transcript !== undefined) ? sentence : body;
 }
 
 function markOf(details) {
@@ -53,7 +46,8 @@ function markOf(details) {
   return details.retracted_at !== null ? 'unsent' : details.edited_at !== null ? 'edited' : undefined;
 }
 
-function showText(place, body) {
+function showText(place, message) {
+  const body = textOf(message);
   const parts = [];
   let end = 0;
   for (const { 0: address, index } of body.matchAll(LINK)) {
@@ -66,7 +60,15 @@ function showText(place, body) {
     end = index + address.length;
   }
   place.replaceChildren(...parts, body.slice(end));
-  place.hidden = body === '';
+  const { subject } = message.details ?? {};
+  if (subject !== undefined) place.prepend(headingOf(subject));
+  place.hidden = !place.hasChildNodes() || place.textContent === '';
+}
+
+function headingOf(subject) {
+  const heading = document.createElement('strong');
+  heading.textContent = subject;
+  return heading;
 }
 
 function showQuote(item, { details, names }) {
@@ -78,8 +80,12 @@ function showQuote(item, { details, names }) {
   quote.querySelector('span').textContent = original.body;
 }
 
-function showState(item, { is_from_me: isOwn, status, conversation_id: conversation, body, attachments }, mark) {
-  const states = [mark, isOwn ? status : undefined].filter((state) => state !== undefined);
+function showState(item, message, mark) {
+  const { is_from_me: isOwn, status, conversation_id: conversation, body, attachments, details } = message;
+  const notes = notesOf(details);
+  // A sentence says that a whole message was unsent; an unsent part is no edit.
+  const isSaid = mark === 'unsent' ? details?.sentence !== undefined : notes.some((note) => note.endsWith('unsent'));
+  const states = [isSaid ? undefined : mark, ...notes, isOwn ? status : undefined].filter(Boolean);
   item.querySelector('.state').textContent = states.join(', ');
   if (mark !== undefined) item.dataset.mark = mark;
   const again = item.querySelector('[data-do="retry"]');
@@ -103,7 +109,7 @@ async function sendAgain(button, body) {
 
 function showReactions(item, { details, names }) {
   const place = item.querySelector('.reactions');
-  const reactions = details?.reactions ?? [];
+  const reactions = marksOf(details);
   place.replaceChildren(...reactions.map((reaction) => reactionMark({ ...reaction, names })));
   place.hidden = reactions.length === 0;
 }

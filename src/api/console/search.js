@@ -53,7 +53,7 @@ function unfinished(text) {
 async function search(query) {
   if (query === asked) return;
   asked = query;
-  await show(`search?limit=${HITS_AT_ONCE}&include=contacts&q=${encodeURIComponent(query)}`, (items) =>
+  await show(`search?limit=${HITS_AT_ONCE}&include=contacts,details&q=${encodeURIComponent(query)}`, (items) =>
     list.replaceChildren(...items),
   );
 }
@@ -130,8 +130,11 @@ function itemOf({ message, highlights }) {
 }
 
 /** The part of the text around what was found, with marks; the names of the files of a message without text. */
-function textOf({ body, attachments }, highlights) {
-  if (body === '') return [attachments.map((path) => `[${path.split('/').at(-1)}]`).join(' ')];
+function textOf({ body, attachments, details }, highlights) {
+  // Found in what is no text, such as the title of a link.
+  const files = attachments.map((path) => `[${path.split('/').at(-1)}]`);
+  if (highlights.length === 0 && details?.sentence !== undefined) return [[details.sentence, ...files].join(' ')];
+  if (body === '') return [files.join(' ')];
   const first = highlights[0]?.[0] ?? 0;
   let at = first < SHOWN_CHARACTERS / 2 ? 0 : first - SHOWN_BEFORE;
   if (/[\udc00-\udfff]/.test(body.charAt(at))) at -= 1;

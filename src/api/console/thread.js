@@ -1,6 +1,7 @@
 // The messages of the open conversation: a window of bounded size that moves with the scrolling.
 
 import { pageOf } from './api.js';
+import { isOfPoll } from './content.js';
 import { element, say } from './elements.js';
 import { partsToInclude } from './fleet.js';
 import { arrange, messageItem, reactionMark } from './message-item.js';
@@ -215,6 +216,7 @@ export function removeMessage(id) {
 
 /** Shows a reaction on its message, or takes it away. */
 export function noteReaction(reaction, isAdded) {
+  if (isOfPoll(reaction)) return;
   const place = shown(reaction.message_id)?.querySelector('.reactions');
   if (place === undefined) return;
   const isAtEnd = isScrolledToEnd();

@@ -1,0 +1,60 @@
+// What a row of a thread shows besides a text: sentences for what is none, and notes.
+
+import { timeOf } from './elements.js';
+
+/** What somebody did to a conversation: said in the middle, by nobody. */
+const NOTICES = new Set([
+  'participant_change',
+  'group_rename',
+  'group_action',
+  'location_share',
+  'audio_kept',
+  'shareplay',
+  'other',
+]);
+/** Tapbacks and stickers. Votes are reactions too, but a poll counts them itself. */
+const [FIRST_TAPBACK, FIRST_VOTE] = [1000, 4000];
+
+export const isNotice = ({ details }) => NOTICES.has(details?.kind);
+
+/** A text stays as it was written; what is none is said in a sentence. */
+export function textOf({ body, attachments, details }) {
+  const { kind = 'message', sentence, parts = [] } = details ?? {};
+  // Between two parts stood something that is no text.
+  if (kind === 'message' && body !== '' && parts.length > 1) return linesOf(parts);
+  if (sentence === undefined || (kind === 'message' && body !== '')) return body;
+  if (kind !== 'message' || attachments.length === 0) return sentence;
+  // A picture shows itself. A name of a file says nothing of what is in it.
+  return details.attachments.some(isTold) || details.transcript !== undefined ? sentence : '';
+}
+
+const linesOf = (parts) =>
+  parts
+    .map(({ text }) => text.replaceAll('\uFFFC', ''))
+    .filter((text) => text.trim() !== '')
+    .join('\n');
+
+const isTold = ({ sticker, contact, location, transcript }) =>
+  (sticker ?? contact ?? location ?? transcript) !== undefined;
+
+/** What is said beneath a text about how it was sent, and what became of its parts. */
+export function notesOf(details) {
+  const { effect, scheduled, retracted_at: retracted, unsent_parts: parts = [] } = details ?? {};
+  const unsent = retracted === null ? parts : [];
+  return [
+    ...(unsent.length === 0 ? [] : [unsent.length === 1 ? 'one part unsent' : `${unsent.length} parts unsent`]),
+    ...(effect === undefined
+      ? []
+      : [`sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`]),
+    ...(scheduled === undefined ? [] : [`to be sent ${timeOf(scheduled.for)}`]),
+  ];
+}
+
+/** The reactions to show on a message. */
+export function marksOf({ kind, reactions = [] } = {}) {
+  if (kind !== 'poll') return reactions;
+  return reactions.filter(({ associated_message_type: type }) => type >= FIRST_TAPBACK && type < FIRST_VOTE);
+}
+
+/** Reports whether a reaction is a vote, or an option that was added: its poll is reported as changed. */
+export const isOfPoll = ({ details }) => details?.kind === 'poll_vote' || details?.kind === 'poll_update';

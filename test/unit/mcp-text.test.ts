@@ -239,6 +239,16 @@ describe('lines', () => {
     );
     const poll = { ...DETAILS, kind: 'poll', sentence: 'Poll: Pizza (1)\nme: hi' } as const;
     expect(text([message('', { details: poll })])).toMatch(/: Poll: Pizza \(1\)\n {4}me: hi$/);
+    const votes = {
+      ...poll,
+      reactions: [
+        { ...REACTION, associated_message_type: 4000 },
+        { ...REACTION, sender: ANA },
+      ],
+    };
+    expect(text([message('', { details: votes })])).toMatch(/\[reactions: Ana love\]$/);
+    const later = { ...DETAILS, subject: 'Plans', scheduled: { for: '2026-01-03T10:00:00Z', state: 1 } };
+    expect(text([message('hm', { details: later })])).toMatch(/: Plans: hm \(to be sent Sat 3 Jan 2026 10:00\)$/);
     const event = { type: 'added', who: '+15550101' } as const;
     const added = { ...DETAILS, kind: 'participant_change', group_event: event, sentence: 'x' } as const;
     expect(text([message('', { details: added })])).toMatch(/Ana \(\+15550100\): Ana added Ben \(\+15550101\)\.$/);

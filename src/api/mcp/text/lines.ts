@@ -1,6 +1,6 @@
 import type { Event } from '../../../domain/event.ts';
 import type { Message } from '../../../domain/message.ts';
-import type { Reaction } from '../../../domain/reaction.ts';
+import { isMark, type Reaction } from '../../../domain/reaction.ts';
 import { sentenceOf } from '../../../domain/sentence.ts';
 import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
@@ -84,22 +84,27 @@ function messageLine(message: Message, context: LineContext): string {
 /** The text of a message, or the sentence for one that is no text. */
 function saidBy(message: Message, { labels }: LineContext): string {
   const { id, body, details, sender } = message;
-  if (details?.sentence === undefined || (body !== '' && details.kind === 'message')) return bodyText(id, body);
+  const subject = details?.subject === undefined ? '' : `${shortLine(details.subject)}: `;
+  if (details?.sentence === undefined || (body !== '' && details.kind === 'message'))
+    return subject + bodyText(id, body);
   if (details.group_event === undefined && details.location_share === undefined) return indented(details.sentence);
   const people = [sender, details.group_event?.who ?? ''].filter((address) => address !== '');
   const names = Object.fromEntries(people.map((address) => [address, labels.person(address)]));
   return indented(sentenceOf(message, details, names));
 }
 
-/** That it was edited, and who reacted how. */
-function notesOf({ body, details }: Message, { labels }: LineContext): readonly string[] {
+/** That it was edited, or is sent later, and who reacted how. */
+function notesOf({ body, details }: Message, { labels, time }: LineContext): readonly string[] {
   if (details === undefined) return [];
-  const reactions = details.reactions.map(
+  const { kind, scheduled } = details;
+  const marks = kind === 'poll' ? details.reactions.filter(isMark) : details.reactions;
+  const reactions = marks.map(
     ({ is_from_me: isOwn, sender, emoji, reaction_type: type }) =>
       `${isOwn ? 'me' : labels.person(sender)} ${shortLine(emoji ?? type.replace('_', ' '), 20)}`,
   );
   return [
     ...(details.edited_at !== null && body !== '' ? ['(edited)'] : []),
+    ...(scheduled === undefined ? [] : [`(to be sent ${time.day(scheduled.for)} ${time.time(scheduled.for)})`]),
     ...(reactions.length === 0 ? [] : [`[reactions: ${reactions.slice(0, MAX_REACTIONS).join(', ')}]`]),
   ];
 }

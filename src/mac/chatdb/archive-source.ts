@@ -36,7 +36,7 @@ export interface SourceRow {
   readonly bytes: number;
 }
 
-/** A row with everything that the API shows of it, except names and facts that only a service knows. */
+/** A row with everything that the API shows, except names and facts that only a service knows. */
 export interface SourceEntry {
   readonly rowId: number;
   readonly guid: string;
@@ -52,7 +52,7 @@ interface SourceQueries {
   readonly listed: string;
 }
 
-/** A read shows large bodies only up to a limit, so rows are read until half of it is reached. */
+/** A read shows large bodies only up to a limit, so rows are read until half the limit is reached. */
 const MAX_BYTES_AT_ONCE = MAX_LARGE_BYTES / 2;
 
 const sourceQueriesOf = perSchema((schema): SourceQueries => {

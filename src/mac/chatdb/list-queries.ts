@@ -214,7 +214,7 @@ function exactDates(schema: SchemaInfo): string {
 }
 
 /**
- * Whether some rows are dated in seconds, and how many dates are out of index order, counted up to `MAX_COUNTED`.
+ * Tells whether some rows are dated in seconds, and how many dates are out of index order, counted up to `MAX_COUNTED`.
  * Parameters of `chat`: the chat, once for the seconds and once for each of `UNINDEXED`.
  */
 interface DateQueries {

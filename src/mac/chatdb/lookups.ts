@@ -15,7 +15,7 @@ import { messageOf, toMessage } from './message.ts';
 import { chatsOf } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** More own rows than this in the seconds of one send mean that something else is going on. */
+/** More own rows than this within one send mean that something else is going on. */
 const MAX_OWN_ROWS = 1000;
 
 /** NULL without a chat. Parameters: the highest row id before, and the row id. */
@@ -23,7 +23,7 @@ const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
     WHERE old.chat_id = j.chat_id AND old.message_id <= ${INT_PARAM}))
   FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
 
-/** SMS has no receipts: being sent is all that is ever known of one. undefined without the index. Parameter: address. */
+/** SMS has no receipts: all that is ever known is that it was sent. Undefined without the index. Parameter: address. */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
   if (!has('service', 'is_sent', 'error', 'is_delivered') || !schema.hasIndex('message', 'handle_id')) return undefined;
@@ -33,7 +33,10 @@ const serviceToSql = perSchema((schema) => {
     ORDER BY m.date DESC LIMIT 1`;
 });
 
-/** What a send asks chat.db: whom the recipient means, and whether its row has come (decisions D2, D5). */
+/**
+ * A send's questions to chat.db: which chat the recipient refers to, and whether its row has arrived (decisions D2,
+ * D5).
+ */
 export class ChatSendLookup implements SendLookup {
   readonly #connection: Connection;
 
@@ -89,7 +92,7 @@ export class ChatSendLookup implements SendLookup {
     const names = new Set<string>();
     for (const found of stagedFoldersInUse(this.#connection, stagingFolder)) {
       for (const name of found) names.add(name);
-      // Everything else has its turn between two slices.
+      // Lets everything else run between two slices.
       await setImmediate();
     }
     return names;
@@ -103,7 +106,7 @@ export function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat
   return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);
 }
 
-/** Both the name on disk and the name as transferred: a staged file may have been renamed. */
+/** Returns both the name on disk and the transferred name: a staged file may have been renamed. */
 function attachmentNames({ database, queries }: Snapshot, rowId: number): readonly string[] {
   const { at } = ATTACHMENT_COLUMNS;
   const names = database
@@ -113,9 +116,9 @@ function attachmentNames({ database, queries }: Snapshot, rowId: number): readon
 }
 
 interface DirectoryQueries {
-  /** Row ids of the chats that somebody is in. Parameter: the address. */
+  /** Row ids of the chats with a member. Parameter: the address. */
   readonly withMember: string;
-  /** The same whatever the case of the address. */
+  /** Like `withMember`, ignoring the case of the address. */
   readonly withMemberAnyCase: string;
   /** Parameter: row id of the chat. */
   readonly ownMessage: string;
@@ -138,11 +141,11 @@ const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
   };
 });
 
-/** Who is in which chat, for access checks. */
+/** The members of each chat, for access checks. */
 export class MessagesDirectory implements ChatDirectory {
   readonly #connection: Connection;
   readonly #chats = new Map<string, ChatMembers | undefined>();
-  /** The version that `#chats` is of. */
+  /** The version that `#chats` belongs to. */
   #chatsVersion: unknown;
   #version: unknown;
 
@@ -150,7 +153,7 @@ export class MessagesDirectory implements ChatDirectory {
     this.#connection = connection;
   }
 
-  /** Asked of SQLite once until the running code ends: a thousand clients may be served in one go. */
+  /** Read from SQLite once until the running code ends: a thousand clients may be served in one go. */
   version(): unknown {
     if (this.#version === undefined) {
       this.#version = this.#connection.snapshot();
@@ -198,7 +201,7 @@ export class MessagesDirectory implements ChatDirectory {
     return this.#connection.read((snapshot) => {
       const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
       if (chats.length === 0) return undefined;
-      // A damaged database may have two rows of one guid: a member of either is in it.
+      // A damaged database may have two rows with one guid: a member of either counts.
       const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
       return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
     });
@@ -219,7 +222,7 @@ function toMembers(chat: Chat): ChatMembers {
 }
 
 const nameQueriesOf = perSchema((schema) => ({
-  /** A row if there is a handle with this address, whatever its case. Parameter: address. */
+  /** A row if there is a handle with this address, ignoring case. Parameter: address. */
   handle: `SELECT 1 FROM handle WHERE id = ${TEXT_PARAM} COLLATE NOCASE LIMIT 1`,
   /** Guid and display name of every chat that has one. */
   displayNames: schema.hasColumn('chat', 'display_name')
@@ -227,7 +230,7 @@ const nameQueriesOf = perSchema((schema) => ({
     : 'SELECT guid, NULL FROM chat WHERE 0',
 }));
 
-/** Looks up in chat.db what the names in a search mean (decision J2). */
+/** Looks up the names in a search in chat.db (decision J2). */
 export class ChatDbNames implements ChatNames {
   readonly #connection: Connection;
 
@@ -258,7 +261,7 @@ export class ChatDbNames implements ChatNames {
   }
 }
 
-/** Returns a test for columns of the table of messages; undefined while chat.db cannot be read. */
+/** Returns a test for columns of the message table; undefined while chat.db is unreadable. */
 export function messageColumns(connection: Connection): ((name: string) => boolean) | undefined {
   try {
     return connection.read(

@@ -6,10 +6,10 @@ import type { Connection } from './connection.ts';
 import { perSchema } from './database.ts';
 import { isJunk } from './row-kinds.ts';
 
-/** By `filter_action`, of which 0 is no filing (imessage-exporter, pull request 797; not seen on a Mac). */
+/** By `filter_action`; 0 means not filed (imessage-exporter, pull request 797; not seen on a Mac). */
 const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
 
-/** Returns the filing of a row for its details: nothing for 0, and before macOS 27, where the columns are missing. */
+/** Returns the filing of a row for its details: empty for 0, and before macOS 27, which lacks the columns. */
 export function filingOf(row: Row): Pick<MessageDetails, 'filter'> {
   const { at } = DETAIL_COLUMNS;
   const code = Number(row[at.filterAction] ?? 0);
@@ -20,14 +20,14 @@ export function filingOf(row: Row): Pick<MessageDetails, 'filter'> {
   };
 }
 
-/** undefined before macOS 27. Parameter: a JSON array of row ids. */
+/** Undefined before macOS 27. Parameter: a JSON array of row ids. */
 const junkSql = perSchema((schema) =>
   schema.hasColumn('message', 'filter_action')
     ? `SELECT m.ROWID FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isJunk(schema)}`
     : undefined,
 );
 
-/** Returns the ids of those messages that macOS filed as junk (decision V5). Throws AppError `chat_db_unavailable`. */
+/** Returns the ids of those messages that macOS filed as junk (decision V5). Throws `chat_db_unavailable`. */
 export function junkAmong(connection: Connection, messages: readonly Pick<Message, 'id'>[]): ReadonlySet<string> {
   return connection.read(({ database }) => {
     const sql = junkSql(database.schema);

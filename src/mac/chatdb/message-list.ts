@@ -21,18 +21,18 @@ export interface Keyset {
 }
 
 /**
- * What a list is read from. The order decides which bound is a position, strictly excluded; of the other only the
- * date counts: newer than `after`, not newer than `before`.
+ * The source of a list. The order decides which bound is an exclusive position; of the other only the date counts:
+ * newer than `after`, not newer than `before`.
  */
 export interface List {
-  /** undefined: all chats. */
+  /** Undefined for all chats. */
   readonly chatId: number | undefined;
   readonly order: Order;
   readonly after: Keyset;
   readonly before: Keyset;
 }
 
-/** A row of a list, and when it is dated. */
+/** A row of a list, and its date. */
 export interface ListItem {
   readonly rowId: number;
   readonly instant: Instant;
@@ -53,7 +53,7 @@ export function listMessageRows(snapshot: Snapshot, list: List, limit: number, o
   return readList(snapshot, sql, list, limit, offset);
 }
 
-/** The rows of a list without their texts, and the cursor behind it. */
+/** The rows of a list without their texts, and the cursor after it. */
 export function listedRows(snapshot: Snapshot, list: List, limit: number): ListedRows {
   const { listed } = listQueriesOf(snapshot.database.schema);
   const found = readList(snapshot, listed, list, limit, 0);
@@ -67,13 +67,13 @@ export function listedRows(snapshot: Snapshot, list: List, limit: number): Liste
   return end === undefined || found.length < limit ? { rows } : { rows, next: cursorAt(keysetOf(end, at)) };
 }
 
-/** The newest message of a chat that is not scheduled. */
+/** The newest unscheduled message of a chat. */
 export function newestMessageRow(snapshot: Snapshot, chatId: number): Row | undefined {
   const sql = listQueriesOf(snapshot.database.schema).latest;
   return readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0)[0];
 }
 
-/** How many rows a list at an offset may have to read before its first. */
+/** Rows that a list at an offset may have to read before its first. */
 export function listCost(snapshot: Snapshot, chatId: number | undefined, offset: number): number {
   const { hasSeconds, unindexed } = snapshot.dates(chatId);
   return hasSeconds || unindexed > 0 ? (offset + unindexed) * 4 : offset;
@@ -115,11 +115,11 @@ function readList(snapshot: Snapshot, sql: ListSql, list: List, limit: number, o
 
 const NS = 1_000_000_000n;
 
-/** The bounds within a part of the index. `unit`: nanoseconds in one of the stored number. */
+/** The bounds within a part of the index. `unit` is the stored unit in nanoseconds. */
 function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlValue[] {
   const [above, upTo] = unit === 1n ? [MAX_SECONDS, MAX_INTEGER] : [0n, MAX_SECONDS];
   const clamped = (bound: Keyset): Keyset => {
-    // A bound between two whole units is behind every row of the lower one.
+    // A bound between two whole units comes after every row of the lower one.
     const date = bound.date / unit;
     if (date <= above) return { date: above, rowId: MAX_INTEGER };
     if (date > upTo) return { date: upTo, rowId: MAX_INTEGER };
@@ -128,7 +128,7 @@ function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlV
   return boundsOf(order, clamped(after), clamped(before));
 }
 
-/** The parameters of `between`. What 64 bits cannot hold is compared as REAL. */
+/** The parameters of `between`. Values beyond 64 bits are compared as REAL. */
 function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
   const date = (bound: Keyset): SqlValue =>
     bound.date > MAX_INTEGER || bound.date < -MAX_INTEGER ? Number(bound.date) : bound.date;
@@ -140,7 +140,7 @@ export function cursorOf(row: Row): string {
   return cursorAt(keysetOf(row, MESSAGE_COLUMNS.at));
 }
 
-/** Where a row is in a list. */
+/** The position of a row in a list. */
 export function keysetOf(row: Row, at: { readonly rowId: number; readonly date: number }): Keyset {
   return { date: toNanoseconds(instantAt(row, at.date)), rowId: BigInt(row[at.rowId] as number) };
 }
@@ -149,7 +149,7 @@ export function cursorAt({ date, rowId }: Keyset): string {
   return `${date}.${rowId}`;
 }
 
-/** Returns the list behind a cursor. Throws `invalid_cursor` for a text that `cursorAt` did not make. */
+/** Returns the list after a cursor. Throws `invalid_cursor` for a text that `cursorAt` did not make. */
 export function behindCursor(list: List, cursor: string): List {
   const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
   if (date === '') throw problem('invalid_cursor');
@@ -158,10 +158,10 @@ export function behindCursor(list: List, cursor: string): List {
   return bound.date > list.after.date ? { ...list, after: bound } : list;
 }
 
-/** Rows that are first read of a chat; twice as many each time after, because a busy chat gives most of a page. */
+/** Rows first read from a chat; doubled each time, because a busy chat supplies most of a page. */
 const FIRST_ROWS = 4;
 
-/** The rest of one chat's list, of which a few rows are read at a time. */
+/** The rest of one chat's list, read a few rows at a time. */
 class ChatKeys {
   readonly #snapshot: Snapshot;
   #list: List;
@@ -198,8 +198,8 @@ class ChatKeys {
 }
 
 /**
- * Returns the next positions in the list of several chats: the lists of the chats, merged by date and row id. A cursor
- * means the same in each of them.
+ * Returns the next positions in the lists of several chats, merged by date and row id. A cursor has the same meaning
+ * in each list.
  */
 export function mergedKeys(
   snapshot: Snapshot,

@@ -54,8 +54,8 @@ export class ChatLog implements MessageLog {
 }
 
 /**
- * How many of the next rows one read can afford, at least one. SQLite passes over a body to read the columns behind
- * it, and an event is published once and so with its text; a pending row may be decoded twice.
+ * How many of the next rows one read can afford, at least one. SQLite passes over a body to read the columns after
+ * it, and an event is published once, with its text; a pending row may be decoded twice.
  */
 function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number, limit: number): number {
   if (queries.bodyLengths === undefined) return limit;
@@ -85,12 +85,12 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk };
 }
 
-/** Decision C2: what the row lacks. A row with an error is settled and lacks nothing. */
+/** Adds what the row still lacks (decision C2). A row with an error is settled and lacks nothing. */
 function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const { at } = PENDING_COLUMNS;
   const status = row[at.status] as number;
   const isSettled = status === STATUS_CODE.failed;
-  // No spread: what is added behind one costs as much as reading the row.
+  // No spread: adding members after one costs as much as reading the row.
   const { offset, rowId, guid, event, isJunk } = toRowEntry(row, snapshot);
   return {
     offset,
@@ -106,7 +106,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   };
 }
 
-/** Rows before this one that it shows to be copies of it. */
+/** Earlier rows that this row proves to be its copies. */
 function copiesBefore(snapshot: Snapshot, { event: { type, data } }: RowEntry): readonly number[] {
   return type === 'message.sent' ? earlierCopiesOf(snapshot, data) : [];
 }
@@ -120,7 +120,7 @@ function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
   return joined < announced;
 }
 
-/** Facts for `isReplaced`, for a program that is not the service. Throws AppError `chat_db_unavailable`. */
+/** Facts for `isReplaced`, for a program other than the service. Throws `chat_db_unavailable`. */
 export function readLogIdentity(place: ChatDbPlace, at: Offset): LogIdentity {
   return readOnce(place, (connection) => new ChatLog(connection).identity(at));
 }

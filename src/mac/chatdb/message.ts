@@ -21,13 +21,13 @@ const STATUSES: Readonly<Record<number, MessageStatus>> = {
 
 const NO_ATTACHMENTS: readonly string[] = [];
 
-/** undefined for an unknown row id and for a reaction (decision B8). */
+/** Undefined for an unknown row id and for a reaction (decision B8). */
 export function messageOf(snapshot: Snapshot, rowId: number): Message | undefined {
   const row = snapshot.database.get(snapshot.queries.message, rowId);
   return row && toMessage(row, snapshot);
 }
 
-/** Those that are there, in the order of the row ids. */
+/** The existing ones, in the order of the row ids. */
 export function messagesOf(snapshot: Snapshot, rowIds: readonly number[]): readonly Message[] {
   const rows = snapshot.database.all(snapshot.queries.messagesById, JSON.stringify(rowIds));
   return rows.map((row) => toMessage(row, snapshot));
@@ -64,7 +64,7 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
   return text ?? '';
 }
 
-/** Decision B3 for own rows. `account` looks like `E:me@example.org` or `P:+15550100`. */
+/** The own address in an own row (decision B3). `account` looks like `E:me@example.org` or `P:+15550100`. */
 function ownAddress(row: Row, chat: Chat | undefined): string {
   const stored = toText(row[at.party]);
   const address = stored.startsWith('E:') || stored.startsWith('P:') ? stored.slice(2) : stored;
@@ -112,7 +112,7 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
   };
 }
 
-/** The guid of the row that another one names: `p:N/` or `bp:` before it says which part is meant. */
+/** The guid of the row that another one refers to, without the part prefix `p:N/` or `bp:`. */
 export function withoutTarget(guid: string): string {
   return guid.replace(/^(?:p:-?\d+\/|bp:)/, '');
 }
@@ -120,7 +120,7 @@ export function withoutTarget(guid: string): string {
 const OBJECT = 0xfffc; // an attachment
 const REPLACEMENT = 0xfffd; // an app's own balloon
 
-/** Decision B2: placeholders are taken out, at either end together with the line break beside them. */
+/** Removes placeholders; at either end together with the adjacent line break (decision B2). */
 function cleanBody(text: string): string {
   if (!text.includes('\uFFFC') && !text.includes('\uFFFD')) return text;
   let start = 0;
@@ -136,7 +136,7 @@ function cleanBody(text: string): string {
   return text.slice(start, end).replace(/[\uFFFC\uFFFD]/g, '');
 }
 
-/** How many attachments a text announces. */
+/** The number of attachments that a text announces. */
 export function countPlaceholders(text: string): number {
   let count = 0;
   for (let at = text.indexOf('\uFFFC'); at >= 0; at = text.indexOf('\uFFFC', at + 1)) count += 1;

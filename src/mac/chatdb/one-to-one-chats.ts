@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { perSchema } from './database.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
-/** Guid and address, a row for each member, one without an address where no member is known. */
+/** Guid and address: a row per member, one without an address if no member is known. */
 const queryOf = perSchema((schema) => {
   const byGuid = "instr(c.guid, ';+;') > 0";
   const isGroup = schema.hasColumn('chat', 'style')
@@ -32,7 +32,7 @@ export function oneToOneChatsIn({ database }: Snapshot): readonly OneToOneChat[]
   return [...members].map(([id, known]) => ({ id, members: known.size > 0 ? [...known] : memberOf(id) }));
 }
 
-/** The address that the id of a chat names. */
+/** The address in the id of a chat. */
 function memberOf(id: string): readonly string[] {
   const identity = chatIdentity(id);
   return identity === undefined ? [] : [identity.identifier];

@@ -7,10 +7,10 @@ import { messageOf, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Own addresses are looked for in so many of the newest rows. */
+/** Own addresses are searched in this many of the newest rows. */
 const RECENT_ROWS = 1000;
 
-/** The addresses of every kind that a row or a chat has of the owner. */
+/** The columns of rows and chats with an address of the owner. */
 const addressQueriesOf = perSchema((schema) => [
   ...['destination_caller_id', 'account']
     .filter((name) => schema.hasColumn('message', name))
@@ -20,7 +20,7 @@ const addressQueriesOf = perSchema((schema) => [
   ...(schema.hasColumn('chat', 'last_addressed_handle') ? ['SELECT DISTINCT last_addressed_handle FROM chat'] : []),
 ]);
 
-/** What chat.db says about the owner: his addresses, and his tapbacks. */
+/** The owner's addresses and tapbacks in chat.db. */
 export class ChatDbOwner implements OwnerInChatDb {
   readonly #connection: Connection;
 
@@ -31,7 +31,7 @@ export class ChatDbOwner implements OwnerInChatDb {
   addresses(): readonly string[] {
     return this.#connection.read(({ database }) => {
       const found = addressQueriesOf(database.schema).flatMap((sql) => database.all(sql));
-      // An account is written as `E:me@example.org` or `P:+15550100`.
+      // An account looks like `E:me@example.org` or `P:+15550100`.
       const addresses = found.map(([address]) => toText(address).replace(/^[EP]:/, ''));
       return [...new Set(addresses.filter((address) => address !== ''))];
     });
@@ -46,7 +46,7 @@ export class ChatDbOwner implements OwnerInChatDb {
   }
 }
 
-/** The last one that was not taken back. */
+/** The last one that was not removed. */
 function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback'] {
   const { database, queries } = snapshot;
   if (queries.reactions === undefined) return undefined;
@@ -60,7 +60,7 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
     } = toReaction(row, snapshot);
     if (!isOwn || code < 2000 || code >= 4000) continue;
     if (code >= 3000) {
-      // The removal of one that was already replaced does not remove its replacement.
+      // Removing one that was already replaced does not remove its replacement.
       if (standing?.code === code - 1000) standing = undefined;
       continue;
     }
@@ -74,8 +74,8 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 
 /**
- * The telephone number that the person's messages come to or were sent from last; undefined when there is none, or
- * while chat.db cannot be read.
+ * The telephone number that the person's messages last came to or were sent from; undefined if there is none, or
+ * while chat.db is unreadable.
  */
 export function ownNumber(connection: Connection): string | undefined {
   try {

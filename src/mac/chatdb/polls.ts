@@ -11,7 +11,7 @@ import { blobOf } from './row-content.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** A poll as it stands: all options that were added, and the present choice of each person (V2). */
+/** The current poll: all added options, and each person's current choice (V2). */
 export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload): Poll {
   const { votes, added } = rowsOf(snapshot, row.guid);
   const options = added?.options ?? stored.options;
@@ -29,7 +29,7 @@ export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: Poll
 }
 
 interface PollRows {
-  /** Sender to the ids of the options chosen, by the last row of each. */
+  /** Ids of the chosen options by sender, from each one's last row. */
   readonly votes: ReadonlyMap<string, readonly string[]>;
   /** The newest row that added an option. */
   readonly added: PollPayload | undefined;
@@ -53,7 +53,7 @@ function rowsOf(snapshot: Snapshot, guid: string): PollRows {
     if (row[at.associatedType] !== VOTE_TYPE) added = poll;
     else if (poll.choices !== undefined) {
       const { sender } = toMessage(row, snapshot);
-      // Their place among the votes is that of their last choice.
+      // The order of votes is that of their last change.
       votes.delete(sender);
       votes.set(sender, poll.choices);
     }

@@ -32,12 +32,13 @@ import {
 export interface Queries {
   /** `MESSAGE_COLUMNS`. Parameter: row id. */
   readonly message: string;
-  /** The same of several. Parameter: a JSON array of row ids. */
+  /** `MESSAGE_COLUMNS` of several rows. Parameter: a JSON array of row ids. */
   readonly messagesById: string;
   /** `ENTRY_COLUMNS`. Parameters: after, up to, limit. */
   readonly entries: string;
   /**
-   * `PENDING_COLUMNS`. Parameters: after, limit. A row id that no number holds exactly would come again and again.
+   * `PENDING_COLUMNS`. Parameters: after, limit. Excludes row ids that no number represents exactly: they would
+   * repeat.
    */
   readonly pendingRows: string;
   /**
@@ -50,10 +51,10 @@ export interface Queries {
   /** `DETAIL_COLUMNS`. Parameter: row id. */
   readonly details: string;
   /**
-   * `ENTRY_COLUMNS` of the reactions on a message. Parameters: `reactionTargets`. undefined without an index for it.
+   * `ENTRY_COLUMNS` of the reactions on a message. Parameters: `reactionTargets`. Undefined without an index for it.
    */
   readonly reactions: string | undefined;
-  /** `ATTACHMENT_COLUMNS` of the shown attachments of a message, in stored order. */
+  /** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. */
   readonly attachments: string;
   readonly attributedBody: string;
   readonly newest: string;
@@ -80,7 +81,7 @@ export const queriesOf = perSchema((schema): Queries => {
     isPartOfPoll: isPartOfPoll(schema),
     lacksHandle: `${isMessage(schema)} AND ${lacksHandle(schema)}`,
   });
-  // Without its index every message would cost a walk through the whole table (decision B1: then the feature is off).
+  // Without its index every message would cost a full scan (decision B1: then the feature is off).
   const hasReactions =
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
   return {
@@ -130,10 +131,10 @@ function parameters(values: readonly string[]): string {
   return values.map(() => TEXT_PARAM).join(', ');
 }
 
-/** Parts of a message that a reaction can be on: -1 for all of it, then the text and its attachments. */
+/** Parts of a message that a reaction can refer to: -1 for all of it, then the text and its attachments. */
 const PARTS = Array.from({ length: 22 }, (_, at) => at - 1);
 
-/** How `associated_message_guid` may name a message. */
+/** The forms in which `associated_message_guid` may name a message. */
 export function reactionTargets(guid: string): readonly string[] {
   return [guid, `bp:${guid}`, ...PARTS.map((part) => `p:${part}/${guid}`)];
 }
@@ -143,19 +144,19 @@ export function isCounted(schema: SchemaInfo): string {
   return schema.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
 }
 
-/** Decision B13: what the person deleted is kept for a while, and is in no list. */
+/** Messages deleted by the person are kept for a while, in no list (decision B13). */
 export function isListed(schema: SchemaInfo): string {
   if (!schema.hasTable('chat_recoverable_message_join')) return '1';
   return `NOT (m.ROWID IN (SELECT message_id FROM chat_recoverable_message_join WHERE message_id IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
 }
 
-/** Decision B4: a message belongs to its chat with the lowest row id. */
+/** A message belongs to its chat with the lowest row id (decision B4). */
 export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
 
 /**
- * The same as a condition on the join `j`. The `+` keeps SQLite off the index by chat; the row id, which the index by
- * message has, keeps it from reading the join itself where it is the only one.
+ * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat; the row id, which
+ * is in the index by message, spares it reading the join itself if that is the only one.
  */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
@@ -170,16 +171,16 @@ export function column(schema: SchemaInfo, name: string, missing = 'NULL'): stri
   return schema.hasColumn('message', name) ? `m.${name}` : missing;
 }
 
-/** True when any of these columns is there and set. */
+/** True if any of these columns exists and is set. */
 export function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
   const there = names.filter((name) => schema.hasColumn('message', name)).map((name) => `m.${name}`);
   return there.length === 0 ? '0' : `(${there.join(' OR ')})`;
 }
 
-/** A larger attributedBody comes as its length, and is read by itself if at all. */
+/** A larger attributedBody is selected as its length, and read separately if at all. */
 const SMALL_BODY_BYTES = 16_384;
 
-/** What `MESSAGE_COLUMNS` are read from; `chat` is the row id of the message's chat. */
+/** The sources of `MESSAGE_COLUMNS`; `chat` is the row id of the message's chat. */
 export function messageParts(schema: SchemaInfo, chat: string) {
   const blob = schema.hasColumn('message', 'attributedbody')
     ? `CASE WHEN length(m.attributedBody) <= ${SMALL_BODY_BYTES} THEN m.attributedBody
@@ -248,7 +249,7 @@ function chatParts(schema: SchemaInfo) {
   };
 }
 
-/** Decision B7 as a `STATUS_CODE`; the columns are asked in its order and no further than needed. */
+/** Decision B7 as a `STATUS_CODE`. Reads the columns in its order and no further than needed. */
 function statusSql(schema: SchemaInfo): string {
   const isScheduled = schema.hasColumn('message', 'schedule_type') ? 'm.schedule_type = 2' : '0';
   return `CASE WHEN m.is_from_me THEN CASE
@@ -260,7 +261,7 @@ function statusSql(schema: SchemaInfo): string {
     WHEN ${anyOf(schema, 'is_read', 'date_read')} THEN ${STATUS_CODE.readHere} ELSE ${STATUS_CODE.received} END`;
 }
 
-/** NULL when the database cannot say: then nothing is waited for. */
+/** NULL if the database does not record it: then nothing is waited for. */
 function announcesAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return 'NULL';
   return anyOf(schema, 'cache_has_attachments');

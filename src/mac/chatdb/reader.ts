@@ -27,13 +27,13 @@ import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from '.
 import { rowIdOf } from './row-id.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** Rows that are read at once, which takes some 2 ms. What needs more is read by the thread. */
+/** Rows read directly, in about 2 ms. Longer reads go to the thread. */
 const MAX_ROWS_AT_ONCE = 2000;
-/** What the details of one message cost, in rows. */
+/** Cost of one message's details, in rows. */
 const DETAILS_COST = 40;
-/** More conversations than this are listed by the thread. */
+/** The thread lists more conversations than this. */
 const MAX_CONVERSATIONS_AT_ONCE = 250;
-/** What one more conversation in a list of several costs, in rows. */
+/** Cost of one more conversation in a merged list, in rows. */
 const MERGED_COST = 6;
 const NOTHING = { items: [] };
 
@@ -43,7 +43,7 @@ export interface OrderOfFile {
   readonly order: StoredOrder;
 }
 
-/** Every list, however long it takes. It runs in the reader thread, or in the main one where there is no other. */
+/** Every list, however long it takes. Runs in the reader thread, or in the main one if there is no other. */
 export class ListReader {
   readonly #connection: Connection;
   readonly #recent = new RecentConversations();
@@ -68,7 +68,7 @@ export class ListReader {
     return this.#connection.read(oneToOneChatsIn);
   }
 
-  /** undefined where it cannot be kept from one commit to the next. */
+  /** Undefined if it cannot be kept across commits. */
   order(): OrderOfFile | undefined {
     return this.#connection.read((snapshot) => {
       const order = this.#recent.store(snapshot);
@@ -77,7 +77,7 @@ export class ListReader {
   }
 }
 
-/** Reads of messages and conversations, always from chat.db itself. What an index answers is answered at once. */
+/** Reads messages and conversations, always from chat.db itself. Reads that an index covers are answered directly. */
 export class ChatReader implements MessageReader {
   readonly #connection: Connection;
   readonly #thread: ReaderThread<{ readonly lists: ListReader }> | undefined;
@@ -111,7 +111,7 @@ export class ChatReader implements MessageReader {
     return this.#connection.read((snapshot) => detailsOf(snapshot, message));
   }
 
-  /** undefined for a tapback or a sticker, and when the row is gone. */
+  /** Undefined for a tapback or a sticker, and if the row is gone. */
   reactionDetails(reaction: Reaction): ReactionDetails | undefined {
     return this.#connection.read((snapshot) => reactionDetailsOf(snapshot, reaction));
   }
@@ -154,7 +154,7 @@ export class ChatReader implements MessageReader {
     return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query, MAX_ROWS_AT_ONCE));
   }
 
-  /** Has the order of the conversations made again, once for all who wait for it. */
+  /** Recreates the order of the conversations, once for all who wait for it. */
   #readOrder(): Promise<void> {
     this.#ordering ??= this.#makeOrder().finally(() => {
       this.#ordering = undefined;
@@ -165,7 +165,7 @@ export class ChatReader implements MessageReader {
   async #makeOrder(): Promise<void> {
     const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('lists', 'order');
     this.#connection.read((snapshot) => {
-      // Another file may be there by now.
+      // The file may have been replaced meanwhile.
       if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);
     });
   }
@@ -211,7 +211,7 @@ function chatsWithExactly(snapshot: Snapshot, guid: string): readonly number[] {
     .map(({ rowId }) => rowId);
 }
 
-/** undefined for a conversation that is not known (decision B9: an empty list). */
+/** Undefined for an unknown conversation (decision B9: an empty list). */
 function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
   const { conversationId, order, sinceNs, beforeNs, cursor } = query;
   const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;
@@ -236,7 +236,7 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
 }
 
-/** What finding the best of the chats that an id means costs, and when its last message is dated. */
+/** Cost of finding the best chat for an id, and its last date. */
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
 }
@@ -247,7 +247,7 @@ function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): C
   return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
 }
 
-/** undefined when it would take reading more than `maxRows`. */
+/** Undefined if it would need more than `maxRows` reads. */
 function conversationPage(
   snapshot: Snapshot,
   recent: RecentConversations,
@@ -263,7 +263,7 @@ function conversationPage(
     if (chat === undefined) continue;
     let newest: Message | undefined;
     const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
-    // No index finds the newest message, but the row that the order is by may be one.
+    // No index finds the newest message, but the row that determines the order may be one.
     if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
     if (newest === undefined) rows += cost;
     if (rows > maxRows) return undefined;

@@ -5,11 +5,11 @@ import { type OrderQueries, orderQueriesOf } from './list-queries.ts';
 import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** A conversation in the list: undefined without messages. */
+/** A conversation in the list, with its last date; undefined without messages. */
 export interface RecentConversation {
   readonly chatId: number;
   readonly last: Instant | undefined;
-  /** A row that is dated so, if one is known. */
+  /** A row with that date, if one is known. */
   readonly rowId: number | undefined;
 }
 
@@ -20,7 +20,7 @@ interface Bound {
   readonly rowId: number | undefined;
 }
 
-/** How far the database had been read: whatever is newer may have raised a bound. */
+/** How far the database had been read: anything newer may have raised a bound. */
 interface Marks {
   readonly join: number;
   readonly joinChat: number;
@@ -29,22 +29,24 @@ interface Marks {
   readonly chats: number;
 }
 
-/** The order as it goes from one thread to another. Rows of chat id, seconds, nanoseconds and row id; NaN for none. */
+/**
+ * The order in the form that passes between threads: rows of chat id, seconds, nanoseconds and row id; NaN for none.
+ */
 export interface StoredOrder {
   readonly bounds: Float64Array;
   readonly marks: Marks;
 }
 
-/** More new joins than this are read faster by starting over. */
+/** With more new joins than this, starting over is faster. */
 const MAX_NEW_JOINS = 1000;
-/** What an update raised beyond those is found by starting over after so many commits. */
+/** Other updates that raise dates are found by starting over after this many commits. */
 const MAX_KEPT_COMMITS = 100;
-/** What one chat costs, in rows read. */
+/** Cost of one chat, in rows read. */
 const CHAT_COST = 4;
 
 /**
- * Conversations by `last_message_at`, newest first (decisions B9, B12). The order is kept across commits: a commit raises the
- * bounds of the chats it gave messages, and those that a page shows are checked.
+ * Conversations by `last_message_at`, newest first (decisions B9, B12). The order is kept across commits: a commit
+ * raises the bounds of the chats it adds messages to, and those that a page shows are checked.
  */
 export class RecentConversations {
   #database: ChatDbHandle | undefined;
@@ -54,18 +56,18 @@ export class RecentConversations {
   #byChat = new Map<number, Bound>();
   #marks: Marks | undefined;
   #commits = 0;
-  /** The beginning of the list, exact at `#snapshot`, and what of `#bounds` it was made from. */
+  /** The beginning of the list, exact at `#snapshot`, and the part of `#bounds` it was made from. */
   #exact: RecentConversation[] = [];
   #waiting: RecentConversation[] = [];
   #next = 0;
 
-  /** undefined when it would take reading more than `maxRows`. */
+  /** Undefined if it would need more than `maxRows` reads. */
   page(snapshot: Snapshot, limit: number, offset: number, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
     return this.#settle(snapshot, offset + limit, maxRows) ? this.#exact.slice(offset, offset + limit) : undefined;
   }
 
-  /** True when it has outlived enough commits to be made again, in the background. */
+  /** Reports whether it has outlived enough commits to be recreated in the background. */
   get isOld(): boolean {
     return this.#commits >= MAX_KEPT_COMMITS;
   }
@@ -82,7 +84,7 @@ export class RecentConversations {
     return { bounds: Float64Array.from(bounds), marks: this.#marks };
   }
 
-  /** Takes over an order that was made in another thread, of the same file. */
+  /** Takes over an order of this file that another thread made. */
   restore(snapshot: Snapshot, { bounds, marks }: StoredOrder): void {
     const restored: Bound[] = [];
     for (let at = 0; at < bounds.length; at += 4) {
@@ -102,7 +104,7 @@ export class RecentConversations {
     this.#commits = 0;
   }
 
-  /** Brings the kept order up to a new commit. False when it cannot be trusted any more. */
+  /** Updates the kept order to a new commit. Returns false if it is no longer reliable. */
   #update(snapshot: Snapshot): boolean {
     const { database } = snapshot;
     const marks = this.#marks;
@@ -138,7 +140,7 @@ export class RecentConversations {
     this.#byChat.set(bound.chatId, bound);
   }
 
-  /** Reads the bounds of all chats. False when that takes reading too much. */
+  /** Reads the bounds of all chats. Returns false if that takes too much reading. */
   #build(snapshot: Snapshot, maxRows: number): boolean {
     const { database } = snapshot;
     const sql = orderQueriesOf(database.schema);
@@ -179,7 +181,7 @@ export class RecentConversations {
         return true;
       } else {
         rows += CHAT_COST;
-        // What is built without marks is exact.
+        // Bounds built without marks are exact.
         const isExact = this.#marks === undefined || stillCounts(snapshot, bound);
         if (!isExact) rows += CHAT_COST * snapshot.dates(bound.chatId).unindexed;
         if (rows > maxRows) return false;
@@ -196,7 +198,7 @@ export class RecentConversations {
   }
 }
 
-/** The chats that an id means, best first: the exact one, then the one with the newest message (decision B4). */
+/** The chats that an id may refer to, best first: the exact one, then the one with the newest message (decision B4). */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
   const chats = snapshot.chatsWithId(id);
   if (chats.length < 2) return chats;
@@ -210,7 +212,7 @@ function noNaN(value: number | undefined): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
-/** Exact `last_message_at` of a chat; undefined when nothing in it counts. */
+/** Exact `last_message_at` of a chat; undefined if nothing in it counts. */
 export function lastMessageAt(snapshot: Snapshot, chatId: number): Instant | undefined {
   return newestCountedItem(snapshot, chatId)?.instant;
 }
@@ -252,7 +254,7 @@ function boundOfChat(row: Row): Bound {
   return { chatId: row[at.chat] as number, last, rowId: undefined };
 }
 
-/** The join's own date only bounds: its message's is the one that is shown. */
+/** The join's own date is only a bound: the message's date is shown. */
 function boundOfJoin(row: Row): Bound {
   const { at } = JOIN_COLUMNS;
   const [own, of] = [instantAt(row, at.joinDate), instantAt(row, at.messageDate)];
@@ -271,7 +273,7 @@ function compare(a: RecentConversation, b: RecentConversation): number {
   return isNewer(b.last, a.last) ? 1 : b.chatId - a.chatId;
 }
 
-/** Where an item is in a sorted list, or would be. */
+/** The index of an item in a sorted list, or where it would be. */
 function indexIn(sorted: readonly RecentConversation[], item: RecentConversation): number {
   let low = 0;
   let high = sorted.length;

@@ -15,7 +15,7 @@ const { at } = ROW_CONTENT_COLUMNS;
 const LOCATION_SHARE = 4;
 const SCHEDULED = 2;
 
-/** Reads and decodes what a row says beyond its text; undefined when the row is gone. */
+/** Reads and decodes the content of a row besides its text; undefined if the row is gone. */
 export function rowContentOf(
   snapshot: Snapshot,
   message: Message | Reaction,
@@ -42,14 +42,14 @@ export function rowContentOf(
   };
 }
 
-/** A blob as it was read: one too large came as its length. */
+/** A blob as read: a large one was selected as its length. */
 export function blobOf(snapshot: Snapshot, value: SqlValue | undefined): StoredBlob {
   if (typeof value === 'number') return 'too_large';
   if (typeof value !== 'object' || value === null) return undefined;
   return snapshot.takesContent(value.length) ? value : 'too_large';
 }
 
-/** Content that needs no decoding. */
+/** The content of single columns. */
 function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
   const number = (place: number): number => (typeof row[place] === 'number' ? row[place] : 0);
   const itemType = number(at.itemType);

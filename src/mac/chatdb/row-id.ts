@@ -1,4 +1,4 @@
-/** The row that the id of a message means; undefined for what is no row id. */
+/** The row of a message id; undefined if it is no row id. */
 export function rowIdOf(id: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : undefined;
 }

@@ -4,11 +4,11 @@ import type { SchemaInfo } from './database.ts';
 const RETRACTED_PARTS_KEY = "X'527270'";
 
 /**
- * SQL that is true when nothing of the message `m` is left because its sender unsent it (U3). Undo Send leaves
- * `date_retracted` at 0: on macOS 26 it was 0 in all of 33,600 rows, and the 14 unsent ones had `date_edited`, neither
- * text nor body, and their parts under `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases
- * `part_count` was 0 (mautrix/imessage, pull request 199). A row that was edited and has lost its text, but says neither,
- * is only edited.
+ * SQL that is true if the sender unsent the message `m` and nothing is left (U3). Undo Send leaves `date_retracted`
+ * at 0: on macOS 26 it was 0 in all of 33,600 rows, and the 14 unsent ones had `date_edited`, neither text nor body,
+ * and their parts under `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases `part_count`
+ * was 0 (mautrix/imessage, pull request 199). A row that was edited and lost its text without either mark is only
+ * edited.
  */
 export function isUnsent(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
@@ -25,14 +25,16 @@ export function isUnsent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `(${cases.join(' OR ')})`;
 }
 
-/** SQL that is true when a part of the message `m` may have been unsent while others are left. */
+/** SQL that is true if a part of the message `m` may have been unsent while others are left. */
 export function isPartlyUnsent(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   if (!has('date_edited') || !has('message_summary_info')) return '0';
   return `(ifnull(m.date_edited, 0) <> 0 AND ifnull(instr(m.message_summary_info, ${RETRACTED_PARTS_KEY}), 0) > 0)`;
 }
 
-/** SQL that is 1 when macOS 27 filed the row `m` as junk (V5): `filter_action` 2 (imessage-exporter, pull request 797). */
+/**
+ * SQL that is 1 if macOS 27 filed the row `m` as junk (V5): `filter_action` 2 (imessage-exporter, pull request 797).
+ */
 export function isJunk(schema: SchemaInfo): string {
   return schema.hasColumn('message', 'filter_action') ? 'm.filter_action = 2' : '0';
 }
@@ -42,9 +44,9 @@ const TYPE = 'ifnull(m.associated_message_type, 0)';
 export const VOTE_TYPE = 4000;
 
 /**
- * SQL that is true when the row `m` is a message. By the contract every row that names another one is a reaction
- * (decision B8). By kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as imessage-exporter reads
- * them too (message.rs, `variant`), but for those that add an option to a poll (U5).
+ * SQL that is true if the row `m` is a message. By the contract every row that refers to another one is a reaction
+ * (decision B8). By kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as imessage-exporter
+ * reads them too (message.rs, `variant`), except those that add an option to a poll (U5).
  */
 export function isMessage(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type')) return '1';
@@ -52,18 +54,21 @@ export function isMessage(schema: SchemaInfo): string {
   return `(${TYPE} IN (0, 2, 3) AND NOT ${isPollUpdate(schema)})`;
 }
 
-/** SQL that is true when the row `m` is a reaction. */
+/** SQL that is true if the row `m` is a reaction. */
 export function isReaction(schema: SchemaInfo): string {
   return `NOT (${isMessage(schema)} OR ${isPartOfPoll(schema)})`;
 }
 
-/** SQL that is true when the row `m` is neither a message nor a reaction by kind: a vote, or an option that was added. */
+/** SQL that is true if the row `m` is neither a message nor a reaction by kind: a vote, or an added option. */
 export function isPartOfPoll(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type') || schema.associatedRows === 'reactions') return '0';
   return `(${TYPE} = ${VOTE_TYPE} OR ${isPollUpdate(schema)})`;
 }
 
-/** SQL that is true when the row `m` adds an option to a poll: a balloon of Polls that names another row (imsg, pull request 125). */
+/**
+ * SQL that is true if the row `m` adds an option to a poll: a balloon of Polls that refers to another row (imsg, pull
+ * request 125).
+ */
 export function isPollUpdate(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   if (!has('associated_message_type') || !has('associated_message_guid') || !has('balloon_bundle_id')) return '0';
@@ -72,9 +77,9 @@ export function isPollUpdate(schema: SchemaInfo): string {
 }
 
 /**
- * SQL for what the row `m` names in `reply_to_guid` when it is the balloon of a link and in no thread, else NULL. A text
- * with a link is two rows: the text without the URL, and the balloon (imsg, pull request 181). Ordinary rows name an
- * earlier one there too.
+ * SQL for the row that `m` names in `reply_to_guid` if it is the balloon of a link and in no thread, else NULL. A
+ * text with a link is two rows: the text without the URL, and the balloon (imsg, pull request 181). Ordinary rows
+ * name an earlier one there too.
  */
 export function linkTextGuid(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
@@ -84,21 +89,20 @@ export function linkTextGuid(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that is true of an incoming row `m` without a handle, and no system row (U1). Messages inserts rows of the
- * person's own with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull
- * request 87).
+ * SQL that is true for an incoming row `m` without a handle that is no system row (U1). Messages inserts own rows
+ * with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull request 87).
  */
 export function lacksHandle(schema: SchemaInfo): string {
   const isMessage = schema.hasColumn('message', 'item_type') ? 'ifnull(m.item_type, 0) = 0' : '1';
   return `ifnull(m.is_from_me, 0) = 0 AND ifnull(m.handle_id, 0) = 0 AND ${isMessage}`;
 }
 
-/** Bytes of `message_summary_info` in an ordinary row, which says nothing of the message. */
+/** Bytes of `message_summary_info` in an ordinary row, which has no content. */
 const ORDINARY_SUMMARY_BYTES = 61;
 
 /**
- * SQL that is 1 when the row `m` says more than its text. Most rows do not, and their blobs are not read: the end of an
- * ordinary `attributedBody` is always the same.
+ * SQL that is 1 if the row `m` has content besides its text. Most rows have none, and their blobs are not read: the
+ * end of an ordinary `attributedBody` is always the same.
  */
 export function hasContent(schema: SchemaInfo): string {
   const of = (name: string, sql: string): readonly string[] =>
@@ -117,7 +121,7 @@ export function hasContent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `ifnull(${cases.map((one) => `ifnull(${one}, 0)`).join(' OR ')}, 0)`;
 }
 
-/** How a body of one plain part ends, behind the length of its run. */
+/** The end of a body with one plain part, after the length of its run. */
 const PLAIN_END = Buffer.from(
   '\x92\x84\x84\x84\x0cNSDictionary\x00\x95\x84\x01i\x01\x92\x84\x98\x98\x1d__kIMMessagePartAttributeName\x86' +
     '\x92\x84\x84\x84\x08NSNumber\x00\x84\x84\x07NSValue\x00\x95\x84\x01*\x84\x9b\x9b\x00\x86\x86\x86',

@@ -9,13 +9,13 @@ import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * How far the two rows of a message to oneself are apart (U7): on macOS 26 the incoming one was dated 17:32:03 and the own
- * one 17:36:47 (KiroCrew #5255).
+ * Maximum distance of the two rows of a message to oneself (U7): on macOS 26 the incoming one was dated 17:32:03 and
+ * the own one 17:36:47 (KiroCrew #5255).
  */
 const COPY_MS = 600_000;
-/** An own row may have lost its text (openclaw #135704); it is a copy only within this time. */
+/** An own row may have lost its text (openclaw #135704); then it is a copy only within this time. */
 const EMPTY_COPY_MS = 30_000;
-/** Rows looked at on each side; without an index by date those next to the row. */
+/** Rows examined on each side; without an index by date, the adjacent rows. */
 const MAX_ROWS = 1000;
 const ROWS_AROUND = 100;
 const NANOSECONDS_FROM = 10_000_000_000;
@@ -37,13 +37,16 @@ const copyQueriesOf = perSchema((schema): CopyQueries => {
   };
 });
 
-/** The addresses that a row has of the owner. */
+/** The owner's addresses in a row. */
 export function ownAddressesOf(row: Row): readonly string[] {
   const { at } = DETAIL_COLUMNS;
   return [toText(row[at.caller]), toText(row[at.account]).replace(/^[EP]:/, '')];
 }
 
-/** Reports whether an incoming row is the other copy of an own message in a conversation with oneself (decision I5, U7). */
+/**
+ * Reports whether an incoming row is the other copy of an own message in a conversation with oneself (decision I5,
+ * U7).
+ */
 export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): boolean {
   if (message.is_from_me || message.sender === '') return false;
   const chat = selfChatOf(snapshot, message, ownAddresses);
@@ -51,7 +54,7 @@ export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: rea
   return rowsNear(snapshot, message, chat, true).some((own) => isCopy(message, own));
 }
 
-/** Row ids of the earlier incoming rows that an own row is the other copy of. */
+/** Row ids of the earlier incoming rows that are copies of an own row. */
 export function earlierCopiesOf(snapshot: Snapshot, own: Message): readonly number[] {
   const chat = own.is_from_me ? selfChatOf(snapshot, own, [own.sender]) : undefined;
   if (chat === undefined) return [];
@@ -60,7 +63,7 @@ export function earlierCopiesOf(snapshot: Snapshot, own: Message): readonly numb
     .map(({ id }) => Number(id));
 }
 
-/** Row id of the chat, if it is the conversation with oneself. */
+/** Row id of the chat if it is the conversation with oneself. */
 function selfChatOf(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): number | undefined {
   const chat = snapshot.chatsWithId(message.conversation_id).find(({ guid }) => guid === message.conversation_id);
   const counterpart = chat?.counterpart().toLowerCase() ?? '';
@@ -75,7 +78,7 @@ function isCopy(incoming: Message, own: Message): boolean {
   return apartMs <= COPY_MS && contentOf(own) === contentOf(incoming);
 }
 
-/** Text and names of files: the folder of a file is another for each row. */
+/** Text and file names only: each row's file has another folder. */
 function contentOf({ body, attachments }: Message): string {
   return [body, ...attachments.map((path) => basename(path))].join('\0');
 }
@@ -90,7 +93,7 @@ function rowsNear(snapshot: Snapshot, message: Message, chat: number, isFromMe: 
   return database.all(rows, from, to, isFromMe ? 1 : 0, chat).map((row) => toMessage(row, snapshot));
 }
 
-/** The stored date of a row may be in seconds or in nanoseconds, and so are those next to it. */
+/** Returns dates around a row's. Stored dates may be in seconds or in nanoseconds, like those of adjacent rows. */
 function datesAround({ database }: Snapshot, rowId: number): readonly [bigint, bigint] {
   const stored = database.get('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?', rowId)?.[0];
   const date = BigInt(/^-?\d+$/.exec(toText(stored))?.[0] ?? '0');

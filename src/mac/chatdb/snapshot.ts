@@ -9,50 +9,50 @@ import type { ChatDbHandle } from './database.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
 
-/** A chat as its own row and its participants describe it. */
+/** A chat, from its own row and its participants. */
 export interface Chat {
   readonly rowId: number;
   readonly guid: string;
-  /** null for one-to-one conversations and unnamed groups (decision B12). */
+  /** Null for one-to-one conversations and unnamed groups (decision B12). */
   readonly displayName: string | null;
   readonly isGroup: boolean;
-  /** Which of the own addresses was used here last; "" when unknown. */
+  /** The own address used here last; "" if unknown. */
   readonly ownAddress: string;
-  /** Service named by the chat, null when it names none or `any`. */
+  /** Service named by the chat; null if it names none or `any`. */
   readonly service: string | null;
   /** Addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
-  /** The counterpart of a one-to-one chat; "" when there is not exactly one. */
+  /** The counterpart in a one-to-one chat; "" unless there is exactly one. */
   counterpart(): string;
 }
 
-/** One file that a message lists. */
+/** One file listed by a message. */
 interface ListedAttachment {
   /** Its number in `GET /messages/{id}/attachments/{n}`. */
   readonly n: number;
   readonly path: string;
-  /** As `ATTACHMENT_COLUMNS` selects it. */
+  /** In the form of `ATTACHMENT_COLUMNS`. */
   readonly row: Row;
 }
 
-/** What an index of dates says about the rows of a chat, or of all. */
+/** Facts from an index of dates about the rows of a chat, or of all chats. */
 export interface ListDates {
   /** Some are dated in seconds (decision B6): another part of the index. */
   readonly hasSeconds: boolean;
-  /** How many no index puts in order, counted up to `MAX_COUNTED`. */
+  /** How many are out of index order, counted up to `MAX_COUNTED`. */
   readonly unindexed: number;
 }
 
 const MAX_KNOWN_IDS = 1000;
 export const STYLE_GROUP = 43;
-/** Two hundred long letters. What a page has beyond them is shown without its text (decision B2): only an attack is as large. */
+/** Two hundred long letters. A page shows bodies beyond this without text (decision B2): only an attack is as large. */
 export const MAX_LARGE_BYTES = 4_194_304;
-/** A hundred drawings. What a page has beyond them is not decoded: only an attack is as large. */
+/** A hundred drawings. A page does not decode content beyond this: only an attack is as large. */
 const MAX_CONTENT_BYTES = 16_777_216;
 
 /**
  * A cache of chats and handles for one state of the database: discarded when `PRAGMA data_version` changes, so it is
- * never stale, and names and addresses are read once instead of once a row.
+ * never stale, and names and addresses are read once instead of once per row.
  */
 export class Snapshot {
   readonly database: ChatDbHandle;
@@ -70,20 +70,20 @@ export class Snapshot {
     this.queries = queriesOf(database.schema);
   }
 
-  /** Called at the beginning of each read, which may take `MAX_LARGE_BYTES`. */
+  /** Called at the beginning of each read, which may read `MAX_LARGE_BYTES`. */
   beginRead(): void {
     this.#largeBytesLeft = MAX_LARGE_BYTES;
     this.#contentBytesLeft = MAX_CONTENT_BYTES;
   }
 
-  /** Reports whether a blob of so many bytes may be decoded in this read, and counts it. */
+  /** Reports whether a blob of this size may be decoded in this read, and counts it. */
   takesContent(bytes: number): boolean {
     if (bytes > this.#contentBytesLeft) return false;
     this.#contentBytesLeft -= bytes;
     return true;
   }
 
-  /** An attributedBody too large to come with its row; undefined when this read has had its share of them. */
+  /** An attributedBody too large to come with its row; undefined once this read has used up its allowance. */
   largeBody(rowId: number, bytes: number): Uint8Array | undefined {
     if (bytes > Math.min(MAX_BLOB_BYTES, this.#largeBytesLeft)) return undefined;
     this.#largeBytesLeft -= bytes;
@@ -103,7 +103,7 @@ export class Snapshot {
     return remember(this.#chats, rowId, () => this.#readChat(rowId));
   }
 
-  /** The chats that an id may mean, in any order (decision B4). */
+  /** The chats that an id may refer to, in any order (decision B4). */
   chatsWithId(id: string): readonly Chat[] {
     if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
     const rowIds = remember(this.#ids, id, () =>
@@ -112,7 +112,7 @@ export class Snapshot {
     return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
   }
 
-  /** undefined: of all chats. */
+  /** Undefined means all chats. */
   dates(chatId: number | undefined): ListDates {
     return remember(this.#dates, chatId, () => {
       const { all, chat } = dateQueriesOf(this.database.schema);
@@ -128,7 +128,7 @@ export class Snapshot {
   }
 
   /**
-   * The attachments that a message lists, in stored order. `n` counts the files of link previews too, which are not
+   * The attachments listed by a message, in stored order. `n` also counts the files of link previews, which are not
    * listed, and those of unsent parts, so that hiding one moves no other (decision U8).
    */
   listedAttachments(rowId: number): readonly ListedAttachment[] {
@@ -145,8 +145,8 @@ export class Snapshot {
   }
 
   /**
-   * Decision B5: `~` means the folder above `Library/Messages` when the database is in one, else `home`. undefined for
-   * a name that is not there yet.
+   * Expands a stored name (decision B5): `~` is the folder above `Library/Messages` if the database is in one, else
+   * `home`. Undefined for a name that does not exist yet.
    */
   absolutePath(stored: string): string | undefined {
     if (stored.trim() === '') return undefined;
@@ -159,7 +159,7 @@ export class Snapshot {
     return isAbsolute(stored) ? stored : join(folder, stored);
   }
 
-  /** Guids of the attachments that a body names; undefined where it cannot be read. */
+  /** Guids of the attachments that a body refers to; undefined if it is unreadable. */
   #attachmentsInBody(rowId: number): ReadonlySet<string> | undefined {
     const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
     const text = typeof body === 'object' && body !== null ? readAttributedText(body) : undefined;
@@ -203,7 +203,7 @@ export class Snapshot {
   }
 }
 
-/** What is known for a key; learned at its first use. */
+/** Returns the cached value of a key, computed on first use. */
 function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Value): Value {
   const value = known.get(key);
   if (value !== undefined || known.has(key)) return value as Value;
@@ -213,8 +213,8 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Val
 }
 
 /**
- * Reports whether a file is a link preview, which no person sent. Most have `hide_attachment`, some do not: readers of
- * real databases filter by the name too (imessage-exporter; counted in a library of 37,573).
+ * Reports whether a file is a link preview, which no person sent. Most have `hide_attachment`, some do not: readers
+ * of real databases filter by name too (imessage-exporter; counted in a library of 37,573).
  */
 function isLinkPreview(path: string): boolean {
   return path.toLowerCase().endsWith('.pluginpayloadattachment');

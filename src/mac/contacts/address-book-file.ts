@@ -1,42 +1,42 @@
 import { openSqlite, type Row, type Sqlite, type SqlValue } from '../../runtime/sqlite.ts';
 
-/** Long enough for a commit of Contacts, short enough to block the event loop for. */
+/** Enough for a commit of Contacts, short enough to block the event loop. */
 const BUSY_TIMEOUT_MS = 50;
 const CACHE_KIB = 512;
-/** Rows read at once: some milliseconds' work. */
+/** Rows read at once, which takes some milliseconds. */
 const BATCH_SIZE = 1000;
 /** A longer text is no name and no address. */
 const MAX_TEXT = 400;
-/** Nothing to clean: words with one space between them. */
+/** Text that needs no cleaning: words with one space between them. */
 const PLAIN = /^[!-~](?:[!-~]| (?=[!-~]))*$/;
 const ADDRESSES = [
   ['ZABCDPHONENUMBER', 'ZFULLNUMBER'],
   ['ZABCDEMAILADDRESS', 'ZADDRESS'],
 ] as const;
 
-/** A card as it is stored, without its addresses. */
+/** A stored card without its addresses. */
 export interface StoredCard {
   readonly key: number;
   readonly first: string;
   readonly last: string;
   readonly nickname: string;
   readonly organization: string;
-  /** Equal on the cards that Contacts shows as one; "" without others. */
+  /** Equal on cards that Contacts shows as one; "" if there are no others. */
   readonly link: string;
 }
 
-/** One file of the Address Book, open for reading alone: each account of the person has its own. */
+/** One file of the Address Book, opened read-only. Each account of the person has its own. */
 export class AddressBookFile {
   readonly #sqlite: Sqlite;
 
-  /** Throws SQLite's error when the file cannot be opened or is no database. */
+  /** Throws SQLite's error if the file cannot be opened or is no database. */
   constructor(path: string) {
     this.#sqlite = openSqlite(path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
       this.#sqlite.exec(
         `PRAGMA query_only = 1; PRAGMA trusted_schema = 0; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0`,
       );
-      // Only reading shows that it is a database.
+      // Only reading proves that it is a database.
       this.#sqlite.prepare('SELECT count(*) FROM sqlite_master').get();
     } catch (error) {
       this.#sqlite.close();
@@ -49,7 +49,7 @@ export class AddressBookFile {
     return Number(this.#sqlite.prepare('PRAGMA data_version').get()?.[0]);
   }
 
-  /** Gives everybody to `add`, a batch at a time. The numbers of entities differ from Mac to Mac, so they are looked up. */
+  /** Passes everybody to `add` in batches. The numbers of entities differ between Macs, so they are looked up. */
   *people(add: (card: StoredCard) => void): Generator<void> {
     const table = 'ZABCDRECORD';
     const known = this.#columnsOf(table);
@@ -72,7 +72,7 @@ export class AddressBookFile {
     }
   }
 
-  /** Gives each address as it is stored, and the key of its owner, to `add`, a batch at a time. */
+  /** Passes each stored address, with the key of its owner, to `add` in batches. */
   *addresses(add: (owner: number, address: string) => void): Generator<void> {
     for (const [table, column] of ADDRESSES) {
       const known = this.#columnsOf(table);
@@ -89,7 +89,7 @@ export class AddressBookFile {
     this.#sqlite.close();
   }
 
-  /** The key and the columns of a table; nothing from one that is not there. */
+  /** The key and the columns of a table; empty if the table does not exist. */
   *#batches(
     table: string,
     known: ReadonlySet<string>,
@@ -135,7 +135,7 @@ function columnSql(name: string, known: ReadonlySet<string>): string {
   return known.has(name) ? name : 'NULL';
 }
 
-/** Text of any value that a damaged or hostile file may hold. */
+/** Text of any value in a damaged or hostile file. */
 function textOf(value: SqlValue | undefined): string {
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string' || value.length > MAX_TEXT) return '';

@@ -19,18 +19,21 @@ export interface AddressBookOptions {
   readonly log: Log;
 }
 
-/** While names are asked for, the files are looked at so often. */
+/** How often the files are checked while names are requested. */
 const CHECK_MS = 60_000;
-/** Work for so long, then let others run. */
+/** Longest slice of work before other work runs. */
 const SLICE_MS = 7;
-/** People added between two looks at the clock. */
+/** People added between two checks of the clock. */
 const STEP = 100;
-/** A UUID, with or without what Contacts writes behind it. */
+/** A UUID, with or without the suffix that Contacts adds. */
 const IDENTIFIER = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 
 type AddCard = (card: StoredCard, addresses: readonly string[], file: string) => void;
 
-/** The Address Book files of all accounts, loaded when names are first asked for and again when they change (decision K1). */
+/**
+ * The Address Book files of all accounts, loaded when names are first requested, and again when they change (decision
+ * K1).
+ */
 export class AddressBook implements Contacts {
   readonly #options: AddressBookOptions;
   readonly #sources: Sources;
@@ -71,12 +74,12 @@ export class AddressBook implements Contacts {
     return this.#book.canonical(address);
   }
 
-  /** Reads every card that has a name from the files again: only people need them, and nothing else keeps them. */
+  /** Reads every card with a name from the files again: only people need them, and nothing else keeps them. */
   async cards(): Promise<readonly Card[]> {
     await this.ready();
     while (this.#loading !== undefined) await this.#loading;
     const cards: Card[] = [];
-    // The files are not looked at meanwhile: that could close one.
+    // The files are not checked meanwhile: that could close one.
     this.#loading = this.#readAll((...card) => this.#addCard(cards, ...card))
       .then(noop, noop)
       .finally(() => {
@@ -150,18 +153,18 @@ export class AddressBook implements Contacts {
     if (name === '' || cards.length >= MAX_CONTACTS) return;
     const addresses = stored.slice(0, MAX_ADDRESSES_EACH).map((address) => dialableAddress(address, this.#home));
     const known = new Set(addresses.filter((address) => address !== undefined));
-    // Accounts count their cards alike, so that only an identifier means the same card in each.
+    // Accounts number their cards alike, so only an identifier means one card in all of them.
     const link = card.link === '' || IDENTIFIER.test(card.link) ? card.link : `${file} ${card.link}`;
     if (known.size > 0) cards.push({ name, addresses: [...known], link });
   }
 
-  /** Adds everybody in a file, or nobody when it cannot be read to its end. */
+  /** Adds everybody in a file, or nobody if it cannot be read to the end. */
   async #read(file: AddressBookFile, add: (card: StoredCard, addresses: readonly string[]) => void): Promise<void> {
     const addresses = new Map<number, string[]>();
     const addAddress = (owner: number, address: string): void => {
       const known = addresses.get(owner);
       if (known !== undefined) known.push(address);
-      // What is more is left out when the people are added.
+      // Any excess is left out when the people are added.
       else if (addresses.size <= MAX_CONTACTS) addresses.set(owner, [address]);
     };
     for (const _ of file.addresses(addAddress)) await this.#pause();
@@ -176,7 +179,7 @@ export class AddressBook implements Contacts {
     }
   }
 
-  /** Lets others run when this slice is over. */
+  /** Lets others run once this slice is over. */
   async #pause(): Promise<void> {
     const { clock } = this.#options;
     if (clock.monotonic() < this.#sliceEndsAtMs) return;

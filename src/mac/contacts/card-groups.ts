@@ -1,37 +1,36 @@
 import { folded } from '../../domain/folded.ts';
 import type { AmbiguousAddress } from '../../domain/ports/people.ts';
 
-/** A card of the Address Book with what tells whose it is. */
+/** A card of the Address Book with the data that identify its owner. */
 export interface Card {
   readonly name: string;
-  /** In their canonical form, each once. */
+  /** In canonical form, without duplicates. */
   readonly addresses: readonly string[];
-  /** Equal on the cards that Contacts shows as one; "" without others. */
+  /** Equal on cards that Contacts shows as one; "" if there are no others. */
   readonly link: string;
 }
 
-/** The cards of one person together. */
+/** All cards of one person. */
 export interface CardGroup {
   readonly name: string;
-  /** The addresses that are the person's alone, in order. */
+  /** Addresses of only this person, in order. */
   readonly addresses: readonly string[];
-  /** Those that the person's cards share with cards of other names, in order. */
+  /** Addresses shared with cards of other names, in order. */
   readonly ambiguous: readonly AmbiguousAddress[];
 }
 
-/** Whose an address is. */
+/** The owner of an address. */
 export type AddressOwner = { readonly group: CardGroup } | { readonly ambiguous: AmbiguousAddress };
 
-/** Names shown for one ambiguous address. */
+/** Names listed for one ambiguous address. */
 const MAX_NAMES = 10;
-/** Cards or addresses that are gone through before others run. */
+/** Cards or addresses processed before other work runs. */
 const STEP = 1000;
 
 /**
- * Joins the cards of each person (decision V4): linked cards, and cards of equal names that share an address. An address
- * on two cards that have different names and no link joins nothing. It is nobody's, unless something else makes all its
- * cards one person. The order of the cards does not matter. Takes time in proportion to the cards, and yields so that
- * others can run.
+ * Joins the cards of each person (decision V4): linked cards, and cards with equal names that share an address. An
+ * address on two unlinked cards with different names joins nothing, and is nobody's unless something else makes all
+ * its cards one person. The order of the cards does not matter. Takes linear time, and yields so that others can run.
  */
 export function* groupCards(cards: readonly Card[]): Generator<void, ReadonlyMap<string, AddressOwner>> {
   const sets = new DisjointSets(cards.length);
@@ -109,7 +108,7 @@ function haveOneName([first = 0, ...others]: readonly number[], cards: readonly 
   });
 }
 
-/** The first names of all, in order. They are kept few on the way: there may be a name for each card. */
+/** The first names in order. The list stays short throughout: there may be a name for each card. */
 function firstNames(of: readonly number[], cards: readonly Card[]): readonly string[] {
   const first: string[] = [];
   for (const card of of) {
@@ -123,7 +122,7 @@ function firstNames(of: readonly number[], cards: readonly Card[]): readonly str
   return first;
 }
 
-/** The full one of several names of a person; of equally long ones, the one with small letters and accents. */
+/** Picks the fuller of a person's names; of equally long ones, the one with lower case and accents. */
 function isFuller(name: string, than: string): boolean {
   return name.length === than.length ? name > than : name.length > than.length;
 }
@@ -134,7 +133,7 @@ function firstOf(known: Map<string, number>, key: string, index: number): number
   return first;
 }
 
-/** Union and find over the numbers below a size. */
+/** Union-find over the numbers below a size. */
 class DisjointSets {
   readonly #parents: Int32Array;
 

@@ -3,27 +3,27 @@ import type { Contact, NameLookup } from '../../domain/ports/contacts.ts';
 import type { StoredCard } from './address-book-file.ts';
 import { dialableAddress } from './dialable-address.ts';
 
-/** What is more is left out, so that memory has a bound: some 20 MB. */
+/** Any more are left out, which bounds memory to about 20 MB. */
 export const MAX_CONTACTS = 100_000;
 export const MAX_ADDRESSES_EACH = 50;
-/** Addresses looked up before: a service sees the same few again and again. */
+/** Cached lookups: a service sees the same few addresses again and again. */
 const MAX_REMEMBERED = 10_000;
 /** Names that begin with the family name and have no space. */
 const FAMILY_FIRST = /^[\p{Script=Han}\p{Script=Hangul}]+$/u;
 
 interface Entry {
   readonly name: string;
-  /** Each once, by its canonical form. */
+  /** Without duplicates, by canonical form. */
   readonly addresses: string[];
   nickname: string | null;
   organization: string | null;
 }
 
-/** The people of all files together, by address. It is filled once and then only read. */
+/** The people of all files together, by address. Filled once, then only read. */
 export class ContactBook implements NameLookup {
   readonly #home: string | undefined;
   readonly #entries: Entry[] = [];
-  /** By canonical address; null where people of different names have it. */
+  /** By canonical address; null if people with different names have it. */
   readonly #owners = new Map<string, Entry | null>();
   readonly #remembered = new Map<string, string | undefined>();
   #isTruncated = false;
@@ -37,12 +37,12 @@ export class ContactBook implements NameLookup {
     return this.#entries;
   }
 
-  /** True when somebody was left out. */
+  /** True if somebody was left out. */
   get isTruncated(): boolean {
     return this.#isTruncated;
   }
 
-  /** Adds a person, or what one file says of somebody known from another. Without an address nobody is added. */
+  /** Adds a person, or further data of somebody known from another file. Nobody is added without an address. */
   add(person: StoredCard, stored: readonly string[]): void {
     const name = cardName(person);
     if (name === '') return;
@@ -73,7 +73,7 @@ export class ContactBook implements NameLookup {
     return dialableAddress(address, this.#home) ?? address.trim().toLowerCase();
   }
 
-  /** The person of the same name who has one of these addresses. */
+  /** The person with this name who has one of these addresses. */
   #sameIn(canonical: readonly (string | undefined)[], name: string): Entry | undefined {
     for (const key of canonical) {
       const owner = key === undefined ? undefined : this.#owners.get(key);
@@ -82,7 +82,7 @@ export class ContactBook implements NameLookup {
     return undefined;
   }
 
-  /** An address of people with different names is nobody's. */
+  /** Assigns an address to a person. One of people with different names is nobody's. */
   #own(canonical: string, entry: Entry): void {
     const owner = this.#owners.get(canonical);
     if (owner === undefined) this.#owners.set(canonical, entry);
@@ -95,7 +95,7 @@ export class ContactBook implements NameLookup {
       this.#isTruncated = true;
       return undefined;
     }
-    // No array that has room for more: there are tens of thousands of them.
+    // Exact arrays without spare capacity: there are tens of thousands of them.
     const entry: Entry = { name, addresses: unique(addresses), nickname: null, organization: null };
     this.#entries.push(entry);
     return entry;

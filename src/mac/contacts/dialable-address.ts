@@ -5,9 +5,9 @@ const SHORT_CODES = new Set(
     '81 82 84 86 90 91 92 93 94 95 98'
   ).split(' '),
 );
-/** What is dialled before a number within a country, where it is not 0. Italy keeps its 0 abroad too. */
+/** The trunk prefix within a country, if it is not 0. Italy keeps its 0 abroad too. */
 const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
-/** With this many digits such a number has its trunk prefix; others may begin with the same digit by themselves. */
+/** The number of digits at which a number has its trunk prefix; others may begin with the same digit. */
 const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
 /** Old prefixes of mobile numbers, which are no longer dialled: Mexico, Argentina. */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
@@ -30,13 +30,13 @@ export function callingCodeOf(address: string): string | undefined {
 }
 
 /**
- * Returns one form for all spellings of an address, by which names are found (rights never are): `+` and all digits of a
- * complete number, the digits of a short code, an e-mail address in lower case. Returns undefined for what could be
- * several numbers: an incomplete one while `home`, the calling code of this country, is not known.
+ * Returns one form for all spellings of an address, used to find names (never rights): `+` and all digits of a
+ * complete number, the digits of a short code, an e-mail address in lower case. Undefined if it could be several
+ * numbers: an incomplete one while `home`, the calling code of this country, is unknown.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;
-  // Almost every address is ASCII, and then needs no Unicode.
+  // Almost every address is ASCII, which needs no normalization.
   const text = ASCII.test(address) ? address.trim() : address.normalize('NFKC').trim();
   if (text.includes('@')) return text.toLowerCase();
   const dialled = dialledDigits(text);

@@ -5,7 +5,7 @@ import { conversationWithNames, messageWithNames } from '../../domain/names.ts';
 import type { Contacts } from '../../domain/ports/contacts.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
 
-/** Reads with another reader, and adds names where they are asked for (decision K1). */
+/** Adds requested names to another reader's results (decision K1). */
 export class NamedReader implements MessageReader {
   readonly #reader: MessageReader;
   readonly #contacts: Contacts;
@@ -41,7 +41,7 @@ export class NamedReader implements MessageReader {
     return conversationWithNames(conversation, this.#contacts.names);
   }
 
-  /** Also waits until there are names. */
+  /** Reports whether names are requested, after waiting until they are loaded. */
   async #isAsked(include: IncludeSet | undefined): Promise<boolean> {
     if (include?.has('contacts') !== true) return false;
     await this.#contacts.ready();

@@ -2,7 +2,7 @@ import type { Contacts } from '../../domain/ports/contacts.ts';
 import { problem } from '../../domain/problems.ts';
 import type { CardSource } from './people.ts';
 
-/** Where names are switched off. */
+/** Contacts when names are switched off. */
 export const noContacts: Contacts & CardSource = {
   ready: () => undefined,
   names: { nameOf: () => undefined },

@@ -12,14 +12,14 @@ import type {
 } from '../../domain/ports/people.ts';
 import { type AddressOwner, type Card, groupCards } from './card-groups.ts';
 
-/** Conversations and people that are gone through before other work runs: a few milliseconds. */
+/** Conversations and people processed before other work runs: a few milliseconds. */
 const SLICE = 500;
 const ID_LENGTH = 16;
 
-/** The cards that tell which addresses are one person's. */
+/** The cards that determine which addresses belong to one person. */
 export interface CardSource {
   ready(): Promise<void> | undefined;
-  /** Another object after each load. */
+  /** A new object after each load. */
   readonly names: NameLookup;
   canonical(address: string): string;
   cards(): Promise<readonly Card[]>;
@@ -31,7 +31,7 @@ interface Draft {
   readonly first: string;
   readonly order: string;
   readonly name: string | null;
-  /** Canonical form → as it is shown; sorted by the former. */
+  /** Displayed form by canonical form, sorted by the latter. */
   readonly addresses: ReadonlyMap<string, string>;
   readonly conversations: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
@@ -43,7 +43,7 @@ interface Known {
   readonly drafts: Promise<readonly Draft[]>;
 }
 
-/** Joins the one-to-one conversations of each person (decision V4). Reads nothing before the first question. */
+/** Joins the one-to-one conversations of each person (decision V4). Reads nothing before the first request. */
 export class PeopleReader implements People {
   readonly #cards: CardSource;
   readonly #chats: OneToOneChats;
@@ -111,7 +111,7 @@ export class PeopleReader implements People {
     return [...drafts.values()].map(finished).sort((a, b) => compare(a.order, b.order));
   }
 
-  /** Adds a conversation to the one person of all its members; one of several people is nobody's. */
+  /** Adds a conversation to the person of all its members; a conversation with several people is nobody's. */
   #add(drafts: Map<unknown, NewDraft>, owners: ReadonlyMap<string, AddressOwner>, { id, members }: OneToOneChat): void {
     const found = members.map((stored) => {
       const address = this.#cards.canonical(stored);
@@ -134,12 +134,12 @@ interface NewDraft {
   readonly name: string | null;
   readonly addresses: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
-  /** Canonical form → as chat.db has it. */
+  /** The form in chat.db by canonical form. */
   readonly stored: Map<string, string>;
   readonly conversations: string[];
 }
 
-/** Runs the work step by step, and others in between. */
+/** Runs the work in steps, with other work in between. */
 async function inTurns<Result>(work: Generator<void, Result>): Promise<Result> {
   for (;;) {
     const { done, value } = work.next();
@@ -158,7 +158,7 @@ function newDraft(address: string, owner: AddressOwner | undefined): NewDraft {
 function finished({ name, addresses, ambiguous, stored, conversations }: NewDraft): Draft {
   const shown = new Map(addresses.map((address) => [address, stored.get(address) ?? address]));
   const [first = ''] = addresses;
-  // Nobody without a name comes before anybody with one.
+  // People with a name come first.
   const order = `${name === null ? '1' : '0'} ${folded(name ?? '')} ${first}`;
   return { id: idOf(first), first, order, name, addresses: shown, ambiguous, conversations };
 }
@@ -172,7 +172,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Returns undefined for somebody of whom nothing exists in the view. */
+/** Returns undefined if nothing of the person exists in the view. */
 function personOf(draft: Draft, view: PeopleView | undefined): Person | undefined {
   const { id, first, name, addresses: all, conversations, ambiguous } = draft;
   const shown = view?.conversations(conversations) ?? conversations;

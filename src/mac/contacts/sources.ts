@@ -4,7 +4,7 @@ import { errorCode } from '../../domain/errors.ts';
 import { AddressBookFile } from './address-book-file.ts';
 
 const FILE = 'AddressBook-v22.abcddb';
-/** Accounts of a person; more are not read. */
+/** Further accounts of a person are not read. */
 const MAX_SOURCES = 50;
 const PERMISSION: readonly string[] = ['EPERM', 'EACCES', 'SQLITE_PERM', 'SQLITE_AUTH', 'SQLITE_CANTOPEN'];
 const DAMAGE = /^SQLITE_(?:NOTADB|CORRUPT)|^not a file$/;
@@ -13,12 +13,12 @@ export function isPermission(failure: string | undefined): boolean {
   return failure !== undefined && PERMISSION.includes(failure);
 }
 
-/** A code, such as `SQLITE_NOTADB`, or else the words of the error. */
+/** A code, such as `SQLITE_NOTADB`, or else the error's message. */
 export function failureOf(error: unknown): string {
   return errorCode(error) ?? (error as Error).message;
 }
 
-/** One file, and why it cannot be read if so. */
+/** One file, and the reason if it is unreadable. */
 export class ContactSource {
   /** Its path below the folder. */
   readonly name: string;
@@ -42,7 +42,7 @@ export class ContactSource {
     return this.#failure;
   }
 
-  /** Looks whether it changed, opening it if need be. True when it must be loaded again. */
+  /** Checks for changes, opening the file if necessary. Returns true if it must be loaded again. */
   check(): boolean {
     const before = this.#failure;
     try {
@@ -50,7 +50,7 @@ export class ContactSource {
       const identity = `${dev} ${ino}`;
       const stamp = `${identity} ${size} ${mtimeMs}`;
       if (this.#file !== undefined && identity === this.#identity) return this.#hasCommits();
-      // Damage that nobody has touched is still there.
+      // Damage remains as long as nobody has touched the file.
       if (before !== undefined && DAMAGE.test(before) && stamp === this.#stamp) return false;
       this.close();
       this.#identity = identity;
@@ -96,7 +96,10 @@ export class Sources {
     return this.#sources;
   }
 
-  /** Looks at the folder and at each file. True when something must be loaded again. Throws what listing it throws. */
+  /**
+   * Checks the folder and each file. Returns true if something must be loaded again. Throws what listing the folder
+   * throws.
+   */
   check(): boolean {
     const names = this.#names();
     const known = new Map(this.#sources.map((source) => [source.name, source]));
@@ -111,7 +114,7 @@ export class Sources {
     this.#sources = [];
   }
 
-  /** Those of the accounts, and the one beside them, which is often empty. */
+  /** The accounts' files, and the one beside them, which is often empty. */
   #names(): readonly string[] {
     const accounts = listed(join(this.#folder, 'Sources')).slice(0, MAX_SOURCES);
     const paths = [FILE, ...accounts.sort().map((account) => join('Sources', account, FILE))];
@@ -119,7 +122,7 @@ export class Sources {
   }
 }
 
-/** Empty for a folder that is not there. */
+/** Empty if the folder does not exist. */
 function listed(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -129,7 +132,7 @@ function listed(folder: string): string[] {
   }
 }
 
-/** What cannot be looked at may be there. */
+/** Treats a path that cannot be examined as existing. */
 function isThere(path: string): boolean {
   try {
     statSync(path);
@@ -139,7 +142,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Throws for what is no file: opening a named pipe would wait without end. */
+/** Throws unless it is a regular file: opening a named pipe would wait forever. */
 function statFile(path: string) {
   const stat = statSync(path);
   if (!stat.isFile()) throw new Error('not a file');

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Clock } from '../../domain/ports/host.ts';
 
 const MAX_BYTES = 500_000_000;
-/** What a crash left behind. */
+/** How long leftovers of a crash are kept. */
 const WORK_KEPT_MS = 60 * 60 * 1000;
 const WORK = 'work-';
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Converted files, at most 500 MB: those that were not asked for longest go first (decision K4). */
+/** Converted files, at most 500 MB: the least recently used are removed first (decision K4). */
 export class MediaCache {
   readonly #folder: string;
   readonly #clock: Clock;
@@ -19,7 +19,7 @@ export class MediaCache {
     this.#clock = clock;
   }
 
-  /** undefined when it is not there. */
+  /** Undefined if it is not cached. */
   async open(name: string): Promise<{ readonly handle: FileHandle; readonly bytes: number } | undefined> {
     const path = join(this.#folder, name);
     let handle: FileHandle;
@@ -35,7 +35,7 @@ export class MediaCache {
     return { handle, bytes: size };
   }
 
-  /** Runs `work` with a private folder of its own, which is gone afterwards. */
+  /** Runs `work` with a private folder, which is removed afterwards. */
   async within<Result>(id: string, work: (folder: string) => Promise<Result>): Promise<Result> {
     const folder = join(this.#folder, WORK + id);
     await mkdir(folder, { recursive: true, mode: 0o700 });

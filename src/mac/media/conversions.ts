@@ -13,16 +13,16 @@ import { MediaCache } from './cache.ts';
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_WAITING = 20;
-/** A file that keeps a converter busy for so long and then fails is not tried again for a while, in any form. */
+/** A file that keeps a converter busy for this long and then fails is not tried again for a while, in any form. */
 const TOO_SLOW_MS = 10_000;
 const SET_ASIDE_MS = 10 * 60_000;
 const MAX_SET_ASIDE = 1000;
 /** A larger source is not copied: the cache keeps 500 MB. */
 const MAX_SOURCE_BYTES = 500_000_000;
 
-/** The files as they are. */
+/** The unconverted files. */
 export interface OriginalFiles extends AttachmentReader {
-  /** undefined when there is no such attachment. */
+  /** Undefined if there is no such attachment. */
   state(id: string, n: number): AttachmentState | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface ConversionParts {
   readonly log: Log;
 }
 
-/** Gives attachments in a form that every client shows or plays: converted once, one at a time (decision K4). */
+/** Converts attachments to a form that every client shows or plays: each once, one at a time (decision K4). */
 export class Conversions implements AttachmentReader {
   readonly #parts: ConversionParts;
   readonly #cache: MediaCache;
@@ -84,7 +84,7 @@ export class Conversions implements AttachmentReader {
     };
   }
 
-  /** A request for the same meanwhile waits for it too. */
+  /** Converts once: an equal request meanwhile waits for the result too. */
   async #once(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
     const running = this.#running.get(stored);
     if (running !== undefined || this.#running.size >= MAX_WAITING) {
@@ -125,7 +125,7 @@ export class Conversions implements AttachmentReader {
       await chmod(target, 0o600);
       await this.#cache.keep(target, stored);
     });
-    // Also when it never came to reading it.
+    // Even if it was never read.
     return converted.finally(() => file.close().catch(() => {}));
   }
 
@@ -136,7 +136,7 @@ export class Conversions implements AttachmentReader {
   }
 }
 
-/** A copy of what was opened, under a name that says nothing. Refuses what the converter is not for. */
+/** Copies the opened file under a neutral name. Refuses anything that the converter is not for. */
 async function copied(file: AttachmentFile, form: ConvertedForm, folder: string): Promise<string> {
   if (file.bytes === 0 || file.bytes > MAX_SOURCE_BYTES) throw problem('conversion_unavailable');
   const content = Readable.from(file.read(0, file.bytes - 1));
@@ -163,16 +163,16 @@ async function copied(file: AttachmentFile, form: ConvertedForm, folder: string)
   }
 }
 
-/** What a converter is given, by how its bytes begin, never by its name: the extension tells the converter. */
+/** The input format, by the first bytes and never by name: the extension tells the converter. */
 interface SourceFormat {
   readonly kind: 'picture' | 'sound';
   readonly extension: string;
 }
 
-/** How many bytes tell it. */
+/** How many bytes determine it. */
 const HEAD_BYTES = 32;
 
-/** undefined for everything that no converter is given: a playlist, for example, could name other files. */
+/** Undefined for everything that no converter receives: a playlist, for example, could name other files. */
 export function formatOf(head: Buffer): SourceFormat | undefined {
   const text = head.toString('latin1');
   const brand = text.slice(4, 8) === 'ftyp' ? text.slice(8, 12) : '';
@@ -192,10 +192,10 @@ export function formatOf(head: Buffer): SourceFormat | undefined {
   return undefined;
 }
 
-/** A picture of more takes a gigabyte of memory to convert; a few kilobytes can claim to be one. */
+/** A larger picture takes a gigabyte of memory to convert; a few kilobytes can claim to be one. */
 const MAX_PIXELS = 200_000_000;
 
-/** The size that a picture claims in its first bytes, as PNG, GIF, BMP and extended WebP do; 0 for every other. */
+/** The size that a picture claims in its first bytes (PNG, GIF, BMP and extended WebP); 0 for every other. */
 export function pixelsOf(head: Buffer): number {
   if (head.length < HEAD_BYTES) return 0;
   const format = formatOf(head)?.extension;
@@ -206,7 +206,7 @@ export function pixelsOf(head: Buffer): number {
   return isExtended ? (head.readUIntLE(24, 3) + 1) * (head.readUIntLE(27, 3) + 1) : 0;
 }
 
-/** What comes of a conversion. */
+/** The results of conversions. */
 const RESULTS = {
   jpeg: { kind: 'picture', extension: 'jpg', mimeType: 'image/jpeg' },
   m4a: { kind: 'sound', extension: 'm4a', mimeType: 'audio/mp4' },

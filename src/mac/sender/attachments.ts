@@ -16,23 +16,23 @@ export interface AttachmentRules {
   readonly configDir: string;
 }
 
-/** Names of folders within Postern's own: copies that are made when a send is held, and uploads. */
+/** Names of Postern's own folders: copies made when a send is held, and uploads. */
 export const HELD_FILES = 'held';
 export const UPLOADS = 'uploads';
 
-/** The same rules for files in such a folder. */
+/** The rules for files in such a folder. */
 function within(folder: string, rules: AttachmentRules): AttachmentRules {
   return { ...rules, roots: [join(rules.configDir, folder)], configDir: '' };
 }
 
-/** A file that may be sent, as it was when the request came (decision O3). */
+/** A file that may be sent, identified when the request came (decision O3). */
 export interface CheckedFile {
   /** JSON pointer of the request's member. */
   readonly pointer: string;
-  /** As typed: its name is what the receiver sees. */
+  /** As typed: the receiver sees its name. */
   readonly path: string;
   readonly realPath: string;
-  /** Device, inode and time of birth, since an inode may be given again. */
+  /** Device, inode and time of birth, because inodes are reused. */
   readonly identity: string;
 }
 
@@ -42,7 +42,7 @@ export interface CheckedFiles {
   readonly files: readonly CheckedFile[];
 }
 
-/** What forbids sending these files (decision D7), or which files they are. They are only asked about, never opened. */
+/** Returns the mistakes in these files (decision D7), or their identities. Never opens them. */
 export async function checkAttachments(
   { attachments, uploads = [], areCopies = false }: Pick<SendRequest, 'attachments' | 'uploads' | 'areCopies'>,
   rules: AttachmentRules,
@@ -72,8 +72,8 @@ export async function checkAttachments(
 }
 
 /**
- * Opens the very file that was checked: whatever was put in its place or in the place of a folder above it has another
- * device or inode, or is a link. Throws AppError `attachment_changed`; never waits at a pipe.
+ * Opens exactly the file that was checked: a replacement, or one of a folder above, has another device or inode, or
+ * is a link. Throws `attachment_changed`; never waits at a pipe.
  */
 export async function openChecked(file: CheckedFile): Promise<FileHandle> {
   let handle: FileHandle;
@@ -134,7 +134,7 @@ function withSideFiles(database: string): readonly string[] {
   return ['', '-wal', '-shm'].map((suffix) => `${database}${suffix}`);
 }
 
-/** Device, inode and time of birth: the same file under any spelling. */
+/** Device, inode and time of birth: equal for every spelling of a path. */
 function identity({ dev, ino, birthtimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${birthtimeNs}`;
 }

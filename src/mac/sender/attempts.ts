@@ -4,36 +4,36 @@ import { SERVICES, type Service, serviceNamed } from '../../domain/send-service.
 
 /** Prefix, style and identifier. */
 const TYPED_ID = /^([^;]*);([-+]);(.+)$/s;
-/** What a group's id may begin with: `any` since macOS 26, the service before. */
+/** Prefixes of a group's id: `any` since macOS 26, the service before. */
 const GROUP_PREFIXES = ['any', ...SERVICES] as const;
 /** No such object, bad index, cannot be coerced: Messages raises these before it sends anything. */
 const NOTHING_SENT: readonly number[] = [-1728, -1719, -1700];
 
-/** Everything that may be tried for one recipient, in order (decision T1). */
+/** All attempts for one recipient, in order (decision T1). */
 export interface Plan {
   readonly attempts: readonly Attempt[];
-  /** `style;identifier` of the chat that the row will be in; null when no known chat was meant (decision D5). */
+  /** `style;identifier` of the chat in which the row will appear; null if no known chat matches (decision D5). */
   readonly address: string | null;
-  /** Of a group: when every attempt failed, Messages' own list is searched for an id that ends like this. */
+  /** For groups only: if every attempt fails, looks for a live chat whose id ends with this suffix. */
   readonly liveChat: { readonly suffix: string; readonly attempt: Attempt } | null;
 }
 
-/** True when nothing went out and the next attempt may do better. Any other end is final. */
+/** Reports whether nothing was sent and the next attempt may succeed. Any other result is final. */
 export function leadsToNext(outcome: RunOutcome): boolean {
   return outcome.kind === 'failed' && outcome.number !== null && NOTHING_SENT.includes(outcome.number);
 }
 
-/** Reports whether what was typed, or the chat that it means, is a group. */
+/** Reports whether the typed recipient, or its chat, is a group. */
 export function isGroup(typed: string, [best]: readonly KnownChat[]): boolean {
   return best === undefined ? typedId(typed).style === '+' : best.guid.includes(';+;');
 }
 
-/** Returns the service that was typed as the prefix of an id. */
+/** Returns the service typed as the prefix of an id. */
 export function typedService(typed: string): Service | undefined {
   return serviceNamed(typedId(typed).prefix);
 }
 
-/** The attempts for what was typed, which is an address or a chat id, and the chats it means, best first. */
+/** The attempts for a typed address or chat id, and the matching chats, best first. */
 export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   const [best] = chats;
   const { prefix, style } = typedId(typed);
@@ -48,7 +48,7 @@ export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   return { attempts, address, liveChat: { suffix, attempt: { recipient, chatId: null, service } } };
 }
 
-/** The attempt for a group that was found in Messages' own list, undefined when it is not there or was tried. */
+/** The attempt for a group found in Messages' own list; undefined if it is missing there or was tried. */
 export function liveAttempt({ attempts, liveChat }: Plan, liveIds: readonly string[]): Attempt | undefined {
   const tried = new Set(attempts.map(({ chatId }) => chatId));
   const chatId = liveIds.find((id) => liveChat !== null && id.endsWith(liveChat.suffix) && !tried.has(id));
@@ -66,7 +66,7 @@ export function planBy(service: Service, typed: string, chats: readonly KnownCha
   return { attempts, address: best === undefined ? null : addressOf(best.guid), liveChat: null };
 }
 
-/** A typed service is never left, and no other is chosen: there is no fallback to SMS. */
+/** A typed service is kept, and no other is chosen: there is no fallback to SMS. */
 function forPerson(address: string, prefix: string | undefined, chats: readonly KnownChat[]): readonly Attempt[] {
   const typedService = serviceNamed(prefix);
   const isAnyPrefix = prefix === undefined || prefix.toLowerCase() === 'any';
@@ -93,7 +93,7 @@ function personIds(address: string, typedService: string | undefined, chats: rea
   return distinct([...stored.filter(stays), spelled(typedService)]);
 }
 
-/** Never `;-;`: Messages takes that for a person and makes a row in no chat (openclaw/imsg #90). */
+/** Never `;-;`: Messages treats that as a person and creates a row in no chat (openclaw/imsg #90). */
 function groupIds(recipient: string, chats: readonly KnownChat[]): readonly string[] {
   const stored = chats.map(({ guid }) => guid);
   const prefix = prefixOf(recipient).toLowerCase();
@@ -115,7 +115,7 @@ function prefixOf(chatId: string): string {
   return chatId.slice(0, chatId.indexOf(';'));
 }
 
-/** Control characters never enter an environment (decision D1). */
+/** Removes duplicates, and ids with control characters, which never enter an environment (decision D1). */
 function distinct(ids: readonly string[]): readonly string[] {
   return [...new Set(ids)].filter((id) => !/[\p{Cc}\u2028\u2029]/u.test(id));
 }

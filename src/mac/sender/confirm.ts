@@ -6,31 +6,31 @@ import type { ServiceReason } from '../../domain/send-service.ts';
 import { contentHash, contentHashes, fits, fitsWhole } from './content.ts';
 import type { TolerantLookup } from './lookup.ts';
 
-/** How often to look when nobody says that chat.db changed; one look costs some 30 microseconds. */
+/** How often to look if nothing reports a change of chat.db; one look costs about 30 microseconds. */
 const LOOK_EVERY_MS = 25;
 /**
- * How long an unconfirmed send comes first where a row fits several: rows come within seconds of a run, or not at all,
- * and a run takes 30 s at most (decision D3).
+ * How long an unconfirmed send has priority if a row fits several: rows appear within seconds of a run, or not at
+ * all, and a run takes 30 s at most (decision D3).
  */
 const FIRST_CLAIM_MS = 90_000;
-/** A row is a send's only when it is dated so soon after it (decision I5). */
+/** A row belongs to a send only if it is dated within this time after it (decision I5). */
 const PAIRED_WITHIN_MS = 600_000;
-/** Dates are shown to the second, and a clock may be set meanwhile. */
+/** Dates have whole seconds, and the clock may be set meanwhile. */
 const TOLERANCE_MS = 60_000;
-/** How often to look for late rows, of recent sends and of older ones. */
+/** How often to look for late rows of recent sends and of older ones. */
 const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
-/** Longer than an own row is shown as another person's (decision U1). */
+/** Longer than an own row can appear as another person's (decision U1). */
 const UNMARKED_MS = 1000;
-/** Row ids known to be taken; far more than can come above one mark. */
+/** Row ids known to be taken; far more than can appear above one mark. */
 const TAKEN_KEPT = 1000;
 
 /** One part of a send, waiting for its row. */
 export interface Expectation {
-  /** Of its record; undefined where none could be stored. */
+  /** Number of its record; undefined if none could be stored. */
   readonly number: number | undefined;
-  /** Highest row id before the run; undefined while chat.db was away: then it is not looked for. */
+  /** Highest row id before the run; undefined if chat.db was unavailable: then the row is not looked for. */
   readonly afterRowId: number | undefined;
-  /** Which conversation its row may be in; each attempt says it again. */
+  /** The chats in which its row may appear; each attempt updates it. */
   readonly chat: ExpectedChat;
   readonly content: string;
   /** On the monotonic clock. */
@@ -50,18 +50,18 @@ export interface ConfirmOptions {
   readonly log: Log;
   /** `send.confirm_ms`. */
   readonly confirmMs: number;
-  /** Calls back when chat.db may have changed: only makes looking sooner. */
+  /** Calls back when chat.db may have changed. Only makes looking sooner. */
   readonly onChange?: (look: () => void) => Cancel;
 }
 
 /**
- * Finds the rows of sent parts in chat.db, each row for one part alone (decision D5), and records which is whose
- * (decision I5). What is not found at once is looked for during 10 minutes, also after a restart.
+ * Finds the rows of sent parts in chat.db, each row for one part (decision D5), and records the pairs (decision I5).
+ * Keeps looking for missing rows for 10 minutes, even after a restart.
  */
 export class Confirmations {
   /** In order of arrival: of two equal texts the first row belongs to the first. */
   #expected: Waiting[] = [];
-  /** Parts that were given their row a moment ago. */
+  /** Parts that received their row a moment ago. */
   #justGiven: (Pick<Waiting, 'afterRowId' | 'content'> & { readonly givenAtMs: number })[] = [];
   readonly #taken = new Set<number>();
   readonly #options: ConfirmOptions;
@@ -73,12 +73,12 @@ export class Confirmations {
     this.#options = options;
   }
 
-  /** Some part could not be recorded. */
+  /** True if some part could not be recorded. */
   get hasGaps(): boolean {
     return this.#hasGaps;
   }
 
-  /** Goes on looking for what an earlier process left. */
+  /** Resumes looking for rows of an earlier process. */
   start(): void {
     const { store, clock } = this.#options;
     for (const { number, afterRowId, chat, content, atMs } of store.open()) {
@@ -119,22 +119,22 @@ export class Confirmations {
     if (number !== undefined) this.#stored((store) => store.setChat(number, chat));
   }
 
-  /** For a part that certainly was not sent. */
+  /** For a part that was certainly not sent. */
   drop(expectation: Expectation): void {
     this.#remove(expectation);
     const { number } = expectation;
     if (number !== undefined) this.#stored((store) => store.remove(number));
   }
 
-  /** Looks once, giving earlier parts their rows first. */
+  /** Looks once, after serving earlier parts. */
   find(expectation: Expectation): number | undefined {
     if (expectation.rowId === undefined && expectation.afterRowId !== undefined) this.#look(expectation as Waiting);
     return expectation.rowId;
   }
 
   /**
-   * Reports whether some part may have this row, which is not marked as an own one yet. A part that was given a row a
-   * moment ago counts too: of two equal texts the second row may be marked first.
+   * Reports whether some part may own this row, which is not marked as own yet. A part that received a row a moment
+   * ago counts too: of two equal texts the second row may be marked first.
    */
   isAwaited(rowId: number, contents: () => readonly string[]): boolean {
     const sinceMs = this.#options.clock.monotonic() - UNMARKED_MS;
@@ -142,19 +142,19 @@ export class Confirmations {
     return hasContent([...this.#expected, ...recent], rowId, contents);
   }
 
-  /** Looks once if this row may belong to a part that waits, and says whether it did. */
+  /** Looks once if this row may belong to a waiting part. Returns whether it did. */
   findOwner(rowId: number, contents: () => readonly string[]): boolean {
     const isWanted = hasContent(this.#expected, rowId, contents);
     if (isWanted) this.#look();
     return isWanted;
   }
 
-  /** Looks until the row is there and in its chat, the time is over or the signal says stop. */
+  /** Looks until the row exists and has its chat, the time is over, or the signal aborts. */
   async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
     if (expectation.afterRowId !== undefined) await this.until(() => this.#isComplete(expectation), signal);
   }
 
-  /** Looks until it is so, for `send.confirm_ms` at most. */
+  /** Looks until the condition holds, for `send.confirm_ms` at most. */
   async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
     const { clock, confirmMs } = this.#options;
     const end = clock.monotonic() + confirmMs;
@@ -165,7 +165,7 @@ export class Confirmations {
     }
   }
 
-  /** A row comes a moment before its chat; with it the answer can say which conversation it is in. */
+  /** A row appears a moment before its chat, without which the answer cannot name the conversation. */
   #isComplete(expectation: Expectation): boolean {
     const rowId = this.find(expectation);
     if (rowId === undefined) return false;
@@ -192,7 +192,7 @@ export class Confirmations {
           isRowOf(one, row, contents) &&
           (one === also || isRecent(one) || isDatedLike(one, row)),
       );
-      // All of a text says more than its part beside a link.
+      // A match of the whole text is stronger than one of the part beside a link.
       const owner = mayOwn.find((one) => fitsWhole(one.content, contents)) ?? mayOwn[0];
       if (owner !== undefined) this.#give(row, owner);
     }
@@ -226,7 +226,7 @@ export class Confirmations {
     this.#cancelFollowing = undefined;
   }
 
-  /** Sending goes on when state.db cannot be written: then nothing more is said about where messages were sent. */
+  /** Sending continues if state.db cannot be written: then origins are no longer reported. */
   #stored<Result>(work: (store: SentPartStore) => Result): Result | undefined {
     try {
       return work(this.#options.store);
@@ -237,7 +237,7 @@ export class Confirmations {
     }
   }
 
-  /** Looks for late rows while there is one to come. */
+  /** Looks for late rows while some may still appear. */
   #follow(): void {
     if (this.#isClosed || this.#cancelFollowing !== undefined || this.#expected.length === 0) return;
     const { clock } = this.#options;
@@ -265,7 +265,7 @@ export class Confirmations {
   }
 }
 
-/** A text whose chat is not there yet is in that of its link, which is a row of its own (U6). */
+/** Gives a text without a chat that of its link, which is a separate row (U6). */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

@@ -5,8 +5,8 @@ import type { Content } from '../../domain/ports/sending.ts';
 const PLACEHOLDER = /[\uFFFC\uFFFD]/;
 
 /**
- * What a sent part and its row have in common (decision D5), without keeping the text. A text with a link at one of its
- * ends has a second hash behind a space: Messages may write the rest of the text and the link as two rows (U6).
+ * The hash that a sent part and its row share (decision D5), so that the text need not be kept. A text with a link at
+ * one end has a second hash after a space: Messages may write the rest of the text and the link as two rows (U6).
  */
 export function contentHash(content: Content): string {
   if ('attachment' in content) return fileHash(basename(content.attachment));
@@ -15,23 +15,25 @@ export function contentHash(content: Content): string {
   return text === undefined ? whole : `${whole} ${hashed('text', text)}`;
 }
 
-/** Reports whether a row with these contents may be that of a sent part: as a whole, or as its text without the link. */
+/**
+ * Reports whether a row with these contents may be that of a sent part: as a whole, or as its text without the link.
+ */
 export function fits(content: string, contents: readonly string[]): boolean {
   return content.split(' ').some((hash) => contents.includes(hash));
 }
 
-/** Reports whether the row has all of the sent part. */
+/** Reports whether the row has the whole sent part. */
 export function fitsWhole(content: string, contents: readonly string[]): boolean {
   return contents.includes(content.split(' ', 1)[0] ?? '');
 }
 
-/** The contents that a row may be the row of. */
+/** The content hashes that a row may match. */
 export function contentHashes(body: string, fileNames: readonly string[]): readonly string[] {
   const text = comparable(body);
   return [hashed('body', text), hashed('text', text.trim()), ...fileNames.map(fileHash)];
 }
 
-/** macOS keeps file names composed or decomposed, as it likes. */
+/** macOS may store file names composed or decomposed. */
 function fileHash(name: string): string {
   return hashed('file', name.normalize('NFC'));
 }
@@ -42,7 +44,7 @@ function hashed(kind: 'body' | 'text' | 'file', text: string): string {
 
 const LINK = /^https?:\/\/\S+$/i;
 
-/** The text without the link that it begins or ends with; undefined where there is none, or nothing else. */
+/** The text without the link at its start or end; undefined if there is none, or nothing else. */
 function textBesideLink(body: string): string | undefined {
   const text = body.trim();
   const first = /\s/.exec(text)?.index;
@@ -52,7 +54,7 @@ function textBesideLink(body: string): string | undefined {
   return LINK.test(text.slice(last + 1)) ? text.slice(0, last).trim() : undefined;
 }
 
-/** Line ends made equal, and without the placeholders that reading takes out of a body (decision B2). */
+/** Normalizes line endings, and removes the placeholders that reading removes from a body (decision B2). */
 function comparable(text: string): string {
   const begun = text.replace(/\r\n?/g, '\n').replace(/^(?:[\uFFFC\uFFFD]\n?)+/, '');
   let end = begun.length;

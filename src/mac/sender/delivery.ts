@@ -24,14 +24,14 @@ export interface DeliveryOptions {
   readonly confirmations: Confirmations;
   readonly clock: Clock;
   readonly log: Log;
-  /** Absent where Messages reads every path (decision D8). */
+  /** Absent if Messages may read every path (decision D8). */
   readonly staging: Staging | undefined;
-  /** Ends what runs. */
+  /** Aborts the current run. */
   readonly signal: AbortSignal;
 }
 
 interface Part {
-  /** Of the request's member that it comes from. */
+  /** Pointer to the request's member. */
   readonly pointer: string;
   readonly content: Content;
 }
@@ -44,7 +44,7 @@ export class Delivery {
     this.#options = options;
   }
 
-  /** Gives back what was expected of the first part. Throws what a client is told. */
+  /** Returns the first part's expectation. Throws the AppError to answer with. */
   async deliver(request: CheckedRequest): Promise<Expectation | undefined> {
     const { clock, log, lookup, confirmations, signal } = this.#options;
     const { requestId, recipient } = request;
@@ -58,7 +58,7 @@ export class Delivery {
         const delivered = await this.#deliverPart(request, chosen, content, partsSent);
         expectations.push(delivered.expectation);
         partsSent.push(pointer);
-        // The rest goes where this part went.
+        // The rest follows the first part's route.
         chosen = delivered.chosen;
       }
     } catch (error) {
@@ -80,7 +80,10 @@ export class Delivery {
     return first;
   }
 
-  /** Body first, then each attachment (decision D1). Every copy is made before anything is sent: a full disk leaves no half message. */
+  /**
+   * Body first, then each attachment (decision D1). All copies are made before anything is sent, so that a full disk
+   * leaves no half message.
+   */
   async #parts({ body, files }: CheckedRequest): Promise<readonly Part[]> {
     const attached = await Promise.all(
       files.map(async (file) => ({ pointer: file.pointer, content: { attachment: await this.#ready(file) } })),
@@ -88,7 +91,7 @@ export class Delivery {
     return body === '' ? attached : [{ pointer: '/body', content: { body } }, ...attached];
   }
 
-  /** The path that Messages is given. */
+  /** The path for Messages. */
   async #ready(file: CheckedFile): Promise<string> {
     const { staging } = this.#options;
     if (staging !== undefined) return staging.copy(file);
@@ -113,7 +116,7 @@ export class Delivery {
       signal,
       onAttempt({ chatId }) {
         request.check?.();
-        // Of a participant Messages chooses the conversation itself.
+        // For a participant Messages chooses the conversation itself.
         if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
       },
     });
@@ -123,13 +126,13 @@ export class Delivery {
       return this.#deliverPart(request, bySms, content, partsSent);
     }
     const failure = sendFailure(outcome, partsSent);
-    // One that may have gone out keeps its claim, so that its row is not taken for a later send's.
+    // A part that may have been sent keeps its claim, so that its row is not taken for a later send's.
     if (failure.code !== 'send_outcome_unknown') confirmations.drop(expectation);
     if (bySms !== undefined && leadsToNext(outcome)) return this.#deliverPart(request, bySms, content, partsSent);
     throw failure;
   }
 
-  /** Reports whether Messages marked the row as failed; false while it is pending, because it may still go out. */
+  /** Reports whether Messages marked the row as failed. False while it is pending, because it may still be sent. */
   async #hasFailed(expectation: Expectation): Promise<boolean> {
     const { confirmations, lookup, signal } = this.#options;
     await confirmations.wait(expectation, signal);
@@ -146,13 +149,13 @@ export interface AttemptsOptions {
   readonly plan: Plan;
   readonly content: Content;
   readonly signal: AbortSignal;
-  /** Called just before each run of osascript; what it throws ends the attempts. */
+  /** Called just before each run of osascript. If it throws, the attempts end. */
   readonly onAttempt: (attempt: Attempt) => void;
 }
 
 const NO_WAY: RunOutcome = { kind: 'failed', number: -1728, message: '' };
 
-/** Makes the attempts of a plan one after the other, until one ends otherwise than with "nothing was sent" (decision T1). */
+/** Makes the attempts of a plan in order, until one ends with anything but "nothing was sent" (decision T1). */
 export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcome> {
   const { messages, plan, content, signal, onAttempt } = options;
   let isOpened = false;
@@ -161,7 +164,7 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
     onAttempt(attempt);
     const outcome = await messages.run({ ...attempt, content }, signal);
     if (isOpened || outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
-    // Certainly nothing was sent: once more, when Messages is up (decision D2).
+    // Certainly nothing was sent: tries once more when Messages is up (decision D2).
     isOpened = true;
     await messages.open(signal);
     if (signal.aborted) return outcome;
@@ -180,10 +183,10 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
 }
 
 /**
- * Returns the error for a part of a send to a group whose row Messages put into a conversation that it made for it:
- * on macOS 26 a group can end up as a new one-to-one conversation with the group's identifier for a person
- * (openclaw/imsg #90). Nobody in the group got the message. Returns undefined for every other send. The row is
- * recorded as this send's, so that its origin is known.
+ * Returns the error for a part sent to a group whose row Messages put into a conversation it created: on macOS 26 a
+ * group can become a new one-to-one conversation with a person named by the group's identifier (openclaw/imsg #90).
+ * Nobody in the group got the message. Returns undefined for every other send. The row is recorded as this send's, so
+ * that its origin is known.
  */
 function misdirected(
   expectation: Expectation,

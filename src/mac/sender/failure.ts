@@ -2,9 +2,9 @@ import type { AppError } from '../../domain/errors.ts';
 import type { RunOutcome } from '../../domain/ports/sending.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Not running. Only this one is tried once more (decision D2). */
+/** Not running. The only error that is tried once more (decision D2). */
 export const NOT_RUNNING = -600;
-/** Automation was denied, or would have to be asked for where nobody can be asked. */
+/** Automation was denied, or nobody can be asked for it. */
 const NOT_ALLOWED: readonly number[] = [-1743, -1744];
 /** Not running, cannot be launched (no login session), not permitted from here. */
 const CANNOT_RUN: readonly number[] = [NOT_RUNNING, -10810, -10004];
@@ -14,8 +14,8 @@ const UNKNOWN: readonly number[] = [-609, -1712];
 type Failure = Exclude<RunOutcome, { readonly kind: 'done' }>;
 
 /**
- * What a client is told of a failed run (decisions D2, D7). `partsSent` are JSON pointers of what went out before.
- * The words osascript printed are left out: they quote addresses and text.
+ * The error that reports a failed run to the client (decisions D2, D7). `partsSent` are JSON pointers of the parts
+ * sent before. Omits osascript's words: they quote addresses and text.
  */
 export function sendFailure(failure: Failure, partsSent: readonly string[]): AppError {
   const extra = partsSent.length === 0 ? {} : { parts_sent: partsSent };

@@ -16,7 +16,7 @@ export interface HeldCopiesParts {
   readonly log: Log;
 }
 
-/** Files are copied when a send is held, so that what is sent is what was there when it was asked for. */
+/** Copies files when a send is held, so that exactly the requested content is sent. */
 export class HeldCopies implements HeldFiles {
   readonly #parts: HeldCopiesParts;
   readonly #folder: string;
@@ -81,7 +81,7 @@ export class HeldCopies implements HeldFiles {
   }
 }
 
-/** Counts and hashes what passes through, at most so many bytes. */
+/** Counts and hashes the bytes that pass through, up to a limit. */
 function counting(maxBytes: number) {
   const hash = createHash('sha256');
   let total = 0;

@@ -6,10 +6,10 @@ import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '.
 import { namesOf, PROBLEMS, problem } from '../../domain/problems.ts';
 import { comparableSend } from '../../domain/send-service.ts';
 
-/** An outcome that may be given again. */
+/** An outcome that may be returned again. */
 export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
 
-/** At most one send for each `Idempotency-Key`, also across a crash (decision D9). */
+/** At most one send per `Idempotency-Key`, even across a crash (decision D9). */
 export class Idempotency {
   readonly #store: IdempotencyStore;
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class Idempotency {
     this.#log = log;
   }
 
-  /** Lets a send with this key wait its turn. Throws `send_in_progress` while another does. Stores nothing. */
+  /** Lets a send with this key wait for its turn. Throws `send_in_progress` while another one does. Stores nothing. */
   enter(key: IdempotencyKey, requestHash: string): Cancel {
     const stored = storedKey(key);
     const other = this.#inFlight.get(stored);
@@ -34,32 +34,32 @@ export class Idempotency {
   }
 
   /**
-   * Returns the outcome of an earlier send with this key, or throws its problem again. Throws `idempotency_key_reused`
-   * when that was another request.
+   * Returns the outcome of an earlier send with this key, or throws its problem again. Throws
+   * `idempotency_key_reused` if that was another request.
    */
   find(key: IdempotencyKey, requestHash: string): EarlierSend | undefined {
     const earlier = this.#store.find(key, this.#clock.now());
     return earlier && outcomeOf(earlier, requestHash);
   }
 
-  /** Claims the key durably. Returns undefined when this send may run; otherwise does as `find`. */
+  /** Claims the key durably. Returns undefined if this send may run; otherwise acts like `find`. */
   claim(key: IdempotencyKey, requestHash: string): EarlierSend | undefined {
     const earlier = this.#store.claim(key, requestHash, this.#clock.now());
     return earlier === 'claimed' ? undefined : outcomeOf(earlier, requestHash);
   }
 
-  /** Stores how a send failed. A failure nobody foresaw leaves it open whether something went out. */
+  /** Stores a failed send. After an unforeseen failure it is unknown whether something was sent. */
   keepFailure(key: IdempotencyKey, error: unknown): void {
     const failure = isAppError(error) ? error : problem('send_outcome_unknown');
     this.keep(key, { state: 'problem', problem: toText(failure) });
   }
 
-  /** Stores how a send ended, before anybody is told. */
+  /** Stores the outcome of a send before it is reported. */
   keep(key: IdempotencyKey, outcome: StoredOutcome): void {
     try {
       this.#store.finish(key, outcome);
     } catch (error) {
-      // The truth is still told now; the key stays claimed, so nothing is sent twice.
+      // The truth is still reported now. The key stays claimed, so nothing is sent twice.
       this.#log.error('could not store the outcome of a send', { code: errorCode(error) });
     }
   }
@@ -74,14 +74,14 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
       return outcome;
     case 'problem':
       throw toError(outcome.problem);
-    // In flight it is not, so `running` is a send whose outcome could not be stored.
+    // It is not in flight, so `running` is a send whose outcome could not be stored.
     case 'running':
     case 'interrupted':
       throw problem('send_interrupted');
   }
 }
 
-/** Returns a hash that tells requests apart without keeping any text. */
+/** Returns a hash that distinguishes requests without keeping text. */
 export function requestHash(request: SendRequest): string {
   return createHash('sha256').update(comparableSend(request.recipient, request)).digest('hex');
 }

@@ -4,7 +4,8 @@ import type { Log } from '../../domain/ports/host.ts';
 import type { KnownChat, OwnRow, SendLookup } from '../../domain/ports/sending.ts';
 
 /**
- * What a send asks chat.db, answered with undefined while it cannot be read: sending goes on without it (decision C6).
+ * A send's questions to chat.db, answered with undefined while it is unreadable: sending works without it (decision
+ * C6).
  */
 export class TolerantLookup {
   readonly #lookup: SendLookup;
@@ -55,7 +56,7 @@ export class TolerantLookup {
     }
   }
 
-  /** Whatever is wrong with a read, it must not turn a message that went out into a failed send. */
+  /** A failed read must never turn a sent message into a failed send. */
   #report(error: unknown): undefined {
     const isAway = isChatDbAway(error);
     if (!isAway) this.#log.warn('could not query chat.db for a send', { code: errorCode(error) });

@@ -20,7 +20,7 @@ type SendDetails = Pick<MessageDetails, 'origin' | 'service_used' | 'service_rea
 
 const ELSEWHERE: SendDetails = { origin: { by: 'elsewhere' } };
 
-/** Says of an own message whether this service sent it (decision I5). Where that is not certain, nothing is said. */
+/** Reports whether this service sent an own message (decision I5). Silent if that is uncertain. */
 export class Origins {
   readonly #parts: OriginsParts;
 
@@ -49,8 +49,8 @@ export class Origins {
   }
 
   /**
-   * Reports whether a message that is shown as incoming may be one that was sent here and has no row yet: Messages may
-   * insert an own row with the other person's handle, and correct it a moment later (decision U1).
+   * Reports whether a message shown as incoming may be one that was sent here and has no row yet: Messages may insert
+   * an own row with the other person's handle, and correct it a moment later (decision U1).
    */
   isAwaited(message: Message, details: (message: Message) => MessageDetails | undefined): boolean {
     const contents = (): readonly string[] =>
@@ -73,7 +73,7 @@ export class Origins {
         ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
       };
       if (serviceReason === undefined) return { origin };
-      // From the row: Messages may have taken another service than it was asked to.
+      // From the row: Messages may have used another service than requested.
       return { origin, service_used: details.service, service_reason: serviceReason };
     }
     this.start();
@@ -81,7 +81,7 @@ export class Origins {
     if (confirmations.hasGaps || since === undefined || rowId <= since) return undefined;
     const unpaired = store.unpaired(rowId);
     if (unpaired.length === 0) return ELSEWHERE;
-    // What was edited, or has no content yet, cannot be compared with what was sent.
+    // An edited message, or one without content yet, cannot be compared with a sent part.
     const isChanged = details.edited_at !== null || details.retracted_at !== null;
     const isEmpty = message.body === '' && message.attachments.length === 0;
     const at = message.conversation_id.indexOf(';');
@@ -94,11 +94,11 @@ export class Origins {
 }
 
 interface DetailsReader extends MessageReader {
-  /** undefined when the row is gone. */
+  /** Undefined if the row is gone. */
   details(message: Message): MessageDetails | undefined;
 }
 
-/** Of the row of a message, as a sent part has it. */
+/** The content hashes of a message's row. */
 function contentsOf({ body, attachments }: Message, details: MessageDetails | undefined): readonly string[] {
   return contentHashes(body, [
     ...attachments.map((path) => basename(path)),
@@ -106,7 +106,7 @@ function contentsOf({ body, attachments }: Message, details: MessageDetails | un
   ]);
 }
 
-/** Reads with another reader, and adds the origin to details. */
+/** Adds the origin to the details from another reader. */
 export class OriginReader implements DetailsReader {
   readonly #reader: DetailsReader;
   readonly #origins: Pick<Origins, 'added'>;

@@ -10,14 +10,17 @@ interface Waiting {
   readonly refuse: (reason: AppError) => void;
 }
 
-/** One piece of work at a time, in order of arrival (decision D4). */
+/** Runs one job at a time, in order of arrival (decision D4). */
 export class SerialQueue {
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
   #isClosed = false;
   #whenIdle: (() => void)[] = [];
 
-  /** Rejects at once with `send_queue_full` or, once closed, with `shutting_down`; then nothing was started. */
+  /**
+   * Queues a job. Rejects at once with `send_queue_full` or, once closed, with `shutting_down`; then nothing was
+   * started.
+   */
   add<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(shuttingDown());
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(full());
@@ -31,7 +34,7 @@ export class SerialQueue {
     });
   }
 
-  /** Refuses everything that waits (decision A7); resolves when the piece that runs, if any, is done. */
+  /** Refuses all waiting jobs (decision A7). Resolves once the running one, if any, is done. */
   close(): Promise<void> {
     this.#isClosed = true;
     for (const { refuse } of this.#waiting.splice(0)) refuse(shuttingDown());

@@ -26,7 +26,7 @@ import { Staging } from './staging.ts';
 
 /** Decision A7. */
 const SHUTDOWN_LIMIT_MS = 8000;
-/** Provisional answers whose row may still be found for a repeat of the same key. */
+/** Provisional answers whose row may still be found for a repeat of their key. */
 const LATE_KEPT = 1000;
 /** The identifier of a group, without a service. */
 const BARE_GROUP = /^chat\d+$/i;
@@ -41,13 +41,13 @@ export interface SenderOptions {
   /** `send.confirm_ms` (decision D5). */
   readonly confirmMs: number;
   readonly attachments: AttachmentRules;
-  /** True while macOS is asking the person whether Messages may be controlled. */
+  /** Reports whether macOS is asking the person for control of Messages. */
   readonly isAsking?: () => Promise<boolean>;
-  /** Folder for copies of attachments; absent where Messages reads every path (decision D8). */
+  /** Folder for copies of attachments; absent if Messages may read every path (decision D8). */
   readonly stagingFolder?: string;
-  /** Resolves when the event of this row is published, or after a short time (decision S4). */
+  /** Resolves when this row's event is published, or after a short time (decision S4). */
   readonly published?: (rowId: number) => Promise<void>;
-  /** Details of a message, for the answer to a send that asked for its service (decision X3). */
+  /** Details of a message, for the answer to a send that chose its service (decision X3). */
   readonly details?: (message: Message) => MessageDetails | undefined;
   /** Calls back when chat.db may have changed. */
   readonly onChange?: (look: () => void) => Cancel;
@@ -64,7 +64,7 @@ export class Sender implements MessageSender {
   readonly #delivery: Delivery;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
-  /** By key: the expectation behind a provisional answer. */
+  /** The expectation behind each provisional answer, by key. */
   readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {
@@ -98,14 +98,14 @@ export class Sender implements MessageSender {
     });
   }
 
-  /** Takes over what an earlier process left: rows that were still to come, copies of attachments. */
+  /** Takes over an earlier process's pending rows and copies of attachments. */
   async start(): Promise<void> {
     this.origins.start();
     this.#confirmations.start();
     await this.#staging?.start();
   }
 
-  /** Decision A7: what waits is refused at once, what runs has 8 s. Resolves when nothing runs any more. */
+  /** Refuses waiting sends at once and gives the running one 8 s (decision A7). Resolves once nothing runs any more. */
   async close(): Promise<void> {
     const cancel = this.#options.clock.after(SHUTDOWN_LIMIT_MS, () => this.#stop.abort());
     await this.#queue.close();
@@ -140,7 +140,7 @@ export class Sender implements MessageSender {
     }
   }
 
-  /** Takes its place in the queue at once; a refusal of the attachments need not wait for its turn. */
+  /** Joins the queue at once; a refusal of the attachments need not wait for its turn. */
   async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
     const checked = this.#check(request);
     const sent = this.#queue.add(async () => {
@@ -148,18 +148,18 @@ export class Sender implements MessageSender {
       if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
       return work(ready);
     });
-    // Whichever fails first is the answer; the other one's failure is the same or no longer of interest.
+    // The first failure is the answer; the other one is equal or irrelevant.
     const [, result] = await Promise.all([checked, sent]);
     return result;
   }
 
   async #check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
-    // Messages would take it for a person, and make a conversation with nobody (decision U8).
+    // Messages would treat it as a person, and create a conversation with nobody (decision U8).
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }
-    // What is refused need not wait for its turn.
+    // A refusal need not wait for its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
     const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
@@ -171,7 +171,8 @@ export class Sender implements MessageSender {
   }
 
   async #sendOnce(request: CheckedRequest, key: IdempotencyKey, hash: string): Promise<SendResult> {
-    // Durable before the run, and the outcome before the answer: whenever a crash comes, one send at most.
+    // The claim is durable before the run, and the outcome before the answer: whenever a crash occurs, at most one
+    // send.
     const earlier = this.#idempotency.claim(key, hash);
     if (earlier !== undefined) return this.#replay(request, key, earlier);
     let expectation: Expectation | undefined;
@@ -225,7 +226,7 @@ export class Sender implements MessageSender {
       id: '',
       guid: '',
       conversation_id: '',
-      // What decision B3 falls back to: the own address is only known from the row.
+      // The fallback of decision B3: only the row has the own address.
       sender: 'me',
       body,
       attachments,

@@ -4,20 +4,20 @@ import { type Service, type ServiceReason, serviceNamed } from '../../domain/sen
 import { isGroup, type Plan, plan, planBy, typedService } from './attempts.ts';
 import type { TolerantLookup } from './lookup.ts';
 
-/** How a send is tried, and why by this service. */
+/** The plan of a send, and the reason for its service. */
 export interface ChosenPlan {
   readonly plan: Plan;
-  /** Absent where the request leaves the service to decision T1. */
+  /** Absent if the request leaves the service to decision T1. */
   readonly reason?: ServiceReason;
-  /** Tried where nothing was sent, or the row has an error, and only because it was asked for. */
+  /** Tried if nothing was sent, or the row has an error, and only on request. */
   readonly fallback?: Plan;
 }
 
 type Asked = Pick<SendRequest, 'recipient' | 'service' | 'fallback'>;
 
 /**
- * Returns the plan for the service that a send asks for (decision X3). Throws `service_not_possible` for a group and
- * for an id that names another service.
+ * Returns the plan for the service that a send chose (decision X3). Throws `service_not_possible` for a group and for
+ * an id that names another service.
  */
 export function chosenPlan(
   asked: Asked,
@@ -25,7 +25,7 @@ export function chosenPlan(
   lookup: Pick<TolerantLookup, 'newestServiceTo'>,
 ): ChosenPlan {
   const { recipient, fallback } = asked;
-  // Asking for the fallback alone leaves the service to Postern.
+  // Requesting only the fallback leaves the service to Postern.
   const service = asked.service ?? (fallback === undefined ? undefined : 'auto');
   if (service === undefined) return { plan: plan(recipient, chats) };
   assertPossible(asked, chats);
@@ -50,7 +50,7 @@ function automatic(
   return { plan: planBy(service, recipient, chats), reason: 'history' };
 }
 
-/** A group keeps its own service, which is then the one that was asked for. */
+/** A group keeps its own service, which must be the requested one. */
 function byService(service: Service, recipient: string, chats: readonly KnownChat[]): Plan {
   return isGroup(recipient, chats) ? plan(recipient, chats) : planBy(service, recipient, chats);
 }

@@ -9,9 +9,9 @@ import { problem } from '../../domain/problems.ts';
 import { type CheckedFile, openChecked } from './attachments.ts';
 import type { TolerantLookup } from './lookup.ts';
 
-/** Decision D8: Messages may still be reading long after the script said it was done. */
+/** Messages may still be reading long after the script said it was done (decision D8). */
 const KEPT_MS = 60 * 60 * 1000;
-/** chat.db is searched no more often. */
+/** Minimum time between two searches of chat.db. */
 const SWEEP_EVERY_MS = 10 * 60 * 1000;
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -23,12 +23,12 @@ export interface StagingOptions {
 }
 
 /**
- * Copies of attachments where Messages' sandbox lets it read (decision D8). Messages may show the copy itself in the
- * conversation, so after an hour only those are removed that chat.db does not refer to (decision T2).
+ * Copies of attachments where Messages' sandbox may read them (decision D8). Messages may show the copy itself in the
+ * conversation, so after an hour only copies are removed that chat.db does not refer to (decision T2).
  */
 export class Staging {
   readonly #options: StagingOptions;
-  /** When each copy may go, by the name of its folder. */
+  /** When each copy may be removed, by the name of its folder. */
   readonly #dueMs = new Map<string, number>();
   #cancel: Cancel | undefined;
   #nextSweepMs = 0;
@@ -38,19 +38,19 @@ export class Staging {
     this.#options = options;
   }
 
-  /** Takes over what an earlier process left. */
+  /** Takes over an earlier process's copies. */
   async start(): Promise<void> {
     const { folder, clock } = this.#options;
     for (const name of await readdir(folder).catch(() => [])) {
       if (!OURS.test(name)) continue;
       const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: 0 }));
-      // Whatever its date says, within an hour of the start.
+      // Within an hour of the start, whatever its date says.
       this.#dueMs.set(name, Math.min(mtimeMs, clock.now()) + KEPT_MS);
     }
     this.#schedule();
   }
 
-  /** Path of the copy. It keeps the file's name, which the receiver sees, in a folder of its own. */
+  /** Path of the copy. It keeps the file's name, which the receiver sees, in a separate folder. */
   async copy(file: CheckedFile): Promise<string> {
     const { folder, clock } = this.#options;
     const name = randomUUID();
@@ -76,7 +76,7 @@ export class Staging {
     }
   }
 
-  /** What is still there is removed after the next start. */
+  /** The remaining copies are removed after the next start. */
   close(): void {
     this.#isClosed = true;
     this.#cancel?.();
@@ -98,7 +98,7 @@ export class Staging {
     const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= nowMs).map(([name]) => name);
     const used = due.length === 0 ? new Set<string>() : await lookup.stagedFoldersInUse(folder);
     for (const name of due) {
-      // While chat.db cannot be read nothing is removed: asked again in an hour.
+      // While chat.db is unreadable nothing is removed: checked again in an hour.
       if (used === undefined) this.#dueMs.set(name, nowMs + KEPT_MS);
       else this.#dueMs.delete(name);
     }

@@ -5,7 +5,7 @@ import type { PermissionReason, PermissionReport } from '../../domain/ports/perm
 import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
 
-/** Longer than the 600 s of the script: macOS takes its dialog away when the question ends. */
+/** Longer than the 600 s of the script: macOS removes its dialog when the question ends. */
 const ASK_LIMIT_MS = 610_000;
 /** Decision D2. */
 const OPEN_LIMIT_MS = 10_000;
@@ -18,18 +18,18 @@ const NOT_RUNNING = -600;
 const REFUSED = -1743;
 
 export interface AutomationOptions {
-  /** Absolute. `open` is looked for in the same folder. */
+  /** Absolute path. `open` is in the same folder. */
   readonly osascriptPath: string;
   readonly clock: Clock;
   /** Ends the question. */
   readonly signal: AbortSignal;
-  /** True when the person has answered a dialog before: then a refusal at once is theirs. */
+  /** True if the person has answered a dialog before: then an immediate refusal is theirs. */
   readonly wasAsked?: boolean;
 }
 
 /**
- * Asks Messages something harmless, in this process's own name, and opens Messages before if it is not running. Where
- * macOS asks the person, this waits for the answer.
+ * Sends Messages a harmless request on behalf of this process, after opening Messages if it is not running. If macOS
+ * asks the person, waits for the answer.
  */
 export async function askAutomation(options: AutomationOptions): Promise<PermissionReport> {
   const { osascriptPath, clock, signal } = options;
@@ -55,7 +55,7 @@ export async function askAutomation(options: AutomationOptions): Promise<Permiss
   return report(result, isAtOnce);
 }
 
-/** What is known while the question is still open. */
+/** The report while the question is still open. */
 export function asking(): PermissionReport {
   return automation(
     'unknown',

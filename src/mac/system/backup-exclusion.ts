@@ -1,13 +1,16 @@
 import type { RunCommand } from '../../runtime/command.ts';
 
 const ATTRIBUTE = 'com.apple.metadata:com_apple_backup_excludeItem';
-/** What `tmutil addexclusion` writes: the binary property list of the string `com.apple.backupd`. tmutil itself needs Full Disk Access. */
+/**
+ * The attribute that `tmutil addexclusion` writes: the binary property list of the string `com.apple.backupd`. tmutil
+ * itself needs Full Disk Access.
+ */
 const VALUE =
   '62706c69737430305f1011636f6d2e6170706c652e6261636b75706408000000000000010100000000000000010000000000000000000000000000001c';
 
 /**
- * Leaves a SQLite database and what stands beside it out of Time Machine, which keeps a file for years after it was
- * deleted. The mark belongs to the file, so a new file needs a new one. A failure is of no consequence.
+ * Excludes a SQLite database and its side files from Time Machine, which keeps a file for years after it was deleted.
+ * The mark belongs to the file, so a new file needs a new one. A failure has no consequence.
  */
 export async function excludeFromBackups(run: RunCommand, path: string): Promise<void> {
   await run('xattr', ['-wx', ATTRIBUTE, VALUE, path, `${path}-wal`, `${path}-shm`]);

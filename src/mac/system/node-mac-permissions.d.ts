@@ -1,4 +1,4 @@
-// The module exists for macOS only, so its own types are not there elsewhere. What is used of it, read from 2.5.0:
+// The module exists only for macOS, so its own types are missing elsewhere. The part in use, from 2.5.0:
 declare module 'node-mac-permissions' {
   const permissions: {
     getAuthStatus(type: 'full-disk-access'): 'authorized' | 'denied' | 'restricted' | 'not determined';

@@ -1,4 +1,4 @@
-// A program of its own: exits with 0 when this process can read the database named by its argument.
+// A separate program: exits with 0 if this process can read the database named by its argument.
 import { openSqlite } from '../../runtime/sqlite.ts';
 
 const database = openSqlite(process.argv[2] ?? '', { readonly: true });

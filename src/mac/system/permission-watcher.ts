@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { commandRunner } from '../../runtime/command.ts';
 
-/** Between two looks of a fresh process: each starts a Node and asks tccd. */
+/** Time between two checks by a fresh process: each starts a Node and asks tccd. */
 const LOOK_EVERY_MS = 5000;
-/** After so long nobody is at the Mac who would notice the difference. */
+/** After this long nobody is at the Mac who would notice a slower check. */
 const SLOW_AFTER_MS = 600_000;
 const LOOK_SLOWLY_EVERY_MS = 60_000;
 const LOOK_LIMIT_MS = 10_000;
@@ -15,15 +15,15 @@ export interface PermissionWatcherOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly onGranted: () => void;
-  /** Whether a process that starts now can read the database. */
+  /** Reports whether a process started now can read the database. */
   readonly freshProcessCanOpen?: (path: string) => Promise<boolean>;
-  /** The folder of `open-once`, compiled or not; default beside this module. */
+  /** The folder of `open-once`, compiled or not. Default: beside this module. */
   readonly moduleFolder?: URL;
 }
 
 /**
- * Full Disk Access is read when a process starts: one that was refused stays refused. While chat.db cannot be
- * opened, a fresh process tries now and then; when it can and we cannot, only a restart is missing (decision C6).
+ * Full Disk Access is evaluated when a process starts: a refused process stays refused. While chat.db cannot be
+ * opened, a fresh process tries now and then; if it can and we cannot, only a restart is missing (decision C6).
  */
 export class PermissionWatcher {
   readonly #options: PermissionWatcherOptions;
@@ -62,7 +62,7 @@ export class PermissionWatcher {
     const can = await freshProcessCanOpen(path);
     if (!this.#isAway) return;
     if (!can) return this.#again();
-    // Once: the next process decides for itself.
+    // Only once: the next process decides for itself.
     this.close();
     log.warn('a fresh process can read chat.db and this one cannot: starting again');
     onGranted();

@@ -5,7 +5,7 @@ import { askAutomation, asking } from './automation.ts';
 /** Shorter than the 30 s a request may take (decision E7). */
 const ANSWER_WITHIN_MS = 20_000;
 
-/** What is used of node-mac-permissions. */
+/** The functions in use from node-mac-permissions. */
 export interface NativePermissions {
   getAuthStatus(type: 'full-disk-access'): string;
 }
@@ -15,18 +15,18 @@ export interface PermissionOptions {
   readonly platform: string;
   readonly osascriptPath: string;
   readonly clock: Clock;
-  /** What SQLite said of chat.db when last asked; undefined when it says nothing about the permission. */
+  /** SQLite's last result for chat.db; undefined if it says nothing about the permission. */
   readonly chatDbAccess?: () => 'granted' | 'denied' | undefined;
-  /** node-mac-permissions, which is installed on macOS only. */
+  /** node-mac-permissions, which is installed only on macOS. */
   readonly loadNative?: () => Promise<{ readonly default: NativePermissions }>;
 }
 
-/** The two permissions the service needs on macOS, asked about in this process's own name. */
+/** The two permissions that the service needs on macOS, requested on behalf of this process. */
 export class MacPermissions implements Permissions {
   readonly #options: PermissionOptions;
   readonly #stop = new AbortController();
   readonly #known = new Map<PermissionReport['name'], PermissionReport>();
-  /** The one question that is open: a second one would have a dialog of its own. */
+  /** The only open question: a second one would show another dialog. */
   #question: Promise<PermissionReport> | undefined;
   /** The person has answered a dialog of this process. */
   #wasAsked = false;
@@ -36,17 +36,17 @@ export class MacPermissions implements Permissions {
   }
 
   get known(): readonly PermissionReport[] {
-    // Always in this order, whichever was asked about first.
+    // Always in this order, whichever was requested first.
     return (['full_disk_access', 'automation'] as const).flatMap((name) => this.#known.get(name) ?? []);
   }
 
-  /** Opening chat.db is the truth; a native probe reads other files, and is only a hint (decision T5). */
+  /** Opening chat.db decides; a native probe reads other files, and is only a hint (decision T5). */
   async fullDiskAccess(): Promise<PermissionReport> {
     const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
     return this.#keep(diskReport(state));
   }
 
-  /** Starts the question or joins it, and says what is known after 20 s. */
+  /** Starts the question or joins it, and returns what is known after 20 s. */
   async automation(): Promise<PermissionReport> {
     this.#question ??= this.#ask();
     const { clock } = this.#options;
@@ -60,8 +60,8 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * True while macOS is asking the person, so that nothing can be sent yet. Asks first, once: an event of the send
-   * script would have a dialog that is gone after 25 s.
+   * Reports whether macOS is asking the person, so that nothing can be sent yet. Asks first, once: an event of the
+   * send script would show a dialog that disappears after 25 s.
    */
   async isAsking(): Promise<boolean> {
     const known = this.#known.get('automation');
@@ -71,7 +71,7 @@ export class MacPermissions implements Permissions {
     return reason === 'asking' || (state !== 'granted' && this.#stop.signal.aborted);
   }
 
-  /** Ends the question that is open; macOS takes its dialog away. */
+  /** Ends the open question; macOS removes its dialog. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#question;

@@ -5,14 +5,14 @@ import type { RunCommand } from '../../runtime/command.ts';
 export interface PortListener {
   readonly pid: number | null;
   readonly program: string | null;
-  /** As lsof writes it: `*`, `127.0.0.1` or `[::1]`. */
+  /** In lsof's spelling: `*`, `127.0.0.1` or `[::1]`. */
   readonly address: string;
 }
 
 const LSOF_LIMIT_MS = 5000;
 const WILDCARDS = new Set(['*', '0.0.0.0', '[::]']);
 
-/** Programs of this user that listen on the port; none when lsof is missing or fails. */
+/** Programs of this user that listen on the port; empty if lsof is missing or fails. */
 export async function portListeners(run: RunCommand, port: number): Promise<readonly PortListener[]> {
   const arguments_ = ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpcn'];
   const { stdout } = await run('lsof', arguments_, { timeoutMs: LSOF_LIMIT_MS });
@@ -31,8 +31,8 @@ export async function portListeners(run: RunCommand, port: number): Promise<read
 }
 
 /**
- * The listener that would share `host:port` with us. macOS lets `127.0.0.1:3001` be bound beside `*:3001`, because
- * libuv sets SO_REUSEADDR; Linux refuses that by itself (nodejs/node #14618, tilt-dev/tilt #1496).
+ * The listener that would share `host:port` with us. macOS permits binding `127.0.0.1:3001` beside `*:3001`, because
+ * libuv sets SO_REUSEADDR; Linux refuses that itself (nodejs/node #14618, tilt-dev/tilt #1496).
  */
 export async function portHolder(run: RunCommand, host: string, port: number): Promise<PortListener | undefined> {
   const own = host === 'localhost' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
@@ -40,14 +40,14 @@ export async function portHolder(run: RunCommand, host: string, port: number): P
   return listeners.find(({ address }) => WILDCARDS.has(own) || WILDCARDS.has(address) || address === own);
 }
 
-/** Throws `port_taken` when another program already listens on `host:port` or on every address of that port. */
+/** Throws `port_taken` if another program already listens on `host:port` or on every address of that port. */
 export async function assertPortFree(run: RunCommand, host: string, port: number): Promise<void> {
   const holder = port === 0 ? undefined : await portHolder(run, host, port);
   if (holder === undefined) return;
   throw new AppError('port_taken', `${described(holder)} listens on ${holder.address}:${port}.`);
 }
 
-/** `ruby, process 99`, as far as it is known. */
+/** `ruby, process 99`, as far as known. */
 export function described({ program, pid }: Omit<PortListener, 'address'>): string {
   return `${program ?? 'another program'}${pid === null ? '' : `, process ${pid}`}`;
 }

@@ -1,6 +1,7 @@
 /**
- * The terms of Messages' scripting dictionary that a script may use, as the .sdef file in Messages.app
- * names them. Sources: the dictionary of macOS 26.5.2, and a report of the one of 27.0, which names the same classes.
+ * The terms of Messages' scripting dictionary that a script may use, with the names in the .sdef file of
+ * Messages.app. Sources: the dictionary of macOS 26.5.2, and a report of the one of 27.0, which names the same
+ * classes.
  */
 export const MESSAGES_TERMS = {
   commands: ['send', 'login', 'logout'],
@@ -25,7 +26,7 @@ export const MESSAGES_TERMS = {
     'transfer status',
     'started',
   ],
-  /** Of `service type`. `RCS` is in no dictionary before macOS 15, so no script may name it. */
+  /** Values of `service type`. No dictionary before macOS 15 has `RCS`, so no script may use it. */
   services: ['iMessage', 'SMS'],
 } as const;
 
@@ -36,7 +37,7 @@ export const STANDARD_TERMS = {
   properties: ['version'],
 } as const;
 
-/** What the three scripts use: without one of these in the dictionary, Messages cannot be driven. */
+/** The terms that the three scripts use: without one of these in the dictionary, Messages cannot be driven. */
 export const NEEDED_TERMS = {
   commands: ['send'],
   classes: ['participant', 'account', 'chat'],

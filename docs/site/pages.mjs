@@ -11,6 +11,7 @@ export const NAVIGATION = {
   ],
   Guides: [
     ['docs/webhooks.md'],
+    ['docs/content.md'],
     ['docs/changes.md', 'Edits, receipts, deletions'],
     ['docs/search.md'],
     ['docs/contacts.md'],

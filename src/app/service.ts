@@ -129,7 +129,10 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { contacts, people } = openContacts({ config, host, closers, connection, thread });
     const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
     const messages = new OriginReader(reader, {
-      added: (message, details) => ages.added(message, sender.origins.added(message, details)),
+      added: (message, details) => {
+        for (const column of details.undecoded ?? []) counters.undecoded.inc({ column });
+        return ages.added(message, sender.origins.added(message, details));
+      },
     });
     const json = eventSerializer({
       details: (message) => messages.details(message),

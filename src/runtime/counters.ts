@@ -27,4 +27,6 @@ export class Counters {
   readonly deliveries = new LabelledCount('outcome');
   readonly requests = new LabelledCount('method', 'route', 'status');
   readonly sends = new LabelledCount('outcome');
+  /** Blobs that reads of details could not decode, by their column in chat.db. */
+  readonly undecoded = new LabelledCount('column');
 }

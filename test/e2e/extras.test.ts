@@ -86,6 +86,7 @@ describe('include=details', () => {
     expect(details).toEqual({
       service: 'RCS',
       kind: 'message',
+      sentence: 'Hello (edited)',
       reply_to_guid: 'AN-EARLIER-ONE',
       reply_to: null,
       edited_at: '2026-01-01T10:01:00Z',

@@ -46,7 +46,8 @@ export const ADDED = 2 ** CONTENT_BITS;
 
 /** Later additions to a row other than an edit: one of these numbers, above the added bits. */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
-const KIND_NAMES = [undefined, 'preview', 'transcript', 'poll'] as const;
+/** A part that was unsent adds to a row that was given nothing else. */
+const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 
 /** The contribution of a row's attachments and deletion to its print. */
 export interface Additions {
@@ -87,7 +88,7 @@ export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
   const differs = (from: number, bits: number): boolean => part(old, from, bits) !== part(now, from, bits);
   if (differs(ATTACHMENTS_AT, ATTACHMENT_BITS)) names.add('attachment');
   if (differs(TRANSCRIPTS_AT, TRANSCRIPT_BITS)) names.add('transcript');
-  const kind = KIND_NAMES[part(now, KIND_AT, KIND_BITS)] ?? KIND_NAMES[part(old, KIND_AT, KIND_BITS)];
+  const kind = KIND_NAMES[part(now, KIND_AT, KIND_BITS) || part(old, KIND_AT, KIND_BITS)];
   if (kind !== undefined && differs(CONTENT_BITS, ADDED_BITS + KIND_BITS)) names.add(kind);
   // Undo Send sets the edit date and removes the text.
   if (names.has('unsent')) names.delete('edited');

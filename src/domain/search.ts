@@ -32,11 +32,22 @@ export interface SearchQuery {
 /** UTF-16 offsets into `body`; the end is exclusive. */
 export type Highlight = readonly [start: number, end: number];
 
+/** Texts of a message beside its body. */
+export const SEARCHED_TEXTS = ['transcript', 'link', 'poll', 'app', 'subject'] as const;
+export type SearchedPlace = (typeof SEARCHED_TEXTS)[number];
+
+/** A message with the texts beside its body that can be searched. */
+export interface SearchableMessage extends Message {
+  readonly texts?: readonly (readonly [place: SearchedPlace, text: string])[] | undefined;
+}
+
 export interface SearchHit {
   /** Its current state in chat.db. */
   readonly message: Message;
   /** The matches in the body, in order and without overlap; empty for a hit by file name. */
   readonly highlights: readonly Highlight[];
+  /** The first text beside the body that has words of the query; left out if the body has them all. */
+  readonly in?: SearchedPlace | undefined;
 }
 
 /** State of the index. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Highlight, MAX_SEARCH_CHARACTERS, type SearchHit } from '../domain/search.ts';
+import { type Highlight, MAX_SEARCH_CHARACTERS, SEARCHED_TEXTS, type SearchHit } from '../domain/search.ts';
 import { includeParameter } from './include.ts';
 import { messageSchema } from './message-schema.ts';
 import { limit } from './query.ts';
@@ -14,6 +14,10 @@ export const searchHitSchema = shapeOf<SearchHit>()(
       message: messageSchema,
       highlights: z.array(highlightSchema).readonly().meta({
         description: 'Where in `body`, in UTF-16 units: start, and end behind the last. Empty for the name of a file.',
+      }),
+      in: z.enum(SEARCHED_TEXTS).optional().meta({
+        description:
+          'Where words are that are not in `body`: a transcript, a link, a poll, the card of an app, a subject.',
       }),
     })
     .meta({ id: 'SearchHit' }),

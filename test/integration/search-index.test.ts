@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import type { SqlValue } from '../../src/runtime/sqlite.ts';
 import { expressionOf } from '../../src/search/query/expression.ts';
 import { appleNs } from '../support/chat-fixture.ts';
+import { contentVectors, storedValue } from '../support/content-vectors.ts';
 import { bodies, ids, searchFixture } from '../support/search-fixture.ts';
 
 const { create } = searchFixture();
@@ -77,6 +79,27 @@ describe('a message is found', () => {
     expect(hit).toMatchObject({ message: { id: String(row) }, highlights: [] });
     expect(ids(await find('has:attachment'))).toEqual([row]);
     expect(await find('"pdf boarding"')).toEqual([]);
+  });
+
+  test.each([
+    ['page', 'about', 'link'],
+    ['poll', 'soup', 'poll'],
+    ['poll with a title', 'dinner pizza', 'poll'],
+    ['turn of a game', '"your move"', 'app'],
+    ['subject', 'plans', 'subject'],
+    ['voice message with transcript', 'way', 'transcript'],
+  ])('by what a message contains beside its text: %s', async (name, question, place) => {
+    const { fixture, chat, start, complete, find } = prepared();
+    const columns = contentVectors.find((vector) => vector.name === name)?.columns ?? {};
+    const stored = Object.entries(columns).map(([column, value]) => [column, storedValue(value)] as const);
+    const row = fixture.message({ chat, ...Object.fromEntries<SqlValue>(stored) });
+    await start();
+    await complete();
+    const [hit] = await find(question);
+    expect(hit).toMatchObject({ message: { id: String(row) }, highlights: [], in: place });
+    expect(hit?.message).not.toHaveProperty('texts');
+    expect(await find(`${question} -${question.replaceAll('"', '').split(' ')[0]}`)).toEqual([]);
+    expect((await find('text'))[0]?.in).toBeUndefined();
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../../src/domain/fingerprint.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { Fingerprints } from '../../src/mac/chatdb/fingerprints.ts';
+import { encodeBinaryPlist } from '../../src/simulator/binary-plist.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { type ChatFixture, isSince13, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
@@ -71,6 +72,22 @@ describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
     expect(named(body, () => fixture.update('message', body, { attributedBody: encodeAttributedBody('ab') }))).toEqual([
       'edited',
     ]);
+  });
+
+  test('a part that is unsent is named, and each further one', () => {
+    if (!isSince13(schema)) return;
+    const row = fixture.message({ chat, text: 'one', part_count: 3 });
+    const unsend =
+      (parts: readonly bigint[], columns = {}) =>
+      () =>
+        fixture.update('message', row, {
+          date_edited: 700000000000000000,
+          message_summary_info: encodeBinaryPlist({ otr: {}, rp: parts }),
+          ...columns,
+        });
+    expect(named(row, unsend([0n]))).toEqual(['unsent']);
+    expect(named(row, unsend([0n, 1n]))).toEqual(['unsent']);
+    expect(named(row, unsend([0n, 1n, 2n], { text: null, part_count: 0 }))).toEqual(['unsent']);
   });
 
   test('a row that turns out to be one’s own is named sent', () => {

@@ -1,5 +1,4 @@
-import type { Message } from '../message.ts';
-import type { SearchHit, SearchQuery, SearchStatus } from '../search.ts';
+import type { SearchableMessage, SearchHit, SearchQuery, SearchStatus } from '../search.ts';
 import type { Contacts } from './contacts.ts';
 import type { Page } from './reading.ts';
 
@@ -59,7 +58,7 @@ export interface IndexSource {
   /** The messages shown in lists, after the position of an earlier answer. */
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
   /** The message of each row id; undefined if lists do not show it: gone, deleted by the person, or a reaction. */
-  messages(rowIds: readonly number[]): readonly (Message | undefined)[];
+  messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[];
   /** The conversation of each row id, read without text; undefined if there is none. */
   conversations(rowIds: readonly number[]): readonly (string | undefined)[];
   /** Rows of all kinds. */

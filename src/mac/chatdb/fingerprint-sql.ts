@@ -2,7 +2,7 @@ import { ADDED, ADDED_BITS, ADDED_KINDS, CONTENT_BITS, FLAGS, TRANSCRIPT_BITS } 
 import { hasAttachmentTables, isShown } from './attachment-sql.ts';
 import type { SchemaInfo } from './database.ts';
 import { anyOf, column } from './queries.ts';
-import { isUnsent } from './row-kinds.ts';
+import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 
 /** The print of the row `m` without additions for attachments: flags, later additions, and content. */
 export function rowSql(schema: SchemaInfo): string {
@@ -62,7 +62,7 @@ function mixed(sum: string, bits: number): string {
 
 /**
  * Later additions by Messages to an existing row: a poll's votes and new options, which are separate rows; the
- * transcript of a voice message, under its key in the body; the payload of a link or an app.
+ * transcript of a voice message, under its key in the body; the payload of a link or an app; unsent parts.
  */
 function addedSql(schema: SchemaInfo): string {
   const added = (kind: number, sum: string): string => `${kind} + ${ADDED} * (${mixed(sum, ADDED_BITS)})`;
@@ -82,6 +82,10 @@ function addedSql(schema: SchemaInfo): string {
   }
   if (schema.hasColumn('message', 'payload_data')) {
     cases.push(`WHEN m.payload_data IS NOT NULL THEN ${added(ADDED_KINDS.preview, payload)}`);
+  }
+  if (schema.hasColumn('message', 'message_summary_info')) {
+    const summary = mixed(lengthSql(schema, 'message_summary_info'), ADDED_BITS);
+    cases.push(`WHEN ${isPartlyUnsent(schema)} THEN ${ADDED} * (${summary})`);
   }
   return cases.length === 0 ? '0' : `CASE ${cases.join(' ')} ELSE 0 END`;
 }

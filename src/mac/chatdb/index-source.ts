@@ -1,17 +1,45 @@
+import type { MessageContent } from '../../domain/content.ts';
 import type { Message } from '../../domain/message.ts';
 import type { IndexSource, ListedRows } from '../../domain/ports/search.ts';
+import type { SearchableMessage, SearchedPlace } from '../../domain/search.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
+import { attachmentContentsOf } from './attachment-details.ts';
 import { MESSAGE_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { perSchema } from './database.ts';
 import { toMessage } from './message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
 import { isListed, LOWEST_CHAT, messageParts } from './queries.ts';
-import { isMessage } from './row-kinds.ts';
+import { rowContentOf } from './row-content.ts';
+import { hasContent, isMessage } from './row-kinds.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Longer texts are not searched to their end. */
+const MAX_TEXT = 8192;
+const SOUND = /\.(?:caf|amr|m4a)$/i;
+
+/** The message with its texts that are not in the body; most have none, and nothing more is read of them. */
+function searchable(snapshot: Snapshot, message: Message, isMore: boolean): SearchableMessage {
+  const content: MessageContent = (isMore ? rowContentOf(snapshot, message)?.content : undefined) ?? {};
+  const isVoice = content.transcript === undefined && message.attachments.some((path) => SOUND.test(path));
+  const voice = isVoice ? attachmentContentsOf(snapshot, Number(message.id)).transcripts : [];
+  const { link, poll, app, subject, transcript = voice.join('\n') } = content;
+  const found: readonly (readonly [SearchedPlace, readonly (string | undefined)[]])[] = [
+    ['transcript', [transcript]],
+    ['link', [link?.title, link?.summary, link?.site_name]],
+    ['poll', [poll?.question, ...(poll?.options ?? []).map(({ text }) => text)]],
+    ['app', [app?.title, app?.subtitle, app?.caption, app?.subcaption, app?.summary]],
+    ['subject', [subject]],
+  ];
+  const texts = found
+    .map(([place, parts]) => [place, parts.filter(Boolean).join('\n').slice(0, MAX_TEXT)] as const)
+    .filter(([, text]) => text !== '');
+  return texts.length === 0 ? message : { ...message, texts };
+}
 
 /** Parameter: a JSON array of row ids. */
 const messagesSql = perSchema(
-  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}
+  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}, ${hasContent(schema)}
     FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage(schema)} AND ${isListed(schema)}`,
 );
 
@@ -32,13 +60,13 @@ export class IndexReader {
     });
   }
 
-  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+  messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[] {
     return this.#connection.read((snapshot) => {
       const rows = snapshot.database.all(messagesSql(snapshot.database.schema), JSON.stringify(rowIds));
       const found = new Map(rows.map((row) => [row[MESSAGE_COLUMNS.at.rowId], row]));
       return rowIds.map((rowId) => {
         const row = found.get(rowId);
-        return row && toMessage(row, snapshot);
+        return row && searchable(snapshot, toMessage(row, snapshot), row.at(-1) === 1);
       });
     });
   }
@@ -73,7 +101,7 @@ export class ChatIndexSource implements IndexSource {
       : this.#thread.call('index', 'listed', after, limit);
   }
 
-  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+  messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[] {
     return this.#reader.messages(rowIds);
   }
 

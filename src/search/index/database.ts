@@ -4,7 +4,7 @@ import { type OpenOptions, openSqlite, type Sqlite } from '../../runtime/sqlite.
 import { deleteIndex } from './files.ts';
 
 /** Another version makes another index: the file is deleted, since nothing in it is worth converting. */
-const VERSION = 2;
+const VERSION = 3;
 /** Added to the version of an index that has the messages of apps too (U5). */
 const BY_KIND = 1000;
 

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Message } from '../../domain/message.ts';
 import { remembering } from '../../domain/remembering.ts';
-import type { SearchSender } from '../../domain/search.ts';
+import type { SearchableMessage, SearchSender } from '../../domain/search.ts';
 import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
 /** More of a text is not indexed: three times what Messages can send. */
@@ -25,11 +25,12 @@ const conversationTags = remembering((id) => `${PRIVATE}c${hash(id.slice(id.inde
 const addressTags = remembering((address) => `${PRIVATE}h${hash(addressKey(address))}`);
 
 /** What the index has of a message: tags, the text, and the names of its files. */
-export function documentOf(message: Message): string {
-  const { body, attachments } = message;
+export function documentOf(message: SearchableMessage): string {
+  const { body, attachments, texts = [] } = message;
   const text = textOf(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
   const names = attachments.map((path) => GAP + textOf(nameOf(path))).join('');
-  return `${tagsOf(message).join(' ')} ${text}${names}`;
+  const others = texts.map(([, other]) => GAP + textOf(other)).join('');
+  return `${tagsOf(message).join(' ')} ${text}${names}${others}`;
 }
 
 /** Text from which SQLite's tokenizer makes the tokens of `tokensOf`: ASCII it takes as it is, which saves most of the work. */
@@ -53,8 +54,9 @@ function cutWords(ascii: string): string {
 }
 
 /** Units that indexing the message reads. */
-export function unitsOf({ body, attachments }: Message): number {
-  return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length);
+export function unitsOf({ body, attachments, texts = [] }: SearchableMessage): number {
+  const others = texts.reduce((sum, [, text]) => sum + text.length, 0);
+  return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length + others);
 }
 
 /** Units of ASCII that are indexed in a millisecond, and of other letters in words that are all new in two to three. */
@@ -62,7 +64,7 @@ export const LONG = 8192;
 const LONG_FOLDED = 2048;
 
 /** True for a message whose words the reader thread reads, because they would hold the event loop. */
-export function isLong(message: Message): boolean {
+export function isLong(message: SearchableMessage): boolean {
   const units = unitsOf(message);
   const isPlain = units <= LONG_FOLDED || (isAscii(message.body) && message.attachments.every(isAscii));
   return units > (isPlain ? LONG : LONG_FOLDED);

@@ -187,7 +187,9 @@ export class Updates implements ConsumerTask<undefined> {
   /** The message to index; undefined if it is gone. Removes the document that it replaces elsewhere. */
   #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
-    if (update === undefined || update.kind === 'put') return update?.message;
+    if (update === undefined) return undefined;
+    // An event has no texts beside its body.
+    if (update.kind === 'put') return source.messages([Number(update.message.id)])[0] ?? update.message;
     if (update.kind === 'place') documents.remove(update.place.id, update.place.row);
     const row = update.kind === 'place' ? update.place.row : update.row;
     const [message] = source.messages([row]);

@@ -51,7 +51,8 @@ export class Finder {
         else if (match !== 'other' && message !== undefined && !seen.has(row)) {
           if (items.length === limit) return { items, next: String(shown), stale };
           seen.add(row);
-          items.push({ message, highlights: match.highlights });
+          const { texts: _, ...shownMessage } = message;
+          items.push({ message: shownMessage, ...match });
           shown = id;
         }
       }

@@ -1,15 +1,15 @@
 import type { Message } from '../../domain/message.ts';
-import type { Highlight, SearchQuery, SearchSender } from '../../domain/search.ts';
+import type { SearchableMessage, SearchHit, SearchQuery, SearchSender } from '../../domain/search.ts';
 import { addressKey, conversationTag, MAX_UNITS, nameOf, senderTags, tagsOf } from '../index/document.ts';
 import { type Pattern, SearchedText, toPattern } from '../index/searched-text.ts';
 import { mergedPlaces } from '../index/tokens.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
 /** What a message is to a query. `stale`: what the index has of it is not what it is. */
-export type Match = { readonly highlights: readonly Highlight[] } | 'stale' | 'other';
+export type Match = Pick<SearchHit, 'highlights' | 'in'> | 'stale' | 'other';
 
 /** Looks whether messages that the index named are what was asked for, and where. */
-export function matcherOf(query: SearchQuery): (message: Message) => Match {
+export function matcherOf(query: SearchQuery): (message: SearchableMessage) => Match {
   const wanted = sequencesOf(query.terms).map(toPattern);
   const excluded = excludedOf(query).map(toPattern);
   const tags = [
@@ -26,14 +26,19 @@ export function matcherOf(query: SearchQuery): (message: Message) => Match {
     if (query.hasAttachment && message.attachments.length === 0) return 'stale';
     const body = new SearchedText(message.body.slice(0, MAX_UNITS));
     const names = message.attachments.map((path) => new SearchedText(nameOf(path)));
+    const others = (message.texts ?? []).map(([place, text]) => [place, new SearchedText(text)] as const);
     const found = wanted.map((pattern) => body.places(pattern));
-    const isNamed = (pattern: Pattern): boolean => names.some((name) => name.places(pattern).length > 0);
+    const placeOf = (pattern: Pattern) => others.find(([, text]) => text.places(pattern).length > 0)?.[0];
+    const isNamed = (pattern: Pattern): boolean =>
+      names.some((name) => name.places(pattern).length > 0) || placeOf(pattern) !== undefined;
     if (!wanted.every((pattern, at) => found[at]?.length !== 0 || isNamed(pattern))) return 'stale';
     const isExcluded = excluded.some((pattern) => body.places(pattern).length > 0 || isNamed(pattern));
     if (isExcluded) return isIndexAsked ? 'stale' : 'other';
     // Another conversation or address with the same tag.
     if (!isInConversation(message.conversation_id) || !isMeant(query, message)) return 'other';
-    return { highlights: mergedPlaces(found.flat()) };
+    const elsewhere = wanted.filter((_, at) => found[at]?.length === 0).map(placeOf);
+    const place = elsewhere.find((one) => one !== undefined);
+    return { highlights: mergedPlaces(found.flat()), ...(place !== undefined && { in: place }) };
   };
 }
 

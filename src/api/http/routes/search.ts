@@ -52,9 +52,9 @@ async function withIncludes(
   include: IncludeSet,
 ): Promise<readonly SearchHit[]> {
   const read = await Promise.all(hits.map(async ({ message }) => reader.message(message.id, { include })));
-  return hits.flatMap(({ message: found, highlights }, place) => {
+  return hits.flatMap(({ message: found, ...where }, place) => {
     const message = read[place];
-    return message === undefined || !isSameContent(message, found) ? [] : [{ message, highlights }];
+    return message === undefined || !isSameContent(message, found) ? [] : [{ message, ...where }];
   });
 }
 

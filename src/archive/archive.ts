@@ -22,8 +22,11 @@ export interface OpenArchive {
   close(): void;
 }
 
-/** What a run that ended at once leaves, and what the Finder puts into every folder. */
-const NOTHING_YET = new Set([LOCK, INDEX, `${INDEX}-journal`, MANIFEST + PART, '.DS_Store']);
+/** What a run leaves that was killed before it wrote the manifest, and what the Finder puts into every folder. */
+const NOTHING_YET = new Set([
+  ...[LOCK, INDEX].flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]),
+  ...[MANIFEST + PART, '.DS_Store'],
+]);
 
 /**
  * Opens an archive, or an empty or missing folder for a new one, and brings its index up to date. What a run that did

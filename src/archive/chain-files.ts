@@ -6,6 +6,7 @@ import { damaged } from './errors.ts';
 import { makeFolderOf, openToAppend, syncFile, writeAll } from './private-files.ts';
 
 const SYNCED_AT_ONCE = 32;
+const MAX_CHAINS = 2000;
 
 interface Chain {
   readonly record: ChainRecord;
@@ -15,7 +16,6 @@ interface Chain {
   /** The same with what waits. */
   head: Head;
   waiting: string[];
-  isOpened: boolean;
 }
 
 /** Where a line was put. */
@@ -33,6 +33,8 @@ export class ChainFiles {
   readonly #folder: string;
   readonly #index: ArchiveIndex;
   readonly #chains = new Map<string, Chain>();
+  /** Paths of the files that were written to, and the folders of those that are new. */
+  readonly #touched = new Set<string>();
   #waiting = new Set<Chain>();
   #waitingCharacters = 0;
 
@@ -66,14 +68,14 @@ export class ChainFiles {
     for (const chain of this.#waiting) this.#write(chain);
     this.#waiting = new Set();
     this.#waitingCharacters = 0;
+    // The index knows them: a thousand conversations of ten years are ten thousand files.
+    if (this.#chains.size > MAX_CHAINS) this.#chains.clear();
   }
 
   /** Resolves once everything is on the disk for certain: the manifest may name it then. */
   async sync(): Promise<void> {
     this.flush();
-    const touched = [...this.#chains.values()].filter(({ isOpened }) => isOpened);
-    const folders = touched.filter(({ record }) => record.head.lines === 0).map(({ path }) => dirname(path));
-    const left = [...touched.map(({ path }) => path), ...new Set(folders)];
+    const left = [...this.#touched];
     const syncNext = async (): Promise<void> => {
       for (let path = left.pop(); path !== undefined; path = left.pop()) await syncFile(join(this.#folder, path));
     };
@@ -85,19 +87,20 @@ export class ChainFiles {
     const known = this.#chains.get(path);
     if (known !== undefined) return known;
     const record = this.#index.file(path, key);
-    const chain = { record, path, written: record.head, head: record.head, waiting: [], isOpened: false };
+    const chain = { record, path, written: record.head, head: record.head, waiting: [] };
     this.#chains.set(path, chain);
     return chain;
   }
 
   #write(chain: Chain): void {
     const path = join(this.#folder, chain.path);
-    if (!chain.isOpened) {
+    if (!this.#touched.has(chain.path)) {
       makeFolderOf(this.#folder, chain.path);
       assertEndsWith(path, chain.written);
     }
     const file = openToAppend(path);
-    chain.isOpened = true;
+    this.#touched.add(chain.path);
+    if (chain.written.lines === 0) this.#touched.add(dirname(chain.path));
     try {
       writeAll(file, Buffer.from(chain.waiting.join('')));
     } catch (error) {

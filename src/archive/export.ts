@@ -73,8 +73,8 @@ export interface ExportReport {
 /** Rows read at once. */
 const PAGE_ROWS = 500;
 /** Rows after which the index is committed. */
-const COMMIT_ROWS = 10_000;
-const MAX_WAITING_CHARACTERS = 8_000_000;
+const COMMIT_ROWS = 8000;
+const MAX_WAITING_CHARACTERS = 6_000_000;
 const REMOVALS_AT_ONCE = 1000;
 
 /** Extends an archive by everything that is new in chat.db or has changed. Throws AppError, with what it did kept. */

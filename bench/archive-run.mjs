@@ -1,0 +1,98 @@
+// One piece of work in a process of its own: `node archive-run.mjs WORK CHAT_DB FOLDER`, which prints what it took.
+import { closeSync, mkdirSync, openSync, readdirSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { exportArchive } from '../dist/src/archive/export.js';
+import { verifyArchive } from '../dist/src/archive/verify.js';
+import { ArchiveSource } from '../dist/src/mac/chatdb/archive-source.js';
+import { Connection } from '../dist/src/mac/chatdb/connection.js';
+import { withDetails } from '../dist/src/mac/chatdb/details.js';
+import { ChatLog } from '../dist/src/mac/chatdb/message-log.js';
+import { systemClock } from '../dist/src/runtime/clock.js';
+import { preferLittleMemory } from '../dist/src/runtime/memory.js';
+
+const [work, path, folder] = process.argv.slice(2);
+const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
+const NEVER = new AbortController().signal;
+const open = () => new Connection({ path, home: '/home/nobody', log: SILENT });
+const ignore = () => undefined;
+
+const WORKS = {
+  /** `postern export`, without attachments. */
+  export: (html) => async () => {
+    preferLittleMemory();
+    const { rows } = await exportArchive({
+      ...{ folder, html, timeZone: 'UTC', attachments: 'none', files: { open: async () => undefined } },
+      ...{ source: new ArchiveSource(open()), names: { nameOf: ignore }, clock: systemClock, signal: NEVER },
+      ...{ version: '0.0.0', mac: 'bench', onProgress: ignore },
+    });
+    return rows;
+  },
+  verify: () => async () => (await verifyArchive({ folder, signal: NEVER, onProgress: ignore })).lines,
+  /** What the API answers for each row, as JSON that goes nowhere. */
+  details: () => () => {
+    const connection = open();
+    const log = new ChatLog(connection);
+    let rows = 0;
+    for (let after = { rowId: 0 }; ; ) {
+      const entries = log.entries(after, { rowId: Number.MAX_SAFE_INTEGER }, 500);
+      if (entries.length === 0) return rows;
+      connection.read((snapshot) => {
+        for (const { event } of entries) {
+          JSON.stringify(event.type.startsWith('message') ? withDetails(snapshot, event.data) : event.data);
+        }
+      });
+      rows += entries.length;
+      after = { rowId: entries.at(-1).rowId };
+    }
+  },
+  /** The columns of a message and no more, as JSON lines in one file. */
+  sql: () => () => {
+    const sqlite = new Sqlite(path, { readonly: true });
+    const file = openSync(folder, 'w');
+    let rows = 0;
+    for (const row of sqlite.prepare(PLAIN).iterate()) {
+      writeSync(file, `${JSON.stringify(row)}\n`);
+      rows += 1;
+    }
+    closeSync(file);
+    return rows;
+  },
+  /** As one writes it in an hour: a conversation at a time, all of it in memory, a file for each. */
+  naive: () => () => {
+    mkdirSync(folder, { recursive: true });
+    const sqlite = new Sqlite(path, { readonly: true });
+    const messages = sqlite.prepare(`${PLAIN} JOIN chat_message_join j ON j.message_id = m.ROWID
+      WHERE j.chat_id = ? ORDER BY m.date`);
+    const attachments = sqlite.prepare(`SELECT a.filename, a.mime_type FROM attachment a
+      JOIN message_attachment_join j ON j.attachment_id = a.ROWID WHERE j.message_id = ?`);
+    const reactions = sqlite.prepare(`SELECT associated_message_type, handle_id FROM message
+      WHERE associated_message_guid = 'p:0/' || ?`);
+    let rows = 0;
+    for (const { ROWID: chat } of sqlite.prepare('SELECT ROWID FROM chat').all()) {
+      const all = messages.all(chat).map((message) => ({
+        ...message,
+        attachments: attachments.all(message.ROWID),
+        reactions: reactions.all(message.guid),
+      }));
+      const file = openSync(join(folder, `${chat}.json`), 'w');
+      writeSync(file, JSON.stringify(all));
+      closeSync(file);
+      rows += all.length;
+    }
+    return rows;
+  },
+};
+const PLAIN = `SELECT m.ROWID, m.guid, m.text, hex(m.attributedBody) AS body, m.date, h.id AS sender, m.is_from_me
+  FROM message m LEFT JOIN handle h ON h.ROWID = m.handle_id`;
+
+const [name, option] = work.split(':');
+const run = WORKS[name](option === 'html');
+const before = process.cpuUsage();
+const rows = await run();
+const { user, system } = process.cpuUsage(before);
+const files = name === 'export' ? readdirSync(folder, { recursive: true }).length : 0;
+process.stdout.write(
+  JSON.stringify({ rows, files, cpuS: (user + system) / 1e6, mb: process.resourceUsage().maxRSS / 1024 }),
+);
+process.exit(0);

@@ -1,4 +1,4 @@
-// Keys, approvals and the audit log: what the owner lets others do, and what they did.
+// Keys, approvals and the audit log: the rights the owner grants, and their use.
 
 import { showApprovals, watchApprovals } from './approvals.js';
 import { auditLines, showAudit } from './audit.js';

@@ -1,19 +1,19 @@
 import { mayAskByItself, noteLimit } from './budget.js';
 import { keptKey } from './kept-key.js';
 
-/** Relative, so that it also holds behind a proxy that adds a folder. */
+/** Relative, so that it also works behind a proxy that adds a folder. */
 export const API = new URL('api/v1/', location.href);
 
 let key = keptKey();
 
-/** The key this page asks with. */
+/** The key this page uses. */
 export const currentKey = () => key;
 
 export function useKey(candidate) {
   key = candidate;
 }
 
-/** What the service refused, in its own words; status 0 when there was no answer. */
+/** A refusal in the service's own words; status 0 if there was no answer. */
 class Refusal extends Error {
   constructor(status, { detail, errors = [], hint, ...members }) {
     const mistakes = errors.filter(({ message }) => message !== detail).map(({ message }) => message);
@@ -24,8 +24,8 @@ class Refusal extends Error {
 }
 
 /**
- * One call of the API; throws a Refusal. `isByItself`: nobody clicked, so it may be refused to spare the limit. `key`
- * asks with another key than this page's.
+ * Calls the API. Throws a Refusal. `isByItself`: nobody clicked, so the call may be refused to spare the limit. `key`
+ * replaces this page's key.
  */
 export async function call(path, { method = 'GET', body, isByItself, key: asked } = {}) {
   const response = await ask(path, {
@@ -38,19 +38,19 @@ export async function call(path, { method = 'GET', body, isByItself, key: asked 
   return response.status === 204 ? undefined : response.json();
 }
 
-/** One page of a list, with the path of the next one if there is one; throws a Refusal. */
+/** Returns one page of a list, with the path of the next one if there is one. Throws a Refusal. */
 export async function pageOf(path, { signal, isByItself } = {}) {
   const response = await ask(path, { signal, isByItself });
   const [, next] = /<([^<>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
   return {
     items: await response.json(),
     headers: response.headers,
-    // Beneath this page's own API: a proxy may have added a folder.
+    // Below this page's own API: a proxy may have added a folder.
     next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
   };
 }
 
-/** The offset of the newest event and change; undefined where the service has changes switched off. */
+/** The offset of the newest event and change; undefined if the service has changes switched off. */
 export async function newestOffset() {
   try {
     const { headers } = await ask('events?changes=true', {});
@@ -61,7 +61,7 @@ export async function newestOffset() {
   }
 }
 
-/** The bytes of an attachment, and the type that the answer names; throws a Refusal. */
+/** The bytes of an attachment, and the answer's type. Throws a Refusal. */
 export async function bytesOf(path, { isByItself } = {}) {
   const response = await ask(path, { isByItself });
   return { bytes: await response.blob(), type: response.headers.get('Content-Type') ?? '' };
@@ -94,7 +94,7 @@ async function ask(path, { headers, isByItself = false, key: asked = key, ...opt
   throw new Refusal(response.status, await response.json().catch(() => ({ detail: `Status ${response.status}.` })));
 }
 
-/** A header carries bytes: those of the key in UTF-8 (decision E6). */
+/** Encodes the key for a header, as UTF-8 bytes (decision E6). */
 function asHeader(text) {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }

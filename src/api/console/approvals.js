@@ -12,7 +12,7 @@ export async function showApprovals(nameOfKey) {
   const held = (await call('approvals?state=held')).reverse();
   const ids = new Set(held.map(({ id }) => id));
   for (const [id, item] of items) {
-    // What somebody is about to decide must not move away under the pointer or the focus.
+    // An item that somebody is about to decide must not move away under the pointer or the focus.
     if (!ids.has(id)) close(item, 'It was decided elsewhere, or nobody decided in time.');
   }
   for (const approval of held) {
@@ -26,7 +26,7 @@ export async function showApprovals(nameOfKey) {
   count.textContent = held.length === 0 ? '' : ` (${held.length} waiting)`;
 }
 
-/** Looks again from time to time, so that a request is seen while the page is open. */
+/** Checks regularly, so that a request appears while the page is open. */
 export function watchApprovals(nameOfKey) {
   if (isWatching) return;
   isWatching = true;
@@ -62,7 +62,7 @@ function itemOf(approval, keyName) {
   return item;
 }
 
-/** Behind the address, never in its place: a name proves nothing. */
+/** After the address, never instead: a name proves nothing. */
 async function showName(line, address) {
   const people = await call(`contacts?q=${encodeURIComponent(address)}&limit=5`).catch(() => []);
   const names = people.filter(({ addresses }) => addresses.includes(address)).map(({ name }) => name);
@@ -71,7 +71,7 @@ async function showName(line, address) {
 
 async function decide(item, { id, shown }, action) {
   const buttons = [...item.querySelectorAll('button')];
-  // A button that is disabled loses the focus.
+  // A disabled button loses the focus.
   const hadFocus = item.contains(document.activeElement);
   for (const button of buttons) button.disabled = true;
   try {
@@ -87,7 +87,7 @@ async function decide(item, { id, shown }, action) {
   }
 }
 
-/** The item stays as a line of its end until the page is loaded again. */
+/** The item stays as a line about its outcome until the page is reloaded. */
 function close(item, sentence, { isBad = false, hadFocus = item.contains(document.activeElement) } = {}) {
   if (item.dataset.ended !== undefined) return;
   item.dataset.ended = '';

@@ -9,7 +9,7 @@ const THUMBNAIL_PIXELS = 480;
 const SHOWN_PIXELS = 1568;
 const KEPT = 100;
 
-/** By the ending of the name. SVG could carry a script of its own: it is offered, never shown. */
+/** By file extension. SVG could contain a script: it is offered, never shown. */
 const TYPES = {
   avif: 'image/avif',
   gif: 'image/gif',
@@ -29,19 +29,19 @@ const TYPES = {
   mov: 'video/quicktime',
   mp4: 'video/mp4',
 };
-/** What the service converts to, and no page can run. */
+/** Types the service converts to, which no page can run. */
 const CONVERTED = new Set(['image/jpeg', 'audio/mp4']);
 /** A moving picture would stand still. */
 const AS_IT_IS = new Set(['image/gif']);
 const SHOWN_EVERYWHERE = new Set(['image/jpeg', 'image/png', 'image/webp']);
 const SMALL_BYTES = 500_000;
-/** Those that every browser plays. */
+/** Sounds that every browser plays. */
 const PLAYABLE = new Set(['audio/mp4', 'audio/mpeg', 'audio/wav']);
 
-/** Until the service says that it has no converter. */
+/** False once the service has said that it has no converter. */
 let canConvert = true;
 
-/** A small picture that every browser shows is shown as it is. */
+/** A small picture that every browser shows is not converted. */
 const needsConversion = ({ type, bytes }) =>
   type.startsWith('image/')
     ? !AS_IT_IS.has(type) && !(SHOWN_EVERYWHERE.has(type) && bytes <= SMALL_BYTES)
@@ -67,7 +67,7 @@ export function showAttachments(place, message) {
   }
 }
 
-/** A picture is asked for when it is seen, all else when it is wanted. */
+/** A picture loads when it becomes visible, everything else on demand. */
 const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {
     if (!isIntersecting) continue;
@@ -121,7 +121,7 @@ async function showThumbnail(button, attachment, isByItself) {
     button.setAttribute('aria-label', `Show ${name}`);
     button.onclick = () => void enlarge(attachment);
   } catch (error) {
-    if (isByItself && error.status === 0) return; // A click still asks for it.
+    if (isByItself && error.status === 0) return; // A click still loads it.
     if (error.name === 'EncodingError') offerInstead(button, attachment);
     else button.textContent = `${name} (${error.status === 404 ? 'not on disk' : 'could not be loaded'})`;
   }
@@ -163,12 +163,12 @@ async function play(button, attachment, kind) {
   }
 }
 
-/** Hands the original over as a file. */
+/** Offers the original as a file. */
 async function offer(button, { name, at }) {
   button.disabled = true;
   try {
     const { bytes } = await bytesOf(at);
-    // The sender chose the type of the answer: a page among the blobs would run in this origin, without its policy.
+    // The sender chose the answer's type: a page among the blobs would run in this origin, without its policy.
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
     link.download = name;
@@ -181,7 +181,10 @@ async function offer(button, { name, at }) {
   }
 }
 
-/** An object URL of the attachment as a browser can show it: converted by the service where it must and can. */
+/**
+ * An object URL of the attachment in a form that a browser can show: converted by the service if necessary and
+ * possible.
+ */
 async function addressOf(attachment, pixels, isByItself) {
   const { at, type } = attachment;
   const wanted = pixels === undefined ? 'm4a' : `jpeg&max=${pixels}`;

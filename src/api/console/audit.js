@@ -9,7 +9,7 @@ const SHOWN = 200;
 /** The newest lines of the audit log, oldest first. */
 export const auditLines = () => call(`audit?limit=${LIMIT}`);
 
-/** Shows them newest first: who asked what, and what became of it. */
+/** Shows them newest first: who did what, and the outcome. */
 export function showAudit(lines) {
   element('audit-list').replaceChildren(...lines.slice(-SHOWN).reverse().map(rowOf));
   element('audit-none').hidden = lines.length > 0;

@@ -1,7 +1,7 @@
-// All clients of the service share its limit, so the page asks for little by itself.
+// All clients share the service's limit, so the page makes few requests by itself.
 
 const OWN_PER_MINUTE = 20;
-/** With fewer requests left in the minute, only what a person clicks is asked for. */
+/** With fewer requests left in the minute, the page requests only what a person clicks. */
 const RESERVE = 15;
 const MINUTE_MS = 60_000;
 
@@ -9,7 +9,7 @@ const asked = [];
 let left = Number.POSITIVE_INFINITY;
 let leftUntil = 0;
 
-/** Whether the page may ask for something that nobody clicked; if so, it is counted. */
+/** Reports whether the page may make a request that nobody clicked, and counts it. */
 export function mayAskByItself() {
   const now = performance.now();
   while (asked.length > 0 && now - asked[0] > MINUTE_MS) asked.shift();
@@ -18,10 +18,10 @@ export function mayAskByItself() {
   return true;
 }
 
-/** Whether so few requests are left that the page has to wait. */
+/** Reports whether so few requests are left that the page must wait. */
 export const isScarce = () => performance.now() < leftUntil && left < RESERVE;
 
-/** Reads what the service says is left (`RateLimit: "default";r=42;t=17`). */
+/** Reads how many requests are left (`RateLimit: "default";r=42;t=17`). */
 export function noteLimit(headers) {
   const [, remaining, seconds] = /r=(\d+);t=(\d+)/.exec(headers.get('RateLimit') ?? '') ?? [];
   if (remaining === undefined) return;

@@ -1,4 +1,4 @@
-// The console: one page over the public API, nothing else. Each noun has a file of its own beside this one.
+// The console: one page over the public API, nothing else. Each noun has a separate file beside this one.
 
 import { showAccess } from './access.js';
 import { call, currentKey, newestOffset, useKey } from './api.js';
@@ -52,7 +52,7 @@ async function newestPosition({ newest_event: newest }) {
   return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
 }
 
-/** Goes on from now, and reads again what is shown: events since the last one may have been missed. */
+/** Continues from now, and reloads the current view: events since the last one may have been missed. */
 async function restart() {
   try {
     listen(await newestPosition(await call('status')), () => leave(CHANGED_KEY), restart);
@@ -62,7 +62,7 @@ async function restart() {
   }
 }
 
-/** Back to the sign-in form. A kept key that was refused is forgotten; one that could not be checked stays. */
+/** Returns to the sign-in form. Deletes a kept key that was refused; one that could not be checked stays. */
 function leave(reason, isRefused = true) {
   if (isRefused) {
     if (currentKey() === keptKey()) forgetKey();
@@ -74,7 +74,7 @@ function leave(reason, isRefused = true) {
   element('key').select();
 }
 
-/** The sign-in form, or the views and the way to them. */
+/** The sign-in form, or the views and their navigation. */
 function showFrame() {
   element('sign-in').hidden = isIn;
   element('workspace').hidden = !isIn;
@@ -85,7 +85,7 @@ function showFrame() {
   } else element('key').focus();
 }
 
-/** Shows the view that the address names. */
+/** Shows the view in the address. */
 async function showView() {
   if (!isIn) return;
   const route = currentRoute();

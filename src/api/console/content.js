@@ -1,8 +1,8 @@
-// What a row of a thread shows besides a text: sentences for what is none, and notes.
+// The content of a row besides text: sentences and notes.
 
 import { timeOf } from './elements.js';
 
-/** What somebody did to a conversation: said in the middle, by nobody. */
+/** Changes to a conversation, shown in the middle without a sender. */
 const NOTICES = new Set([
   'participant_change',
   'group_rename',
@@ -17,14 +17,14 @@ const [FIRST_TAPBACK, FIRST_VOTE] = [1000, 4000];
 
 export const isNotice = ({ details }) => NOTICES.has(details?.kind);
 
-/** A text stays as it was written; what is none is said in a sentence. */
+/** The text as written; rows without one are described by a sentence. */
 export function textOf({ body, attachments, details }) {
   const { kind = 'message', sentence, parts = [] } = details ?? {};
-  // Between two parts stood something that is no text.
+  // Something other than text stood between two parts.
   if (kind === 'message' && body !== '' && parts.length > 1) return linesOf(parts);
   if (sentence === undefined || (kind === 'message' && body !== '')) return body;
   if (kind !== 'message' || attachments.length === 0) return sentence;
-  // A picture shows itself. A name of a file says nothing of what is in it.
+  // A picture speaks for itself. A file name says nothing about the content.
   return details.attachments.some(isTold) || details.transcript !== undefined ? sentence : '';
 }
 
@@ -37,7 +37,7 @@ const linesOf = (parts) =>
 const isTold = ({ sticker, contact, location, transcript }) =>
   (sticker ?? contact ?? location ?? transcript) !== undefined;
 
-/** What is said beneath a text about how it was sent, and what became of its parts. */
+/** Notes below a text about how it was sent, and the state of its parts. */
 export function notesOf(details) {
   const { effect, scheduled, retracted_at: retracted, unsent_parts: parts = [] } = details ?? {};
   const unsent = retracted === null ? parts : [];
@@ -56,5 +56,5 @@ export function marksOf({ kind, reactions = [] } = {}) {
   return reactions.filter(({ associated_message_type: type }) => type >= FIRST_TAPBACK && type < FIRST_VOTE);
 }
 
-/** Reports whether a reaction is a vote, or an option that was added: its poll is reported as changed. */
+/** Reports whether a reaction is a vote, or an added option: its poll is reported as changed. */
 export const isOfPoll = ({ details }) => details?.kind === 'poll_vote' || details?.kind === 'poll_update';

@@ -3,34 +3,36 @@ import { copyOf, element, personOf, shortTimeOf, timeOf } from './elements.js';
 import { isHub, isOfChosenMac, macOf, macTag, partsToInclude } from './fleet.js';
 import { currentRoute, goTo, pathOfConversation } from './route.js';
 
-/** There are so many colours in conversations.css. */
+/** Number of colours in conversations.css. */
 const HUES = 6;
 const AT_ONCE = 50;
-/** So near to its end, in pixels, the next page of the list is asked for. */
+/** Distance from the end, in pixels, at which the next page is loaded. */
 const NEAR = 400;
-/** So many items are in the page at once, and so many of them before and behind what is seen, at least. */
+/** Number of items in the page at once, and the minimum before and after the visible ones. */
 const PLACED = 90;
 const MARGIN = 15;
 
 const list = element('conversation-list');
-/** Those in the list: what is known of each, and its button. */
+/** Items in the list: the known data of each, and its button. */
 const known = new Map();
-/** All items in their order, of which the page holds those near what is seen: a browser lays out what it holds. */
+/**
+ * All items in order. The page contains only those near the visible ones: a browser lays out everything it contains.
+ */
 let items = [];
 let placedFrom = 0;
-/** Of every item, in pixels. */
+/** Height of each item in pixels. */
 let height = 0;
 let next;
 let isLoading = false;
 
-/** What a person calls it. */
+/** A conversation's name for a person. */
 export const nameOf = ({ display_name, participants, id, names }) =>
   display_name ?? (participants.map((address) => personOf(address, names)).join(', ') || id);
 
-/** How the list calls a conversation; its id if it is not there. */
+/** The list's name of a conversation; its id if it is not in the list. */
 export const shownName = (id) => known.get(id)?.button.title ?? id;
 
-/** One of the list; undefined if it is not there. */
+/** A conversation of the list; undefined if it is not there. */
 export const conversationOf = (id) => known.get(id)?.conversation;
 
 export async function showConversations(options) {
@@ -57,7 +59,7 @@ async function showMore() {
     items.push(...chosenIn(page.items).map(itemOf));
     place();
   } catch {
-    // The next scroll asks again.
+    // The next scroll tries again.
     return;
   } finally {
     isLoading = false;
@@ -65,10 +67,10 @@ async function showMore() {
   fillList();
 }
 
-/** Those to show that are not in the list: one with a new message since the page before comes twice. */
+/** Conversations to show that are not in the list yet: one with a new message since the previous page appears twice. */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
 
-/** A page may have little of the Mac that is looked at, and what does not scroll asks for no more. */
+/** A page may contain little of the chosen Mac, and a list that does not scroll loads no more. */
 function fillList() {
   const isShort = list.clientHeight > 0 && list.scrollHeight <= list.clientHeight;
   if (isHub() && next !== undefined && isShort) void showMore();
@@ -84,13 +86,13 @@ export function focusConversations() {
   (list.querySelector('button') ?? element('recipient')).focus();
 }
 
-/** Marks the one that is open. */
+/** Marks the open conversation. */
 export function markCurrent() {
   const { id } = currentRoute();
   for (const [other, { button }] of known) button.setAttribute('aria-current', String(other === id));
 }
 
-/** Shows a new message in the list; a conversation that is not there yet brings a new list. */
+/** Shows a new message in the list. Reloads the list if its conversation is missing. */
 export async function noteMessage(message) {
   if (!isOfChosenMac(message.conversation_id)) return;
   const entry = known.get(message.conversation_id);
@@ -107,7 +109,7 @@ export async function noteMessage(message) {
   }
   describe(button, conversation);
   showUnread();
-  // Nothing moves under the finger of somebody who is walking through the list.
+  // Nothing moves under the finger of somebody walking through the list.
   const item = button.parentElement;
   if (items[0] !== item && !list.contains(document.activeElement)) {
     items = [item, ...items.filter((other) => other !== item)];
@@ -115,14 +117,14 @@ export async function noteMessage(message) {
   }
 }
 
-/** Holds the items near what is seen, and room for the others. */
+/** Places the items near the visible ones, and room for the others. */
 function place() {
   height = items[0]?.offsetHeight || list.firstElementChild?.offsetHeight || height;
   const first = height === 0 ? 0 : Math.floor(list.scrollTop / height);
   placedFrom = Math.max(0, Math.min(first - PLACED / 3, items.length - PLACED));
   const wanted = new Set(items.slice(placedFrom, placedFrom + PLACED));
   for (const item of [...list.children]) if (!wanted.has(item)) item.remove();
-  // Those that stay are not touched: they keep the focus, and are not laid out again.
+  // Items that stay are not touched: they keep the focus, and are not laid out again.
   let at = list.firstElementChild;
   for (const item of wanted) {
     if (item === at) at = at.nextElementSibling;
@@ -176,7 +178,7 @@ function itemOf(conversation) {
   return item;
 }
 
-/** What changes with each message: the time, the last message, how many are unread. */
+/** Updates what changes with each message: the time, the last message, the unread count. */
 function describe(button, { details, last_message_at: at, names }) {
   const time = button.querySelector('time');
   time.textContent = shortTimeOf(at);
@@ -195,7 +197,7 @@ function lastWords(details, names) {
   const says = last.sentence ?? last.details?.sentence ?? last.body;
   const text = says === '' ? 'Attachment' : says;
   const who = last.is_from_me ? 'You' : details.is_group ? personOf(last.sender, names) : undefined;
-  // An event says itself who did it.
+  // The text of an event says who did it.
   return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
 }
 

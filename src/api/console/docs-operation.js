@@ -1,4 +1,4 @@
-// Of each operation Swagger UI shows its samples, and its refusals as one folded table.
+// For each operation, Swagger UI shows its samples, and its refusals as one folded table.
 
 /** A plugin of Swagger UI. */
 export const foldedOperation = ({ React }) => {
@@ -47,7 +47,7 @@ export const foldedOperation = ({ React }) => {
     const { responses, specPath, specSelectors } = props;
     const operation = specSelectors.specJson().getIn(specPath.pop().toArray());
     const code = operation?.get('x-codeSamples')?.toJS() ?? [];
-    // In the document as it was read: a reference has no description of its own.
+    // From the document as read: a reference has no description.
     const refused = responses.entrySeq().filter(([status]) => isRefusal(status));
     const told = refused
       .map(([status, answer]) => [status === 'default' ? 'Other' : status, answer.get('description')])

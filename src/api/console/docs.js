@@ -1,4 +1,4 @@
-// The reference page: Swagger UI over the document of this very service. Nothing is asked of anybody else.
+// The reference page: Swagger UI over this service's own document. Requests nothing from elsewhere.
 
 import { keptKey } from '../console/kept-key.js';
 import { foldedOperation } from './docs-operation.js';
@@ -20,6 +20,6 @@ const reference = globalThis.SwaggerUIBundle({
   onComplete() {
     if (keptKey() !== '') reference.preauthorizeApiKey('key', keptKey());
   },
-  // Its badge would be fetched from another host.
+  // Its badge would be loaded from another host.
   validatorUrl: null,
 });

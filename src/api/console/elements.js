@@ -1,10 +1,10 @@
-/** The element of the page with that id. */
+/** The page's element with that id. */
 export const element = (id) => document.getElementById(id);
 
-/** A new item of a list, made from its template. */
+/** A new list item from its template. */
 export const copyOf = (id) => element(id).content.firstElementChild.cloneNode(true);
 
-/** Tells the person how something went. Text is only ever set as text: nothing in a message can become a part of the page. */
+/** Shows the person a result. Text is only ever set as text: nothing in a message can become part of the page. */
 export function say(id, text, isBad = false) {
   const line = element(id);
   line.textContent = text;
@@ -14,7 +14,7 @@ export function say(id, text, isBad = false) {
 /** The name of an address, if the Address Book has one. */
 export const personOf = (address, names = {}) => (Object.hasOwn(names, address) ? names[address] : address);
 
-/** The hour alone for what happened today. */
+/** Only the time of day if it is today. */
 export function timeOf(iso) {
   const time = new Date(iso);
   return isToday(time)
@@ -22,7 +22,7 @@ export function timeOf(iso) {
     : time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** The same where there is little room: the day alone for what is older. */
+/** A shorter form: only the day if it is older. */
 export function shortTimeOf(iso) {
   const time = new Date(iso);
   return isToday(time)
@@ -32,7 +32,7 @@ export function shortTimeOf(iso) {
 
 const isToday = (time) => time.toDateString() === new Date().toDateString();
 
-/** A stretch of time, roughly. */
+/** A duration, roughly. */
 export function spanOf(seconds) {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;

@@ -1,4 +1,4 @@
-// At a hub: which Macs there are, which one is looked at, and from which one is sent. One Mac has nothing of this.
+// At a hub: its Macs, the chosen one, and the one to send from. A single Mac has none of this.
 
 import { call } from './api.js';
 import { copyOf, element, spanOf } from './elements.js';
@@ -19,16 +19,16 @@ export function noteFleet(status) {
 
 export const isHub = () => macs !== undefined;
 
-/** What can be asked for beside each message: a hub knows no names of people. */
+/** The includes for each message: a hub knows no names of people. */
 export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
 
-/** Whether a conversation is of the Mac that is looked at. */
+/** Reports whether a conversation belongs to the chosen Mac. */
 export const isOfChosenMac = (id) => chooser.value === '' || macOf(id) === chooser.value;
 
-/** The Mac in an id of a hub; undefined where there is none. */
+/** The Mac in a hub's id; undefined if there is none. */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);
 
-/** The Mac beside a name. */
+/** The Mac's tag beside a name. */
 export function macTag(mac) {
   const tag = document.createElement('small');
   tag.className = 'mac';
@@ -36,7 +36,7 @@ export function macTag(mac) {
   return tag;
 }
 
-/** Of a send to somebody whom the person names; undefined leaves it to the hub. */
+/** For a send to a typed recipient; undefined leaves the choice to the hub. */
 export const senderMac = () => (isHub() && from.value !== '' ? from.value : undefined);
 
 /** Calls `show` whenever another Mac is chosen. */
@@ -47,7 +47,7 @@ export function offerMacs(show) {
   });
 }
 
-/** The view of all Macs, as they are now. */
+/** The view of all Macs and their current state. */
 export async function showMacs() {
   noteFleet(await call('status'));
   list.replaceChildren(...(macs ?? []).map(rowOf));

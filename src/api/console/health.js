@@ -1,10 +1,10 @@
 import { call } from './api.js';
 import { element } from './elements.js';
 
-/** Seldom, because it counts for the limit; a lost WebSocket asks at once. */
+/** Rarely, because it counts toward the limit; a lost WebSocket checks at once. */
 const EVERY_MS = 60_000;
 
-/** Shows whether the service is there and can read Messages, and why not. */
+/** Shows whether the service answers and can read Messages, and why not. */
 export async function showHealth(options) {
   const line = element('health');
   const show = (state, text) => {

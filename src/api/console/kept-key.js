@@ -18,8 +18,8 @@ export function forgetKey() {
 }
 
 /**
- * `{ code }` of `#code=…`, as `postern open` leads here, or `{ key }` of `#key=…`; undefined where there is neither.
- * It leaves the address and the history at once.
+ * Takes `{ code }` from `#code=…`, as `postern open` leads here, or `{ key }` from `#key=…`; undefined if there is
+ * neither. Removes it from the address and the history at once.
  */
 export function takeFromAddress() {
   const [, name, encoded] = /^#(code|key)=(.+)$/.exec(location.hash) ?? [];

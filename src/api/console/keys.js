@@ -18,10 +18,10 @@ const APPROVAL = {
 const OWNER = 'owner';
 let names = new Map();
 
-/** What the owner called a key; its id where it is not known any more. */
+/** The owner's name for a key; its id if no longer known. */
 export const nameOfKey = (id) => (id === OWNER ? 'your own key' : (names.get(id) ?? `revoked key ${id}`));
 
-/** Shows every limited key, what it may do in words, and what it did today. */
+/** Shows every limited key with its rights in words, and its use today. */
 export async function showKeys(lines) {
   const keys = await call('keys');
   names = new Map(keys.map(({ id, name }) => [id, name]));
@@ -59,7 +59,7 @@ function itemOf(key, lines) {
 
 const listed = (list) => (list === '*' ? 'everybody' : list.join(', ') || 'nobody');
 
-/** What the lines of the audit log since midnight add up to. */
+/** Totals of the audit log's lines since midnight. */
 function today(lines) {
   const midnight = new Date().setHours(0, 0, 0, 0);
   const counts = { asked: 0, sent: 0, read: 0, refused: 0 };
@@ -87,14 +87,14 @@ function button(text, run) {
   return made;
 }
 
-/** Listing a group again notes who is in it now. */
+/** Listing a group again records its current members. */
 async function openAgain({ id, name, send }) {
   await call(`keys/${id}`, { method: 'PATCH', body: { send } });
   say('key-result', `“${name}” may write to the group again.`);
   goTo('#/access');
 }
 
-/** A second press within a moment, because what follows cannot be taken back. */
+/** Requires a second press within a moment, because the action cannot be undone. */
 async function confirmed(control, run) {
   if (control.dataset.asked === undefined) {
     control.dataset.asked = '';

@@ -2,19 +2,19 @@ import { API, call, currentKey } from './api.js';
 import { isHub } from './fleet.js';
 
 const RECONNECT_MS = [1000, 2000, 5000, 15_000];
-/** The close code for an offset that means nothing any more. */
+/** The close code for an expired offset. */
 const EXPIRED = 4410;
 
 /**
- * The WebSocket. It reconnects whenever it breaks, and resumes after the last event taken.
- * `tell` hears `open`, `closed` with the wait in seconds, `expired` when the service cannot go on from
- * where this was, and `refused` when the key is not the key any more.
+ * The WebSocket. Reconnects whenever it breaks, and resumes after the last event taken. `tell` hears `open`, `closed`
+ * with the wait in seconds, `expired` if the service cannot resume from here, and `refused` if the key is no longer
+ * valid.
  */
 export class Line {
   #socket;
   #attempts = 0;
   #isWanted = false;
-  /** An offset, or a row id where the service has changes switched off. */
+  /** An offset, or a row id if the service has changes switched off. */
   #after;
   #hasChanges;
   #take;
@@ -69,7 +69,7 @@ export class Line {
     });
   }
 
-  /** Nothing is missed over a pause or a broken line. */
+  /** Nothing is missed during a pause or a broken connection. */
   #position() {
     return new URLSearchParams({ after: this.#after, ...(this.#hasChanges && { changes: 'true' }) });
   }

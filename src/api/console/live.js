@@ -12,7 +12,7 @@ const form = element('live-form');
 const list = element('event-list');
 let line;
 
-/** Shows what happens from a position on; `lose` is called when the key is refused, `restart` to begin again. */
+/** Shows events after a position. `lose` is called if the key is refused, `restart` to start over. */
 export function listen(position, lose, restart) {
   line?.close();
   line = new Line(position, take, (state, waitS) => {
@@ -41,7 +41,7 @@ const isPaused = () => element('pause').getAttribute('aria-pressed') === 'true';
 const isWanted = (type) => form.querySelector(`input[value="${type}"]`)?.checked ?? true;
 
 function messageText({ body, attachments, details }) {
-  // The names of files say more than their number.
+  // File names say more than their number.
   const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }
@@ -70,7 +70,7 @@ function textOf(event) {
   return messageText(data);
 }
 
-/** Who it is about; of a removed message only its conversation is known. */
+/** The person it is about. A removed message has only its conversation. */
 function whoIn({ is_from_me: isOwn, sender, names, conversation_id: conversation = '' }) {
   if (isOwn) return 'me';
   if (sender !== undefined) return personOf(sender, names);
@@ -82,20 +82,20 @@ function take(event) {
   const { type, data } = event;
   const item = copyOf('event-item');
   const time = item.querySelector('time');
-  // A change has no time of its own.
+  // A change has no time.
   const at = CHANGES.has(type) ? new Date().toISOString() : data.timestamp;
   item.dataset.type = type;
   item.hidden = !isWanted(type);
   item.querySelector('code').textContent = type;
   const who = item.querySelector('b');
-  // An event of a group says itself who did it.
+  // The text of a group's event says who did it.
   who.textContent = isNotice(data) ? '' : whoIn(data);
   who.title = data.sender ?? '';
   if (data.mac !== undefined) who.before(macTag(data.mac), ' ');
   item.querySelector('span').textContent = textOf(event);
   time.dateTime = at;
   time.textContent = timeOf(at);
-  // As it came, when somebody looks.
+  // The raw event, on demand.
   item.querySelector('details').addEventListener('toggle', () => {
     item.querySelector('pre').textContent = JSON.stringify(event, undefined, 2);
   });
@@ -104,7 +104,7 @@ function take(event) {
   show(event);
 }
 
-/** What the event means to the conversations and the open thread. */
+/** Updates the conversations and the open thread for an event. */
 function show({ type, data, changes }) {
   switch (type) {
     case 'message.received':

@@ -11,9 +11,9 @@ const REACTIONS = {
   exclamation: '‼️',
   question: '❓',
 };
-/** Of one sender within so long, only the first message says who and when. */
+/** Among messages of one sender within this time, only the first shows sender and time. */
 const TOGETHER_MS = 5 * 60_000;
-/** A link ends before what usually ends the sentence. */
+/** A link ends before the punctuation that ends the sentence. */
 const LINK = /https?:\/\/[^\s<>"]*[^\s<>"'.,;:!?)\]}]/g;
 
 /** One message of a thread. */
@@ -114,7 +114,7 @@ function showReactions(item, { details, names }) {
   place.hidden = reactions.length === 0;
 }
 
-/** One reaction; each person has at most one of a kind. */
+/** One reaction. Each person has at most one of a kind. */
 export function reactionMark({ reaction_type: type, emoji, is_from_me: isOwn, sender, names }) {
   const mark = document.createElement('span');
   mark.textContent = emoji ?? REACTIONS[type] ?? '▫️';
@@ -123,7 +123,7 @@ export function reactionMark({ reaction_type: type, emoji, is_from_me: isOwn, se
   return mark;
 }
 
-/** Adds and removes the headings of days, and joins what one person wrote in one go. */
+/** Adds and removes day headings, and joins consecutive messages of one person. */
 export function arrange(list) {
   for (const heading of list.querySelectorAll('.day')) heading.remove();
   let before;

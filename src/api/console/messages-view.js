@@ -11,12 +11,12 @@ import { closeConversation, openConversation, openedConversation } from './threa
 let shownMessage;
 let wanted;
 
-/** The message that the next address names, so that it need not be asked for. */
+/** Keeps the message that the next address names, so that it need not be loaded. */
 export function wantMessage(message) {
   wanted = message;
 }
 
-/** Shows what the address names. */
+/** Shows the conversation and message in the address. */
 export async function showMessagesView({ id, message }) {
   markCurrent();
   element('messages').classList.toggle('has-thread', id !== undefined || isNewConversation());
@@ -61,7 +61,7 @@ async function messageOf(id) {
   }
 }
 
-/** Of one that is not in the list, because it is old. */
+/** For a conversation that is too old for the list. */
 async function showName(id) {
   try {
     const name = nameOf(await call(`conversations/${encodeURIComponent(id)}?include=${partsToInclude()}`));

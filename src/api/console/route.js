@@ -1,4 +1,4 @@
-// Where the person is: a view, and in it one thing. It is in the address, so that Back, a reload and a bookmark work.
+// The current view and the item in it. It is in the address, so that Back, a reload and a bookmark work.
 
 const VIEWS = ['messages', 'events', 'webhooks', 'macs', 'access', 'settings'];
 
@@ -13,7 +13,7 @@ export function currentRoute() {
 export const pathOfConversation = (id, message) =>
   `#/c/${encodeURIComponent(id)}${message === undefined ? '' : `/${encodeURIComponent(message)}`}`;
 
-/** Goes there; `replaces` leaves no step for Back. */
+/** Goes there. `replaces` leaves no step for Back. */
 export function goTo(hash, { replaces = false } = {}) {
   if (location.hash === hash) dispatchEvent(new HashChangeEvent('hashchange'));
   else if (replaces) location.replace(hash);

@@ -4,11 +4,11 @@ import { copyOf, element, personOf, say, timeOf } from './elements.js';
 import { wantMessage } from './messages-view.js';
 import { goTo, pathOfConversation } from './route.js';
 
-/** All clients share the rate limit: nothing is asked while somebody types. */
+/** All clients share the rate limit: nothing is requested while somebody types. */
 const WAIT_MS = 400;
 const MIN_CHARACTERS = 3;
 const HITS_AT_ONCE = 30;
-/** How much of a message is shown, and how much of that precedes what was found. */
+/** Length of the shown text, and of the part before the first match. */
 const SHOWN_CHARACTERS = 240;
 const SHOWN_BEFORE = 40;
 
@@ -18,10 +18,10 @@ const more = element('more-hits');
 let timer;
 let running = new AbortController();
 let isAsking = false;
-/** What the shown hits were asked with. */
+/** The query of the shown hits. */
 let asked = '';
 
-/** The box to search with: by itself shortly after the last key, or at once with Enter. */
+/** The search box. Searches shortly after the last key, or at once with Enter. */
 export function offerSearch() {
   input.addEventListener('input', ({ isComposing }) => {
     clearTimeout(timer);
@@ -44,7 +44,7 @@ export function offerSearch() {
   });
 }
 
-/** While somebody types, the last word is the beginning of one. */
+/** While somebody types, the last word may be unfinished. */
 function unfinished(text) {
   const isQuoted = text.split('"').length % 2 === 0;
   return !isQuoted && /(?:^|\s)[\p{L}\p{M}\p{N}]{3,}$/u.test(text) ? `${text}*` : text;
@@ -58,14 +58,14 @@ async function search(query) {
   );
 }
 
-/** Nobody waits for the answer any more. */
+/** Cancels the request whose answer is no longer needed. */
 function abort() {
   running.abort();
   isAsking = false;
   asked = '';
 }
 
-/** Asks for a page of hits, in place of a question that is not answered yet. */
+/** Requests a page of hits, and cancels the previous request. */
 async function show(path, place) {
   running.abort();
   running = new AbortController();
@@ -89,7 +89,7 @@ async function show(path, place) {
   }
 }
 
-/** Back to the conversations. */
+/** Returns to the conversations. */
 function close() {
   clearTimeout(timer);
   abort();
@@ -129,9 +129,9 @@ function itemOf({ message, highlights }) {
   return item;
 }
 
-/** The part of the text around what was found, with marks; the names of the files of a message without text. */
+/** The part of the text around the first match, with marks; file names for a message without text. */
 function textOf({ body, attachments, details }, highlights) {
-  // Found in what is no text, such as the title of a link.
+  // The match is not in a text, but for example in the title of a link.
   const files = attachments.map((path) => `[${path.split('/').at(-1)}]`);
   if (highlights.length === 0 && details?.sentence !== undefined) return [[details.sentence, ...files].join(' ')];
   if (body === '') return [files.join(' ')];

@@ -6,7 +6,7 @@ import { goTo, pathOfConversation } from './route.js';
 import { enterSends } from './settings.js';
 import { addMessage, openedConversation, updateMessage } from './thread.js';
 
-/** When an own message is looked at again where changes are not told. */
+/** When an own message is checked again if changes are not reported. */
 const LOOK_AGAIN_MS = [1000, 3000, 10_000];
 
 const form = element('send-form');
@@ -22,7 +22,7 @@ export function expectChanges(areTold) {
 
 export const isNewConversation = () => recipient.parentElement.hidden === false && document.activeElement === recipient;
 
-/** The conversation that is written to; undefined for one that the person names. */
+/** The conversation to write to; undefined if the person types the recipient. */
 export function writeTo(id) {
   recipient.parentElement.hidden = id !== undefined;
   recipient.required = id === undefined;
@@ -136,18 +136,18 @@ async function noteSent(message, place) {
     if (id !== '') addMessage(message.attachments.length === 0 ? message : await withDetails(message));
   } else {
     await showConversations();
-    // Unless the person has gone elsewhere meanwhile.
+    // Unless the person has navigated away meanwhile.
     if (location.hash === place) goTo(pathOfConversation(conversation));
   }
   if (id !== '' && !areChangesTold) lookAgain(id, 0);
 }
 
-/** The size of a picture decides whether it is shown as it is. */
+/** The size of a picture decides whether it is converted. */
 async function withDetails(message) {
   return call(`messages/${message.id}?include=${partsToInclude()}`).catch(() => message);
 }
 
-/** Until the message is delivered, or somebody else needs the requests. */
+/** Until the message is delivered, or others need the requests. */
 function lookAgain(id, turn) {
   setTimeout(async () => {
     const message = await call(`messages/${id}?include=${partsToInclude()}`, { isByItself: true }).catch(

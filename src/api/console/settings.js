@@ -1,4 +1,4 @@
-// What a person likes on this device: kept in the browser, and only once it was changed.
+// A person's preferences on this device, kept in the browser once changed.
 
 import { element } from './elements.js';
 import { isRemembered, keepKey } from './kept-key.js';

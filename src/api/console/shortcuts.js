@@ -3,7 +3,7 @@ import { goTo } from './route.js';
 
 const isTyping = () => /^(?:INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '');
 
-/** Keys that work everywhere on the page, but not while somebody types. */
+/** Keys that work everywhere on the page, except while somebody types. */
 const KEYS = {
   '/': () => {
     goTo('#/messages');

@@ -1,4 +1,4 @@
-// Signing in by an address: with the one-time code of `postern open`, or with a key that somebody put there.
+// Signing in by an address: with the one-time code of `postern open`, or with a key in the address.
 
 import { call, currentKey } from './api.js';
 import { element, say } from './elements.js';
@@ -7,8 +7,8 @@ import { isRemembered, keepKey, keptKey, takeFromAddress } from './kept-key.js';
 const WRONG = 'The key in the address is wrong. Nothing was changed.';
 
 /**
- * Resolves with the key to sign in with: that of the address where it may be taken at once, else the kept one. A key
- * that differs from the kept one is offered, because any web page can lead to such an address.
+ * Resolves with the key to sign in with: the address's if it may be taken at once, else the kept one. A key that
+ * differs from the kept one is only offered, because any web page can lead to such an address.
  */
 export async function keyToEnter() {
   const kept = keptKey();
@@ -19,7 +19,7 @@ export async function keyToEnter() {
   return kept;
 }
 
-/** The same while the console is open: another key means to begin again with it. */
+/** Follows an address while the console is open: another key starts over with it. */
 export async function followAddress(address, enter) {
   const given = await keyOf(address);
   if (given === undefined || given.key === currentKey()) return;
@@ -28,7 +28,7 @@ export async function followAddress(address, enter) {
   else await offer(given.key);
 }
 
-/** A code is exchanged for the owner's key; one that is not valid is only spoken of. */
+/** Exchanges a code for the owner's key. An invalid one is only mentioned. */
 async function keyOf(address) {
   if (address?.code === undefined) return address;
   try {

@@ -1,4 +1,4 @@
-// "Speak as …": the people of a demo write and react as they are told. A service that is no demo has no such thing.
+// "Speak as …": controls a demo's people. Other services have no such thing.
 
 import { call } from './api.js';
 import { conversationOf } from './conversations.js';
@@ -16,7 +16,7 @@ export function noteDemo({ demo }) {
   isDemo = demo === true;
 }
 
-/** Offers those who take part in the open conversation. */
+/** Offers the participants of the open conversation. */
 export function showSpeakers() {
   const { participants = [], names } = conversationOf(openedConversation()) ?? {};
   box.hidden = !isDemo || participants.length === 0;

@@ -7,33 +7,33 @@ import { partsToInclude } from './fleet.js';
 import { arrange, messageItem, reactionMark } from './message-item.js';
 
 const FIRST = 50;
-/** A cursor names a message inside what is shown, so that a page brings up to a page of it again. */
+/** A cursor names a message inside the shown ones, so a page repeats up to one page of them. */
 const MORE = 100;
 const MAX_SHOWN = 400;
-/** So near to an end, in pixels, the next page is asked for. */
+/** Distance from an end, in pixels, at which the next page is loaded. */
 const NEAR = 600;
-/** What stays written beside a message once it happened. */
+/** Notes that stay beside a message. */
 const MARKS = new Set(['edited', 'unsent']);
 
 const list = element('message-list');
 const toNewest = element('newest-messages');
 let openId = '';
-/** How often one was opened: only the last one is shown. */
+/** Number of conversations opened: only the last one is shown. */
 let openings = 0;
-/** What is shown, oldest first: the items of each page, and a cursor inside it. */
+/** The shown messages, oldest first: the items of each page, and a cursor inside it. */
 let pages = [];
 let hasOlder = false;
 let hasNewer = false;
 let isLoading = false;
 let wasAtEnd = true;
-/** The newest message stays in view when a picture comes, and when what is written below takes more room. */
+/** Keeps the newest message in view when a picture loads, and when the text box below grows. */
 const sizes = new ResizeObserver(() => {
   if (wasAtEnd) list.scrollTop = list.scrollHeight;
 });
 
 export const openedConversation = () => openId;
 
-/** Id of the last message that is shown. */
+/** Id of the last shown message. */
 export const lastShown = () => messages().at(-1)?.dataset.id;
 
 function itemOf(message, mark) {
@@ -42,7 +42,7 @@ function itemOf(message, mark) {
   return item;
 }
 
-/** Shows the newest messages of a conversation, or those around one of it. */
+/** Shows the newest messages of a conversation, or those around a given one. */
 export async function openConversation(id, wanted) {
   openId = id;
   openings += 1;
@@ -69,8 +69,8 @@ async function show(wanted) {
   list.setAttribute('aria-busy', 'true');
   try {
     const { items, next, isNewest } = await around(wanted);
-    if (own !== openings) return; // Another one was chosen meanwhile.
-    // What came as an event in the meantime stays, behind those that were asked for.
+    if (own !== openings) return; // Another conversation was chosen meanwhile.
+    // Messages that arrived as events meanwhile stay, after the loaded ones.
     const known = new Set(items.map((message) => message.id));
     const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];
     pages = [{ items: items.map((message) => itemOf(message)), cursor: cursorIn(next) }];
@@ -80,7 +80,7 @@ async function show(wanted) {
     render();
     if (wanted === undefined) list.scrollTop = list.scrollHeight;
     else mark(wanted);
-    // Where nothing had to be scrolled no event says so.
+    // Without scrolling there is no scroll event.
     noteScroll();
   } catch (error) {
     if (own === openings) say('send-result', error.message, true);
@@ -93,20 +93,20 @@ const pathOf = (query) =>
   `messages?include=${partsToInclude()}&conversation_id=${encodeURIComponent(openId)}&${new URLSearchParams(query)}`;
 const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
 
-/** The newest messages, oldest first, if the wanted one is among them, else those from it on. */
+/** The newest messages, oldest first, if the wanted one is among them; else those from it on. */
 async function around(wanted) {
   const newest = await pageOf(pathOf({ limit: FIRST }));
   const isThere = newest.items.length < FIRST || newest.items.some(({ id }) => id === wanted?.id);
   if (wanted === undefined || isThere) {
     return { items: newest.items.reverse(), next: newest.next, isNewest: true };
   }
-  // The time of a message is shown without its fraction of a second.
+  // The shown time of a message lacks the fraction of a second.
   const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
   const { items, next } = await pageOf(pathOf({ limit: FIRST, order: 'asc', since }));
   return { items, next, isNewest: next === undefined };
 }
 
-/** Adds the page before or behind what is shown, and gives up as much at the other end. */
+/** Adds the page before or after the shown ones, and drops as much at the other end. */
 async function extend(isOlder) {
   const { cursor } = pages.at(isOlder ? 0 : -1) ?? {};
   if (isLoading || cursor === undefined) return;
@@ -146,7 +146,7 @@ const count = () => pages.reduce((sum, { items }) => sum + items.length, 0);
 const messages = () => [...list.children].filter((item) => item.dataset.id !== undefined);
 const shown = (id) => messages().find((item) => item.dataset.id === id);
 
-/** What the person looks at stays where it is on the screen. */
+/** Keeps what the person looks at in its place on the screen. */
 function keepingPlace(added, change) {
   const isAdded = new Set(added);
   const top = list.getBoundingClientRect().top;
@@ -176,12 +176,12 @@ function mark({ id }) {
   item.focus({ preventScroll: true });
 }
 
-/** Shows the newest messages of the open conversation as they are now; a place further back stays as it is. */
+/** Reloads the newest messages of the open conversation; a place further back stays. */
 export async function reloadThread() {
   if (openId !== '' && !hasNewer) await show();
 }
 
-/** Shows a message as it is now, if it is shown. */
+/** Updates a message if it is shown. */
 export function updateMessage(message, changes) {
   if (changes.includes('deleted')) return removeMessage(message.id);
   if (changes.includes('restored') && message.conversation_id === openId) return void reloadThread();
@@ -189,11 +189,11 @@ export function updateMessage(message, changes) {
   if (item === undefined) return;
   const isAtEnd = isScrolledToEnd();
   const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
-  // What is known of the message besides stays.
+  // Keeps the other known details of the message.
   if (message.details === undefined) {
     for (const part of ['blockquote', '.reactions']) next.querySelector(part).replaceWith(item.querySelector(part));
   }
-  // A picture that is shown stays.
+  // Keeps a picture that is shown.
   if (!changes.includes('attachment')) {
     next.querySelector('.attachments').replaceWith(item.querySelector('.attachments'));
   }
@@ -214,7 +214,7 @@ export function removeMessage(id) {
   arrange(list);
 }
 
-/** Shows a reaction on its message, or takes it away. */
+/** Adds a reaction to its message, or removes it. */
 export function noteReaction(reaction, isAdded) {
   if (isOfPoll(reaction)) return;
   const place = shown(reaction.message_id)?.querySelector('.reactions');
@@ -231,7 +231,7 @@ export function noteReaction(reaction, isAdded) {
 
 const isScrolledToEnd = () => list.scrollHeight - list.scrollTop - list.clientHeight < 80;
 
-/** Adds a message that has just come, if its conversation is open at its end. */
+/** Adds a message that has just arrived, if the end of its conversation is shown. */
 export function addMessage(message) {
   if (message.conversation_id !== openId || hasNewer) return;
   if (shown(message.id) !== undefined) return;

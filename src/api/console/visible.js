@@ -1,8 +1,8 @@
-/** Characters that cannot be seen, or that turn the direction of those that can, and more than 8 spaces or tabs in a row. */
+/** Characters that are invisible or change the direction of visible ones, and more than 8 spaces or tabs in a row. */
 const INVISIBLE =
   /[ \t]{9,}|(?![\n\t ])(?:\p{C}|\p{Z}|\p{Default_Ignorable_Code_Point}|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u{1d159}])/gu;
 
-/** Shows a text as it is, with every character that nobody would see as a mark, such as ⟨U+202E⟩, and long gaps as ⟨40 blanks⟩. */
+/** Shows a text with every invisible character as a mark, such as ⟨U+202E⟩, and long gaps as ⟨40 blanks⟩. */
 export function showExactly(element, text) {
   const parts = [];
   let end = 0;

@@ -6,11 +6,11 @@ import { copyOf, element, say } from './elements.js';
 const form = element('webhook-form');
 const field = (name) => form.elements.namedItem(name);
 const boxes = () => [...form.querySelectorAll('[name="event"]')];
-/** The webhook that is changed; undefined for a new one. */
+/** The webhook being changed; undefined for a new one. */
 let changed;
 let whenSaved;
 
-/** Opens the form; `saved` is called with the webhook once the service has it. */
+/** Opens the form. `saved` is called with the webhook once the service has it. */
 export function openWebhookForm(webhook, saved) {
   changed = webhook;
   whenSaved = saved;
@@ -45,7 +45,7 @@ function fill({ url, name, events, include, on_failure: onFailure, filter, heade
   for (const header of headers) addHeader(header);
 }
 
-/** A header that is there already has its name alone: the service never shows its value. */
+/** An existing header shows only its name: the service never reveals its value. */
 function addHeader(name) {
   const item = copyOf('header-item');
   const [nameField, valueField] = item.querySelectorAll('input');
@@ -83,7 +83,7 @@ function headersIn() {
   return headers;
 }
 
-/** What was filled in, as the API takes it. */
+/** The form's values as the API accepts them. */
 function settings() {
   const conversations = linesOf('conversations');
   const senders = linesOf('senders');

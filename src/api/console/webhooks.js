@@ -8,7 +8,7 @@ const EVERY_MS = 60_000;
 const list = element('webhook-list');
 const pathOf = (id) => `webhooks/${encodeURIComponent(id)}`;
 
-/** Shows all of them, each with how it is doing. */
+/** Shows all webhooks and their states. */
 export async function showWebhooks({ isByItself } = {}) {
   const { webhooks: summaries } = await call('status', { isByItself });
   const shown = new Map([...list.children].map((item) => [item.dataset.id, item]));
@@ -25,7 +25,7 @@ export async function showWebhooks({ isByItself } = {}) {
   element('webhook-none').hidden = webhooks.length > 0;
 }
 
-/** The list alone has the passwords of addresses: they are for programs, not for a screen. */
+/** Only the list has passwords in URLs: they are for programs, not for a screen. */
 function withoutPassword(webhook) {
   const url = new URL(webhook.url);
   if (url.password === '') return webhook;
@@ -99,7 +99,7 @@ async function noteSaved({ id }, what) {
   item?.querySelector('[data-do="test"]').focus();
 }
 
-/** A second press within a moment, because what follows cannot be taken back. */
+/** Requires a second press within a moment, because the action cannot be undone. */
 async function confirmed(button, run) {
   if (button.dataset.asked !== undefined) return run();
   const text = button.textContent;

@@ -19,7 +19,7 @@ export interface AccessControlParts {
   readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
 }
 
-/** The paths whose key is not in the header; spelt exactly so, because everything else is locked. */
+/** Paths whose key is not in the header. The exact spelling counts, because everything else is locked. */
 const KEY_PLACES: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
 );
@@ -32,11 +32,11 @@ const OUTSIDE: ReadonlySet<string> = new Set(
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
 
-/** Requests without a key, of all connections at the port together. */
+/** Requests without a key, over all connections at the port. */
 const MAX_KEYLESS = 256;
 const KEYLESS_RETRY_S = 5;
 
-/** What a browser is told that asks on behalf of a listed page. */
+/** The answer to a browser that asks on behalf of a listed page. */
 const PREFLIGHT: Answer = {
   status: 204,
   headers: {
@@ -47,13 +47,13 @@ const PREFLIGHT: Answer = {
   },
 };
 
-/** Decision E3: the guard, then the limit, then the key. Nothing outside the API but what is there (decision S3). */
+/** Guard, then limit, then key (decision E3). Outside the API, only existing paths (decision S3). */
 export class AccessControl {
   readonly guard: OriginPolicy;
   readonly #limit: RateLimit;
   readonly #keys: ApiKeys;
   readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
-  /** Those that run, or whose answer is not read yet. */
+  /** Requests that run, or whose answer is not read yet. */
   #keyless = 0;
 
   constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
@@ -64,8 +64,8 @@ export class AccessControl {
   }
 
   /**
-   * Throws the refusal. Returns the answer to a preflight, and undefined for a request that may go on; who asks is in
-   * the exchange then.
+   * Throws the refusal. Returns the answer to a preflight, or undefined for a request that may proceed; the exchange
+   * then has its caller.
    */
   async admit(exchange: Exchange): Promise<Answer | undefined> {
     const admitted = this.#admit(exchange);
@@ -90,7 +90,7 @@ export class AccessControl {
     const place = KEY_PLACES.get(path);
     if (place === 'none' && isReading) return undefined;
     if (place === 'code') {
-      // A browser names the page in every POST, so what names none is not the console.
+      // A browser names the page in every POST, so a request without one is not the console's.
       if (!isReading && (source !== 'own' || request.headers.origin === undefined))
         throw problem('own_origin_required');
       return undefined;
@@ -102,7 +102,7 @@ export class AccessControl {
     return undefined;
   }
 
-  /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (decision E4). */
+  /** Admits a WebSocket handshake, which any page may send: only the key lets it in (decision E4). */
   async admitHandshake(exchange: Exchange): Promise<Caller> {
     const admitted = this.#admitHandshake(exchange);
     if ((await admitted.catch(() => undefined)) === undefined) await this.#countKeyless(exchange);
@@ -116,7 +116,7 @@ export class AccessControl {
       if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
     } else this.guard.checkHost(request);
     const caller = this.#keys.inQuery(rawQuery, request);
-    // Uncounted, so that no strange page can use up the limit.
+    // Uncounted, so that no foreign page can use up the limit.
     if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized();
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized();
@@ -125,7 +125,10 @@ export class AccessControl {
     return caller;
   }
 
-  /** A request without a key holds memory until its answer was read. The owner's programs at the socket are not bounded. */
+  /**
+   * Counts a request without a key, which holds memory until its answer was read. The owner's programs at the socket
+   * are not bounded.
+   */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;
     if (this.#keyless < MAX_KEYLESS) {
@@ -143,7 +146,7 @@ export class AccessControl {
   }
 }
 
-/** A path where there never is anything, for whatever key: uncounted, as the pages are (decision S3). */
+/** Reports whether nothing ever exists at a path, for any key: uncounted, as the pages are (decision S3). */
 function isNowhere(path: string): boolean {
   return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
 }

@@ -1,15 +1,15 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 
-/** What a handler says. */
+/** The answer of a handler. */
 export interface Answer {
   readonly status: number;
-  /** Sent as JSON, unchanged; absent: no body, unless there is `content`. */
+  /** Sent as JSON, unchanged. If absent there is no body, unless there is `content`. */
   readonly body?: unknown;
-  /** What is not JSON. */
+  /** A body that is not JSON. */
   readonly content?: { readonly type: string; readonly text: string | Buffer };
   /** A body that is read while it is sent. Its type is in `headers`. */
   readonly stream?: AnswerStream;
-  /** What does not end by itself. */
+  /** A body that does not end by itself. */
   readonly live?: LiveAnswer;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -18,22 +18,22 @@ export interface Answer {
 export interface LiveAnswer {
   /** Called with the response once its headers are sent, and ends it. */
   begin(response: ServerResponse): void;
-  /** In place of beginning. */
+  /** Call this instead of `begin`. */
   giveUp(): void;
 }
 
 export interface AnswerStream {
-  /** Absent where nobody knows it yet: the answer ends when reading does. */
+  /** Absent if unknown: the answer ends when reading does. */
   readonly bytes?: number;
   read(): AsyncIterable<Uint8Array>;
-  /** In place of reading. */
+  /** Call this instead of `read`. */
   close(): Promise<void>;
 }
 
-/** The headers of an answer while it is being made. */
+/** The headers of an answer in the making. */
 export type Headers = Record<string, string | number>;
 
-/** What is larger is sent in slices, so that it can be seen whether the client takes it. */
+/** Larger bodies are sent in slices, so that it shows whether the client takes them. */
 const MAX_WHOLE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
@@ -50,7 +50,7 @@ export function inSlices(body: string | Buffer | undefined): AnswerStream | unde
   };
 }
 
-/** Adds the answer's own headers to those collected so far, and gives the text of its body. */
+/** Merges the answer's headers into those collected so far. Returns the text of its body. */
 export function completeAnswer(answer: Answer, headers: Headers): string | Buffer | undefined {
   if (answer.stream?.bytes !== undefined) headers['Content-Length'] = answer.stream.bytes;
   if (answer.body === undefined && answer.content === undefined) {
@@ -64,7 +64,7 @@ export function completeAnswer(answer: Answer, headers: Headers): string | Buffe
   return text;
 }
 
-/** An answer as bytes of HTTP, for a socket that has no response: it is the last one there. */
+/** An answer as raw HTTP, for a socket without a response. It is the last one there. */
 export function rawAnswer(status: number, headers: Headers, text: string | Buffer = ''): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, 'Connection: close', '', String(text)].join(

@@ -4,12 +4,12 @@ import type { Caller, Callers } from '../../domain/caller.ts';
 import type { AppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** What a limited key looks like. Only such a key may come as a Bearer token (decision S2). */
+/** Form of a limited key. Only such a key may come as a Bearer token (decision S2). */
 const BEARER = /^Bearer +(postern_[\w-]+) *$/i;
 
 /**
- * Who presents a key. The owner's is compared first, over digests, so that neither content nor length shows in the
- * time it takes (decision E6).
+ * Finds the caller of a key. Compares digests, the owner's first, so that the time taken reveals neither content nor
+ * length (decision E6).
  */
 export class ApiKeys {
   readonly #digest: Buffer;
@@ -20,18 +20,21 @@ export class ApiKeys {
     this.#callers = callers;
   }
 
-  /** undefined: nobody, also when two headers hold different keys (decision S2). */
+  /** Undefined for an invalid key, and if two headers have different keys (decision S2). */
   inHeader({ headers }: IncomingMessage): Caller | undefined {
     const given = headers['x-api-key'];
     const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
     if (given === undefined) return bearer === undefined ? undefined : this.#callers.find(bearer);
-    // Two headers come joined: no key.
+    // Two headers arrive joined: no key.
     if (typeof given !== 'string' || (bearer !== undefined && bearer !== given)) return undefined;
     // Node decodes header bytes as Latin-1; the key in the configuration is UTF-8.
     return this.#is(Buffer.from(given, 'latin1')) ? this.#callers.owner : this.#callers.find(given);
   }
 
-  /** `api_key` in a raw query, its `+` read as a plus and as a space: clients write both. A limited key may be a Bearer too. */
+  /**
+   * Reads `api_key` from a raw query, with `+` as a plus and as a space: clients write both. A limited key may also
+   * be a Bearer token.
+   */
   inQuery(rawQuery: string, { headers }: IncomingMessage): Caller | undefined {
     const given = rawQuery.split('&').filter((part) => part.startsWith('api_key='));
     const [value] = given;
@@ -63,7 +66,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The same for a missing key and a wrong one (decision E6). */
+/** The error for a missing key and a wrong one alike (decision E6). */
 export function unauthorized(): AppError {
   return problem('unauthorized', {}, { headers: { 'WWW-Authenticate': 'ApiKey realm="postern"' } });
 }

@@ -4,21 +4,21 @@ import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 
-// Bounds of decision R1: longer than every other request may take, as long as it progresses.
+// Bounds of decision R1: longer than for every other request, as long as it progresses.
 const WHOLE_MS = 10 * 60_000;
 const IDLE_MS = 30_000;
-/** What a refused client may still send. */
+/** How long a refused client may continue to send. */
 const REFUSED_MS = 30_000;
 
-/** The request on each connection whose body has time limits of its own. */
+/** The request on each connection whose body has separate time limits. */
 const arriving = new WeakMap<Duplex, IncomingMessage>();
 
-/** Whether the time limit of every other request does not hold on this connection now. */
+/** Reports whether the usual time limits are suspended on this connection. */
 export function hasOwnTimeLimits(socket: Duplex): boolean {
   return arriving.get(socket)?.complete === false;
 }
 
-/** The body as it arrives, for what is too large for memory. Throws what is wrong with its arrival. */
+/** Yields the body as it arrives, for bodies too large for memory. Throws if its arrival fails. */
 export async function* arrivingBody(
   request: IncomingMessage,
   clock: Clock,
@@ -57,7 +57,7 @@ export async function* arrivingBody(
   }
 }
 
-/** Reads and forgets the rest for a while: closing in the middle of it could cost the client the answer. */
+/** Discards the rest for a while: closing in the middle could cost the client the answer. */
 function dropRest(request: IncomingMessage, clock: Clock): void {
   request.resume();
   const cancel = clock.after(REFUSED_MS, () => request.socket.destroy());

@@ -7,7 +7,7 @@ const MAX_BYTES = 1024 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The JSON a request carries. Throws the problem that says what is wrong with it. */
+/** Reads a request's JSON. Throws the problem with it. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   checkMediaType(request);
   const bytes = await readBytes(request);
@@ -21,7 +21,7 @@ function checkMediaType({ headers }: IncomingMessage): void {
   throw problem('unsupported_media_type', {}, { headers: { Accept: 'application/json' } });
 }
 
-/** Parameters other than the charset say nothing about JSON (RFC 8259, 11). */
+/** Parameters other than the charset mean nothing for JSON (RFC 8259, 11). */
 function isJsonInUtf8(type: string): boolean {
   const [name = '', ...parameters] = type.split(';');
   const charsets = parameters.filter((parameter) => /^\s*charset\s*=/i.test(parameter));
@@ -35,7 +35,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   try {
     return await getRawBody(request, { limit: MAX_BYTES, length: request.headers['content-length'] ?? null });
   } catch (error) {
-    // The rest is read and forgotten: closing in the middle of it could cost the client the answer.
+    // The rest is discarded: closing in the middle could cost the client the answer.
     request.resume();
     const { type } = error as { type?: unknown };
     throw problem(type === 'entity.too.large' ? 'body_too_large' : 'incomplete_body', {}, { cause: error });

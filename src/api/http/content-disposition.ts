@@ -1,4 +1,4 @@
-/** The file name in a Content-Disposition header as Node gives it; undefined when there is none. */
+/** The file name in a Content-Disposition header from Node; undefined if there is none. */
 export function fileNameIn(header: string): string | undefined {
   const extended = /;\s*filename\*\s*=\s*UTF-8'[\w-]*'([^\s;]+)/i.exec(header)?.[1];
   if (extended !== undefined) {

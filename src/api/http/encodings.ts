@@ -3,7 +3,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 
-/** What is smaller is not worth a header. */
+/** A smaller body is not worth a header. */
 const MIN_BYTES = 1024;
 /** Nearly as small as the best, in a twentieth of its time. */
 const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };

@@ -12,17 +12,17 @@ import { arrivingBody } from './arriving.ts';
 import { readJson } from './body.ts';
 import { problemAnswer } from './problem-answer.ts';
 
-/** Decision E8: an id of the client's is used when it is harmless in a header and in a log. */
+/** A client's id is used if it is harmless in a header and in a log (decision E8). */
 const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;
-/** How long the rest of a refused client's input is still read. */
+/** How long the rest of a refused client's input is read. */
 const LINGER_MS = 2000;
 
-/** Any other is counted as one: a client must not be able to make numbers without end. */
+/** Any other counts as one: a client must not be able to create numbers without end. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const NO_QUERY = new URLSearchParams();
 
-/** What all exchanges of one server share. */
+/** The state shared by all exchanges of one server. */
 export interface ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
@@ -31,22 +31,22 @@ export interface ExchangeContext {
   readonly isClosing: boolean;
 }
 
-/** Where a request came in: at the TCP port, or at the Unix socket (decision O1). */
+/** The entrance of a request: the TCP port or the Unix socket (decision O1). */
 export type Arrival = 'port' | 'socket';
 
-/** One request and the answer to it, which goes to the response, or as bare bytes to the socket of a handshake. */
+/** One request and its answer, which goes to the response, or as raw bytes to the socket of a handshake. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly method: string;
-  /** The request target up to its query, as it was sent. */
+  /** The raw request target up to its query. */
   readonly path: string;
-  /** The query as it was sent, without the question mark. */
+  /** The raw query, without the question mark. */
   readonly rawQuery: string;
   readonly id: string;
   readonly arrival: Arrival;
-  /** Headers every answer to this request will have. */
+  /** Headers for every answer to this request. */
   readonly headers: Headers;
-  /** Pattern of the matched path; the path itself may hold an address and is never logged. */
+  /** Pattern of the matched path. The path itself may contain an address and is never logged. */
   route = '-';
   params: Readonly<Record<string, string>> = {};
   query: URLSearchParams = NO_QUERY;
@@ -79,7 +79,7 @@ export class Exchange {
     this.headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': this.id };
   }
 
-  /** Who asks. Access control sets it for every request that needs a key. */
+  /** The caller. Access control sets it for every request that needs a key. */
   get caller(): Caller {
     if (this.#caller === undefined) throw new Error(`${this.route} is open and has no caller`);
     return this.#caller;
@@ -89,7 +89,7 @@ export class Exchange {
     this.#caller = caller;
   }
 
-  /** True once access control let a key in. */
+  /** Reports whether access control admitted a key. */
   get hasCaller(): boolean {
     return this.#caller !== undefined;
   }
@@ -99,19 +99,19 @@ export class Exchange {
     return this.params[name] ?? '';
   }
 
-  /** The JSON that the request carries. Its key may have ended while the body was on its way. */
+  /** The request's JSON. Its key may have ended while the body was arriving. */
   async json(): Promise<unknown> {
     const body = await readJson(this.request);
     this.#caller?.assertAlive?.();
     return this.strictly(body);
   }
 
-  /** Whether the client wants to be told of what would be ignored (decision S1). */
+  /** True for `Prefer: handling=strict`: unknown members are errors (decision S1). */
   get isStrict(): boolean {
     return asksForStrict(this.header('prefer'));
   }
 
-  /** The body, in which unknown members are mistakes if the client asked for that. */
+  /** The body, marked so that unknown members are mistakes if the request is strict. */
   strictly(body: unknown): unknown {
     return this.isStrict ? strictBody(body) : body;
   }
@@ -121,7 +121,7 @@ export class Exchange {
     return arrivingBody(this.request, this.#context.clock, closing);
   }
 
-  /** The one value of a header, undefined when it is missing. */
+  /** The only value of a header; undefined if it is missing. */
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return typeof value === 'string' ? value : undefined;
@@ -157,7 +157,7 @@ export class Exchange {
         live?.giveUp();
         output.end(text);
       } else {
-        // The first part may be long in coming.
+        // The first part may take long.
         if (stream.bytes === undefined) output.flushHeaders();
         void this.#pour(stream, output);
       }
@@ -167,7 +167,7 @@ export class Exchange {
     this.done(answer.status);
   }
 
-  /** A client that goes away, or a file that shrinks meanwhile, ends the connection in the middle. */
+  /** A client that leaves, or a file that shrinks meanwhile, ends the connection in the middle. */
   async #pour(stream: AnswerStream, response: ServerResponse): Promise<void> {
     response.strictContentLength = stream.bytes !== undefined;
     try {
@@ -198,21 +198,21 @@ export class Exchange {
     this.#output.once('close', end);
   }
 
-  /** The connection is gone: whatever is still read for the answer is closed. */
+  /** Closes everything still being read for the answer, because the connection is gone. */
   abandon(): void {
     this.#isAbandoned = true;
     this.#onOver?.();
     this.#abandonment?.abort();
   }
 
-  /** Answers with the problem that `error` is. */
+  /** Answers with the problem for `error`. */
   fail(error: unknown): void {
     if (!isAppError(error)) this.#context.log.error('a request failed', { requestId: this.id, error });
     if ('headersSent' in this.#output && this.#output.headersSent) this.#output.destroy();
     else this.send(problemAnswer(error));
   }
 
-  /** Writes the one line a finished request leaves in the log (decision E8). */
+  /** Writes the one log line of a finished request (decision E8). */
   done(status: number): void {
     const { clock, log, counters } = this.#context;
     const method = KNOWN_METHODS.has(this.method) ? this.method : 'other';
@@ -228,7 +228,7 @@ function requestId({ headers }: IncomingMessage): string {
 }
 
 /**
- * Ends a socket with a last answer and still reads for a moment: closing while input is unread would reset the
+ * Ends a socket with a last answer and reads for another moment: closing with unread input would reset the
  * connection, and the client might never see the answer.
  */
 export function endSocket(socket: Duplex, text: string, clock: Clock): void {

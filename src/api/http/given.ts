@@ -1,4 +1,4 @@
-/** Without the members that were not given. */
+/** Removes undefined members. */
 export function given<Members extends object>(members: Members): Given<Members> {
   return Object.fromEntries(
     Object.entries(members)

@@ -8,12 +8,12 @@ import { type ExchangeContext, endSocket } from './exchange.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /**
- * Answers what never became a request: Node's parser gave up on it or ran out of time, it was a CONNECT, or `error` is
- * the refusal.
+ * Answers input that never became a request: Node's parser gave up on it or ran out of time, it was a CONNECT, or
+ * `error` is the refusal.
  */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
-  // The parser complains again about whatever still arrives.
+  // The parser complains again about everything that still arrives.
   if (!socket.writable) return;
   const requestId = randomUUID();
   const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
@@ -22,7 +22,7 @@ export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error
   context.log.info('request', { requestId, route: '-', status: answer.status, reason: code ?? 'CONNECT' });
 }
 
-/** By the codes of Node's HTTP server and its parser. */
+/** The problem for an error code of Node's HTTP server or its parser. */
 function refusal(code: string | undefined): AppError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return problem('request_timeout');
@@ -38,9 +38,9 @@ function refusal(code: string | undefined): AppError {
 }
 
 /**
- * Gives a request back to its socket without the upgrade it offered, and so ignores the offer (RFC 9110, 7.8).
- * Java's HttpClient and `curl --http2` offer h2c with any request; Node leaves such a request to the listener
- * for upgrades, its body unread.
+ * Returns a request to its socket without the offered upgrade, and so ignores the offer (RFC 9110, 7.8). Java's
+ * HttpClient and `curl --http2` offer h2c with any request; Node leaves such a request to the listener for upgrades,
+ * its body unread.
  */
 export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = request;
@@ -54,7 +54,7 @@ export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: B
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
 }
 
-/** What a Connection header says of the connection itself, the offer left out. */
+/** The connection options of a Connection header, without the upgrade offer. */
 function aboutConnection(options: string): string {
   return options.match(/\b(?:close|keep-alive)\b/gi)?.join(', ') ?? '';
 }

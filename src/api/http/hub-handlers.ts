@@ -2,7 +2,7 @@ import { problem } from '../../domain/problems.ts';
 import { NOT_AT_A_HUB } from '../../schema/routes.ts';
 import type { Handlers } from './router.ts';
 
-/** The handlers of a hub: what only the Postern of one Mac does is refused (decision N2). */
+/** The handlers of a hub. Operations that only a single Mac's Postern has are refused (decision N2). */
 export function hubHandlers(handlers: Handlers): Handlers {
   const refused = [...NOT_AT_A_HUB].map((id) => [id, notAtAHub]);
   return { ...handlers, ...(Object.fromEntries(refused) as Partial<Handlers>) };

@@ -6,8 +6,8 @@ import type { onDemandRoutes } from './routes/on-demand.ts';
 type OnDemand = ReturnType<typeof onDemandRoutes>;
 
 /**
- * Completes the handlers. The routes that `loaded` lacks are seldom used: their code and schemas are loaded at the first
- * request to one of them.
+ * Completes the handlers. The routes missing in `loaded` are rarely used: their code and schemas are loaded with the
+ * first request to one of them.
  */
 export function withLazyRoutes(loaded: Omit<Handlers, keyof OnDemand>, access: () => Promise<AccessService>): Handlers {
   let loading: Promise<OnDemand> | undefined;

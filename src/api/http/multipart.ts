@@ -5,7 +5,7 @@ import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { IncomingFile } from '../../domain/ports/uploads.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** What a form of an upload or of a send can need, with room to spare. */
+/** The needs of a form for an upload or a send, with room to spare. */
 const LIMITS = {
   fieldNameSize: 100,
   fieldSize: 1024 * 1024,
@@ -18,15 +18,15 @@ const LIMITS = {
 
 export interface Form<File> {
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** Also those that were kept before it failed. */
+  /** Includes files that were kept before a failure. */
   readonly files: readonly File[];
-  /** Why the form could not be read. */
+  /** The reason why the form could not be read. */
   readonly failure?: AppError;
 }
 
 /**
- * Reads a `multipart/form-data` body: fields into memory, each file through `keep` as it arrives. Does not throw, so that
- * what was kept can be removed.
+ * Reads a `multipart/form-data` body: fields into memory, each file through `keep` as it arrives. Does not throw, so
+ * that kept files can be removed.
  */
 export async function readForm<File>(
   headers: IncomingHttpHeaders,
@@ -69,7 +69,7 @@ class FormReading<File> {
     await finished;
   }
 
-  /** The first reason is the one that counts; the others follow from it. */
+  /** Only the first reason counts; the others follow from it. */
   fail(error: unknown): void {
     if (this.#failed.signal.aborted) return;
     this.#failure = isAppError(error) ? error : problem('invalid_form', {}, { cause: error });
@@ -95,7 +95,7 @@ class FormReading<File> {
     });
     parser.on('file', (_field, content, name, _encoding, mimeType) => {
       this.#streams.push(content);
-      // Also before anybody reads it.
+      // Even before anybody reads it.
       content.on('error', () => {});
       this.#keeping.push(this.#kept({ name: name ?? '', mimeType, content }));
     });

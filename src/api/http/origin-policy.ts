@@ -4,19 +4,19 @@ import { problem } from '../../domain/problems.ts';
 import type { Arrival } from './exchange.ts';
 
 export interface OriginSettings {
-  /** Names in lower case, with or without a port, besides those of the machine itself. */
+  /** Names in lower case, with or without a port, besides the machine's own. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
 }
 
-/** Whose request it is: the person's or a program's, a listed web page's, or a strange web page's. */
+/** The origin of a request: the person or a program, a listed web page, or a foreign web page. */
 export type Source = 'own' | 'listed' | 'foreign';
 
 const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Decision E4: web pages that nobody invited are turned away before anything is counted. */
+/** Turns uninvited web pages away before anything is counted (decision E4). */
 export class OriginPolicy {
-  /** Set once the address is known; until then the stricter rule holds. */
+  /** Set once the address is known; until then the stricter rule applies. */
   isLoopback = true;
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
@@ -26,7 +26,7 @@ export class OriginPolicy {
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   }
 
-  /** Refuses what DNS rebinding would bring: a strange name for this machine. */
+  /** Refuses foreign names for this machine, which DNS rebinding would use. */
   checkHost(request: IncomingMessage): void {
     const host = onlyHost(request);
     if (!this.isLoopback || (host !== undefined && (this.#hosts.has(host) || this.#hosts.has(withoutPort(host)))))
@@ -46,7 +46,10 @@ export class OriginPolicy {
   }
 }
 
-/** The same at the Unix socket (decision O1), which own programs alone can reach: one Host, and no web page at all. */
+/**
+ * The policy at the Unix socket (decision O1), which only own programs can reach: exactly one Host, and no web page
+ * at all.
+ */
 export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
   checkHost(request) {
     if (onlyHost(request) === 'localhost') return;
@@ -56,14 +59,14 @@ export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
     headers.origin === undefined && headers['sec-fetch-site'] === undefined ? 'own' : 'foreign',
 };
 
-/** The Host in lower case. Throws when it is missing in HTTP/1.1, or there twice. */
+/** The Host in lower case. Throws if it is missing in HTTP/1.1, or repeated. */
 function onlyHost(request: IncomingMessage): string | undefined {
   const host = request.headers.host?.toLowerCase();
   if (!isHostMalformed(request, host)) return host;
   throw problem('invalid_host');
 }
 
-/** Missing in HTTP/1.1, or there twice (RFC 9112, 3.2). */
+/** Reports whether it is missing in HTTP/1.1, or repeated (RFC 9112, 3.2). */
 function isHostMalformed(request: IncomingMessage, host: string | undefined): boolean {
   if (host === undefined) return request.httpVersion !== '1.0';
   const names = request.rawHeaders;
@@ -79,12 +82,12 @@ function withoutPort(host: string): string {
   return host.replace(/:\d*$/, '');
 }
 
-/** A link that the person followed: it shows a document, and no page can read it. */
+/** Reports whether the person followed a link: it shows a document, and no page can read it. */
 function isTopLevelNavigation({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }
 
-/** Said to a strange web page. */
+/** The error for a foreign web page. */
 export function originNotAllowed(arrival: Arrival): AppError {
   return problem(arrival === 'socket' ? 'origin_on_socket' : 'origin_not_allowed');
 }

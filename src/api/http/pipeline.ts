@@ -6,11 +6,11 @@ import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 const MAX_RUNNING = 16;
 const MAX_WAITING = 2000;
 const UNREAD_MS = 60_000;
-/** Of all connections together: a waiting request costs some kilobytes. */
+/** Over all connections: a waiting request costs some kilobytes. */
 const MAX_WAITING_TOTAL = 4000;
 const CHECK_MS = 5000;
 
-/** Starts the work on a request. `abandon` is called when the connection closes before the answer is complete. */
+/** Starts the work on a request. `abandon` is called if the connection closes before the answer is complete. */
 type Start = () => { abandon(): void };
 
 interface PipelinesParts {
@@ -18,7 +18,7 @@ interface PipelinesParts {
   readonly log: Log;
 }
 
-/** The pipelines of one service, and how many requests run and wait in all of them. */
+/** The pipelines of one service, and the total of running and waiting requests. */
 export class Pipelines {
   readonly parts: PipelinesParts;
   waiting = 0;
@@ -44,7 +44,7 @@ export class Pipelines {
     if (this.#running === 0) this.#onIdle?.();
   }
 
-  /** Calls `onIdle` as soon as no request runs, maybe at once. */
+  /** Calls `onIdle` once no request runs, possibly at once. */
   whenIdle(onIdle: () => void): void {
     this.#onIdle = onIdle;
     if (this.#running === 0) onIdle();
@@ -57,7 +57,7 @@ class Pipeline {
   readonly #all: Pipelines;
   readonly #running = new Map<ServerResponse, ReturnType<Start>>();
   readonly #waiting: (readonly [ServerResponse, Start])[] = [];
-  /** What follows the answers. */
+  /** The work after the answers. */
   #next: (() => void) | undefined;
   #isEnding = false;
   #cancelCheck: Cancel | undefined;
@@ -75,10 +75,10 @@ class Pipeline {
   }
 
   add(response: ServerResponse, start: Start): void {
-    // Node still delivers the rest of a chunk after the connection was ended.
+    // Node still delivers the rest of a chunk after the connection ended.
     if (this.#socket.destroyed) return;
     if (this.#isEnding) {
-      // Nothing will answer what is read now, so reading stops.
+      // Nothing will answer further input, so reading stops.
       this.#socket.pause();
       return;
     }
@@ -91,8 +91,8 @@ class Pipeline {
   }
 
   /**
-   * Calls `next` once all complete requests so far are answered, never if the connection closes first.
-   * Only the first of several calls counts until then. `next` finds the socket paused if it had to wait.
+   * Calls `next` once all complete requests so far are answered; never if the connection closes first. Only the first
+   * of several calls counts until then. `next` finds the socket paused if it had to wait.
    */
   whenAnswered(next: () => void): void {
     if (this.#next !== undefined) return;
@@ -104,7 +104,7 @@ class Pipeline {
     this.#continue();
   }
 
-  /** Like `whenAnswered` for the last words on this connection: no later request is run. */
+  /** Like `whenAnswered`, for the last words on this connection: no later request runs. */
   end(next: () => void): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -124,7 +124,7 @@ class Pipeline {
     this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
-      // Node tells the first response of a connection before the connection tells this.
+      // Node notifies a connection's first response before the connection notifies us.
       if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);
@@ -181,7 +181,7 @@ class Pipeline {
     this.#running.clear();
     this.#waiting.length = 0;
     this.#next = undefined;
-    // Node tells only the first response that its socket is gone.
+    // Node notifies only the first response that its socket is gone.
     for (const exchange of running) exchange.abandon();
     this.#all.countRunning(-running.length);
   }

@@ -1,5 +1,5 @@
 import type { RateLimiterRes } from 'rate-limiter-flexible';
-// Not by the package's name: that loads its 30 other stores too.
+// Not by the package's name, which would load its 30 other stores too.
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import type { ProblemName } from '../../domain/problems.ts';
 import { problem } from '../../domain/problems.ts';
@@ -13,9 +13,9 @@ const ALL_KEYS = 'keys';
 type RateProblem = Extract<ProblemName, 'rate_limited' | 'key_rate_limited'>;
 
 /**
- * Counts requests in fixed windows, each of which begins with its first request (decision E5). Limited keys have a
- * share of the whole limit (decision L1), so that agents cannot use up the owner's: half of it for each key, three
- * quarters for all keys together.
+ * Counts requests in fixed windows, each beginning with its first request (decision E5). Limited keys have a share of
+ * the whole limit (decision L1), so that agents cannot use up the owner's: half per key, three quarters for all
+ * keys together.
  */
 export class RateLimit {
   readonly #windowS: number;
@@ -32,7 +32,7 @@ export class RateLimit {
     this.#allKeys = window(3 / 4);
   }
 
-  /** Counts one request and says in `headers` how many are left. Rejects with `rate_limited` when none was. */
+  /** Counts one request and puts the remaining number into `headers`. Rejects with `rate_limited` if none was left. */
   async count(headers: Headers): Promise<void> {
     const { counted, isFull } = await consume(this.#everyone, EVERYONE);
     headers['RateLimit-Policy'] = this.#policy(EVERYONE, this.#everyone);
@@ -41,7 +41,7 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request of a limited key, which `count` has counted. Rejects with `key_rate_limited` when the share of the
+   * Counts a request of a limited key, which `count` has counted. Rejects with `key_rate_limited` if the share of the
    * key or of all keys is used up; the request then uses up nothing of the owner's.
    */
   async countKey(id: string, headers: Headers): Promise<void> {
@@ -76,7 +76,7 @@ export class RateLimit {
   }
 }
 
-/** Counts one request. The limiter rejects with its result where there is no room; anything else is an error. */
+/** Counts one request. The limiter rejects with its result if there is no room; anything else is an error. */
 async function consume(
   limiter: RateLimiterMemory,
   key: string,

@@ -10,13 +10,13 @@ import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { OpenPages } from './routes/static-files.ts';
 
-/** Carries out one operation; throws AppError for what the client is to be told. */
+/** Carries out one operation. Throws the AppError to answer with. */
 type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** A handler for every operation. It takes its ports from `exchange.caller`. */
+/** A handler for every operation. Uses the ports of `exchange.caller`. */
 export type Handlers = Readonly<Record<RouteId, Handler>>;
 
-/** Those of a demo. */
+/** The handlers of a demo. */
 export type DemoHandlers = Readonly<Record<keyof typeof DEMO_ROUTES, Handler>>;
 
 interface RoutedRequest extends Request {
@@ -34,7 +34,7 @@ export class Router {
     this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
-      // Its conveniences on request and response cost more than all the rest of it, and nothing here uses them.
+      // Its conveniences on request and response cost more than the rest, and nothing here uses them.
       applyExtensions: (_request, _response, next) => next?.(),
       noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
@@ -74,7 +74,7 @@ export class Router {
   }
 }
 
-/** The one async wrapper: tinyhttp catches rejections of functions declared `async` alone. */
+/** The one async wrapper: tinyhttp catches rejections only from functions declared `async`. */
 function route(path: string, methods: ReadonlyMap<string, Handler>) {
   return async ({ exchange, params }: RoutedRequest): Promise<void> => {
     exchange.route = path;
@@ -89,7 +89,7 @@ function route(path: string, methods: ReadonlyMap<string, Handler>) {
   };
 }
 
-/** HEAD works where GET does (decision E7). */
+/** HEAD works like GET (decision E7). */
 function readAs(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }
@@ -109,7 +109,7 @@ function byPath(handlers: Handlers, demo: DemoHandlers | undefined): ReadonlyMap
   return paths;
 }
 
-/** Lets a caller in whom the rule of the route allows. */
+/** Admits a caller by the route's rule. */
 function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
   return (exchange) => {
     if (access !== 'open') assertAllowed(exchange.caller, access);
@@ -118,7 +118,7 @@ function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
   };
 }
 
-/** Operations without parameters do not look at a query. The table is loaded only here: nothing else needs it. */
+/** Operations without parameters ignore the query. The table is loaded only here, because nothing else needs it. */
 async function assertTakesQuery(id: RouteId | undefined, query: URLSearchParams): Promise<void> {
   const { OPERATIONS } = await import('../openapi/operations.ts');
   const operation: Operation | undefined = id && OPERATIONS[id];
@@ -131,7 +131,7 @@ function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
   return problem('method_not_allowed', { methods: allowed }, { headers: { Allow: allowed } });
 }
 
-/** tinyhttp is only given what it can decode: a path, in percent-encoded UTF-8, without NUL. */
+/** tinyhttp receives only paths that it can decode: percent-encoded UTF-8, without NUL. */
 function checkPath(path: string): void {
   try {
     if (path.startsWith('/') && !decodeURIComponent(path).includes('\0')) return;

@@ -38,10 +38,7 @@ import { type Diagnose, statusRoutes } from './routes/status.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
 
-/**
- * Takes over a socket whose handshake was admitted. May throw AppError, before it has written anything,
- * to refuse it.
- */
+/** Takes over a socket whose handshake was admitted. To refuse it, throws an AppError before writing anything. */
 export type AcceptWebSocket = (
   request: IncomingMessage,
   socket: Duplex,
@@ -53,7 +50,7 @@ export type AcceptWebSocket = (
 interface HttpTimeouts {
   readonly headersMs: number;
   readonly requestMs: number;
-  /** How often connections are looked at for the two above. */
+  /** How often connections are checked for the two above. */
   readonly checkMs: number;
 }
 
@@ -68,27 +65,30 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
   readonly mcp: McpRouteParts;
-  /** Of a demo. */
+  /** The simulated people. Demo only. */
   readonly people?: DemoPeople | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: () => Metrics;
   readonly counters: Counters;
   readonly version: string;
-  /** It speaks for many Macs (decision N2). */
+  /** True for a hub, which represents many Macs (decision N2). */
   readonly isHub?: boolean;
   readonly timeouts?: HttpTimeouts;
 }
 
-/** Decision E7. They bound the arrival of a request, not the work on it. */
+/** They bound the arrival of a request, not the work on it (decision E7). */
 export const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Thousands of one-letter headers fit into the bytes, and take ten times their room in memory. */
+/** Thousands of one-letter headers fit into the byte limit, and take ten times that memory. */
 const MAX_HEADER_LINES = 200;
 
 const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
 
-/** The HTTP side of the service: every request and handshake passes access control, then the router or the WebSocket clients. */
+/**
+ * The HTTP side of the service: every request and handshake passes access control, then goes to the router or the
+ * WebSocket clients.
+ */
 export class HttpServer implements ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
@@ -97,7 +97,7 @@ export class HttpServer implements ExchangeContext {
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
   readonly #timeouts: HttpTimeouts;
-  /** One for the port, and one for the Unix socket where there is one. */
+  /** One for the port, and one for the Unix socket if there is one. */
   readonly #servers: Server[] = [];
   readonly #pipelines: Pipelines;
   readonly #stopping = new AbortController();
@@ -153,7 +153,7 @@ export class HttpServer implements ExchangeContext {
     return this.#url;
   }
 
-  /** Listens on a Unix socket too (decision O1). The caller holds the lock of its folder. Rejects with what is in the way. */
+  /** Listens on a Unix socket too (decision O1). The caller holds the folder's lock. Rejects with the obstacle. */
   async listenOnSocket(path: string): Promise<void> {
     const server = this.#newServer('socket');
     listenPrivately(server, path);
@@ -162,14 +162,14 @@ export class HttpServer implements ExchangeContext {
 
   async #listening(server: Server): Promise<void> {
     await once(server, 'listening');
-    // Such as no file handle left for one more connection: that one is lost, not the service.
+    // For example no file handle is left for another connection: that one is lost, not the service.
     server.on('error', (error) => this.log.error('could not accept a connection', { error }));
     this.#servers.push(server);
   }
 
   /**
-   * Takes no more connections, lets running requests finish, and cuts off what is left after `deadlineMs`.
-   * Accepted WebSockets are not waited for: they are closed with their clients.
+   * Accepts no more connections, lets running requests finish, and cuts off the rest after `deadlineMs`. Does not
+   * wait for accepted WebSockets, which are closed with their clients.
    */
   close(deadlineMs: number): Promise<void> {
     this.#stopping.abort();
@@ -196,12 +196,14 @@ export class HttpServer implements ExchangeContext {
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkMs,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // The guard answers a missing Host, with a problem.
+      // The guard answers a missing Host with a problem.
       requireHostHeader: false,
     });
-    // Node leaves out those after so many, a Content-Length too: one more than are allowed shows that there are too many.
+    // Node drops headers beyond this number, even a Content-Length: one more than allowed reveals that there are too
+    // many.
     server.maxHeadersCount = MAX_HEADER_LINES + 1;
-    // Who closes its own side once it has asked, as `nc -N` does, waits for the answer all the same. Node's types leave it out.
+    // A client that closes its own side after its request, such as `nc -N`, still waits for the answer. Node's types
+    // lack this option.
     Object.assign(server, { httpAllowHalfOpen: true });
     const refuse = (socket: Socket, error?: unknown): void => {
       if (errorCode(error) === 'ERR_HTTP_REQUEST_TIMEOUT' && hasOwnTimeLimits(socket)) return;
@@ -220,7 +222,7 @@ export class HttpServer implements ExchangeContext {
       });
     };
     server.on('request', receive);
-    // An expectation nobody knows may be ignored (RFC 9110, 10.1.1).
+    // An unknown expectation may be ignored (RFC 9110, 10.1.1).
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       if (hasTooManyHeaders(request)) {
@@ -231,7 +233,7 @@ export class HttpServer implements ExchangeContext {
       // Now, because a socket that has ended takes nothing back.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
-        // The answers before it may have left the time limit of an idle connection.
+        // Earlier answers may have left the time limit of an idle connection.
         socket.setTimeout(0);
         if (isWebSocket) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
         else {
@@ -264,10 +266,10 @@ export class HttpServer implements ExchangeContext {
       const { isStrict } = exchange;
       if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
       const query = parseQuery(exchange.rawQuery, isStrict);
-      // Looked at above; it is no parameter of the events.
+      // Read above; not a parameter of the events.
       query.delete('api_key');
       await this.#acceptWebSocket(exchange.request, socket, head, query, caller);
-      // Requests that waited before it may have paused the socket, and Node then stops reading below it too.
+      // Earlier waiting requests may have paused the socket, and Node then stops reading below it too.
       socket._read(0);
       socket.resume();
       exchange.done(101);
@@ -283,7 +285,7 @@ function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.length / 2 > MAX_HEADER_LINES;
 }
 
-/** A WebSocket handshake on the one path for it. */
+/** Reports whether this is a WebSocket handshake on its path. */
 function isHandshake({ method, headers, url = '' }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === WEBSOCKET_PATH;
 }

@@ -5,13 +5,13 @@ const CODE_BYTES = 16;
 /** How long a code is valid. */
 export const CODE_LIFETIME_MS = 60_000;
 const MAX_WRONG_CODES = 5;
-/** The oldest gives way: nobody opens so many consoles in a minute. */
+/** The oldest is dropped: nobody opens so many consoles in a minute. */
 const MAX_CODES = 16;
 
-/** One-time codes for which the console gets the key (decision S6). In memory alone, as hashes. */
+/** One-time codes that the console exchanges for the key (decision S6). Only in memory, as hashes. */
 export class SignInCodes {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** When each code ends, by its hash; the oldest first. */
+  /** When each code ends, by its hash; oldest first. */
   readonly #ends = new Map<string, number>();
   #wrong = 0;
 
@@ -37,7 +37,7 @@ export class SignInCodes {
     return false;
   }
 
-  /** Wrong codes count only while there is one to be guessed. */
+  /** Wrong codes count only while there is one to guess. */
   #dropEnded(): void {
     const now = this.#clock.monotonic();
     for (const [hashed, endMs] of this.#ends) if (endMs <= now) this.#ends.delete(hashed);

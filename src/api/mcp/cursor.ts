@@ -1,11 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
 
-/** A cursor of ours as text that says nothing to a client. */
+/** Encodes a cursor as text that is opaque to clients. */
 export function cursorText(value: Readonly<Record<string, string | undefined>>): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64url');
 }
 
-/** What `cursorText` was given. Throws `invalidCursor` for any other text. */
+/** Decodes the text of `cursorText`. Throws `invalidCursor` for any other text. */
 export function readToolCursor(text: string): Readonly<Record<string, string | undefined>> {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));

@@ -9,21 +9,21 @@ import { LocalTime } from './text/times.ts';
 
 const OWNER = '';
 const ZONE_KEPT_MS = 60_000;
-/** Of one key; each holds a connection. */
+/** Per key; each holds a connection. */
 const MAX_SUBSCRIPTIONS = 16;
-/** The protocol looks at no part of the address but this. */
+/** The only part of the address that the protocol reads. */
 const URL = 'http://localhost/mcp';
 
-/** Both generations of the protocol over HTTP: 2026-07-28, and the stateless form of those before. */
+/** Both generations of the protocol over HTTP: 2026-07-28, and the stateless form of the earlier ones. */
 export class McpEndpoint implements McpService {
   readonly #parts: McpParts;
-  /** One for each key, so that a subscription is told of what its own key may read, and of nothing else. */
+  /** One per key, so that a subscription hears only of what its own key may read. */
   readonly #handlers = new Map<string, McpHttpHandler>();
   readonly #ending = new AbortController();
-  /** Kept until they are answered: a signal whose request was collected is never aborted (Node 20). */
+  /** Kept until answered: a signal whose request was collected is never aborted (Node 20). */
   readonly #running = new Map<Request, Pick<McpRequest, 'caller' | 'requestId'>>();
   readonly #inFlight = new AnswersInFlight();
-  /** Requests but subscriptions, which end only with the service. */
+  /** Requests except subscriptions, which end only with the service. */
   #calls = 0;
   #onIdle = (): void => {};
   #time: { readonly local: LocalTime; readonly fromMs: number } | undefined;
@@ -63,7 +63,7 @@ export class McpEndpoint implements McpService {
 
   async close(): Promise<void> {
     this.#ending.abort();
-    // Calls are answered, a send that runs included; the server cuts off what takes too long.
+    // Calls are answered, including a running send; the server cuts off calls that take too long.
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
       if (this.#calls === 0) resolve();
@@ -71,7 +71,10 @@ export class McpEndpoint implements McpService {
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()));
   }
 
-  /** Kept for a minute: the zone is slow to ask for, its formats to make, and it changes only when the Mac travels. */
+  /**
+   * Cached for a minute: the zone is slow to look up, its formats to create, and it changes only when the Mac
+   * travels.
+   */
   #localTime(): LocalTime {
     const { clock, timeZone } = this.#parts;
     const nowMs = clock.monotonic();

@@ -1,15 +1,15 @@
 import { problem } from '../../domain/problems.ts';
 
 const MEGABYTE = 1_000_000;
-/** Bytes of answers that are made or on their way, of one key and of all. */
+/** Bytes of answers being made or sent, per key and in total. */
 const MAX_OF_KEY = 16 * MEGABYTE;
 const MAX_OF_ALL = 64 * MEGABYTE;
 /** Connections are read quickly, or end after 60 s (decision O2). */
 const RETRY_S = 5;
 
-/** The room of one answer. */
+/** The memory reserved for one answer. */
 export interface Reservation {
-  /** Replaces what was reserved by the size of the answer. */
+  /** Replaces the reserved size by the answer's. */
   readonly resize: (bytes: number) => void;
   /** May be called more than once. */
   readonly release: () => void;
@@ -20,7 +20,7 @@ export class AnswersInFlight {
   readonly #ofKeys = new Map<string, number>();
   #ofAll = 0;
 
-  /** Reserves room for an answer of at most `bytes`. Throws `too_many_answers` when there is none. */
+  /** Reserves memory for an answer of at most `bytes`. Throws `too_many_answers` if there is none. */
   reserve(keyId: string, bytes: number): Reservation {
     const ofKey = this.#ofKeys.get(keyId) ?? 0;
     if (ofKey + bytes > MAX_OF_KEY || this.#ofAll + bytes > MAX_OF_ALL) {

@@ -5,7 +5,7 @@ import type { ToolContext } from './tools/tool.ts';
 const catchMeUp = z.object({ since: z.string().max(64).optional().describe('ISO 8601 time or date') });
 const draftReply = z.object({ conversation_id: z.string().max(512).describe('id of the conversation') });
 
-/** Ready questions. They name tools and hold no text of other people. */
+/** Ready-made questions. They name tools and contain no text of other people. */
 export function addPrompts(server: McpServer, context: ToolContext): void {
   server.registerPrompt(
     'catch_me_up',

@@ -17,7 +17,7 @@ import type { ToolContext } from './tools/tool.ts';
 const TEMPLATE = 'postern://conversations/{id}';
 const MAX_LISTED = 20;
 const MESSAGES = 20;
-/** Events that one subscription is told of at once. */
+/** Events reported to a subscription at once. */
 const BATCH_SIZE = 200;
 
 function uriOf(id: string): string {
@@ -71,7 +71,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Tells subscriptions of one key about conversations with something new, for as long as there is a subscription. */
+/** Notifies the subscriptions of one key about conversations with something new, while there are any. */
 export function conversationEvents(caller: Caller): ServerEventBus {
   return {
     publish() {},

@@ -11,15 +11,15 @@ export interface McpParts {
   readonly log: Log;
   readonly version: string;
   readonly counters: Counters;
-  /** The record of a limited key that asks. */
+  /** The record of the calling limited key. */
   readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
-  /** Name of the zone that times are shown in, as in `Europe/Berlin`. */
+  /** Name of the zone for displayed times, such as `Europe/Berlin`. */
   readonly timeZone: () => string;
   /** Ids of those messages that macOS filed as junk (decision V5). */
   readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
 }
 
-/** Loads the protocol at its first request: a service that nobody asks over MCP is as small as before. */
+/** Loads the protocol with its first request: a service that nobody uses over MCP stays as small as before. */
 export class LazyMcpService implements McpService {
   readonly #parts: McpParts;
   #service: Promise<McpService> | undefined;

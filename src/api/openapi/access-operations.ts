@@ -66,7 +66,7 @@ export const ACCESS_OPERATIONS = {
       'What is not given stays, and so does the secret. ' +
       'Name and scopes cannot be changed: make another key for that.',
     body: { schema: keyChangesBody, example: { send: ['+15550100'], approval: 'new' } },
-    answers: { 200: { description: 'The key as it is now.', schema: 'Key', example: examples.key } },
+    answers: { 200: { description: 'The key in its current state.', schema: 'Key', example: examples.key } },
     problems: ['key_not_found', 'chat_db_missing', ...STATE_DB],
     mistakes: [{ pointer: '/approval', message: 'The approval must be one of always, new, never.' }],
   },

@@ -11,7 +11,7 @@ import { WEBHOOK_EVENT_TYPES } from '../../schema/webhook.ts';
 import { EVENT_OPERATIONS } from './event-operations.ts';
 import { examples } from './examples.ts';
 
-/** What events are made of. */
+/** The schemas of events. */
 const SCHEMAS = {
   ...contentSchemas,
   AnyEvent: anyEventSchema,
@@ -25,7 +25,7 @@ const SCHEMAS = {
 const HOST = '127.0.0.1:3001';
 const STRING = { type: 'string' };
 
-/** What each delivery to a webhook has besides its body. */
+/** Headers of each delivery to a webhook. */
 const WEBHOOK_HEADERS = {
   type: 'object',
   required: ['X-Webhook-Event', 'X-Webhook-Delivery', 'X-Webhook-Attempt'],

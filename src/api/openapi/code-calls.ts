@@ -2,29 +2,29 @@ import type { RouteId } from '../../schema/routes.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 
-/** What the samples of one operation need besides its route and the example of its body. */
+/** Parameters of an operation's samples besides its route and the example of its body. */
 export interface CodeCall {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A file that is sent. */
+  /** A file to send. */
   readonly file?: string;
-  /** Where the answer is written. */
+  /** The file to write the answer to. */
   readonly download?: string;
   /** The answer does not end. */
   readonly isStream?: true;
-  /** Another operation, in the place of one that curl and Python cannot call. */
+  /** A substitute for an operation that curl and Python cannot call. */
   readonly overHttp?: 'listEvents';
-  /** What the answer is, besides JSON. */
+  /** The kind of answer, if not JSON. */
   readonly reads?: 'text' | 'nothing';
   /** With the typed client, as `postern`; `$id` and `$body` are those of the request. */
   readonly typeScript: string;
   readonly imports?: readonly string[];
-  /** Over the Unix socket alone, whose path is in `SOCKET`. */
+  /** Only over the Unix socket, whose path is in `SOCKET`. */
   readonly isOverSocket?: true;
-  /** In the place of what would be made of the request. */
+  /** Replaces the code generated from the request. */
   readonly python?: string;
-  /** The typed client does not have it; `$url` is the request's. */
+  /** The typed client lacks it; `$url` is the request's. */
   readonly isPlainFetch?: true;
 }
 
@@ -39,11 +39,11 @@ function printed(expression: string): { readonly typeScript: string } {
   return { typeScript: `console.log(await postern.${expression});` };
 }
 
-/** Events for as long as the program runs. */
+/** Events while the program runs. */
 const LISTENING =
   'for await (const event of postern.listen({ after: 1204 })) {\n  console.log(event.type, event.data);\n}';
 
-/** How each operation is called in the samples of the document. */
+/** The call of each operation in the document's samples. */
 export const CODE_CALLS = {
   getHealth: printed('health()'),
   sendMessage: printed('send($body)'),

@@ -12,9 +12,9 @@ export interface CodeSample {
 
 const ENV = "import { env } from 'node:process';";
 const SERVICE = 'http://127.0.0.1:3001';
-/** What the service is called on its Unix socket. */
+/** The service's name on its Unix socket. */
 const LOCAL = 'http://localhost';
-/** Of what neither curl everywhere nor Python's standard library can do. */
+/** For operations that neither every curl nor Python's standard library can call. */
 const OVER_HTTP = '# The same events over plain HTTP, which need no program for WebSockets:';
 
 interface Request {
@@ -26,7 +26,7 @@ interface Request {
   readonly call: CodeCall;
 }
 
-/** How an operation is called: with curl, with Python's standard library and with the typed client. */
+/** Calls of an operation: with curl, with Python's standard library and with the typed client. */
 export function codeSamples(id: RouteId): readonly CodeSample[] {
   const call: CodeCall = CODE_CALLS[id];
   if (call.overHttp === undefined) return samplesOf(id, call);
@@ -79,7 +79,7 @@ function curl({
   return `curl ${parts.join(' \\\n  ')}`;
 }
 
-/** As one word of the shell. */
+/** Quotes a text as one shell word. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -121,7 +121,7 @@ function pythonResult(isStream: boolean, download: string | undefined, reads: 'j
   return [reads === 'text' ? '    print(answer.read().decode())' : '    print(json.load(answer))'];
 }
 
-/** JSON and Python write everything alike but three words. */
+/** JSON and Python differ in only three words. */
 function pythonValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {

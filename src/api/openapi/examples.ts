@@ -96,7 +96,7 @@ function eventOf(type: WebhookEventType): (Event | ChangeEvent) & { readonly off
   }
 }
 
-/** Values of every schema, as the simulated Mac gives them, for the documentation. */
+/** Values of every schema for the documentation, as the simulated Mac produces them. */
 export const examples = {
   health: { status: 'ok', backend: { connected: true, message: null } },
   received,

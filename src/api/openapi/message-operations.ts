@@ -13,7 +13,7 @@ const RANGE = {
   schema: { type: 'string' },
 };
 
-/** A whole message as a form: what is repeated is an array. */
+/** A whole message as a form: repeated fields are arrays. */
 const SEND_FORM = {
   'multipart/form-data': {
     type: 'object',

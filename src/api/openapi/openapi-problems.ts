@@ -7,7 +7,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 interface Place {
   readonly hasKey: boolean;
-  /** Some keys are refused. */
+  /** True if some keys are refused. */
   readonly needsScope: boolean;
   readonly hasParameterInPath: boolean;
   readonly isAtHub: boolean;
@@ -86,7 +86,7 @@ const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
 ]);
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
-/** The problems of an operation, by status, each with the codes it can have. */
+/** The problems of an operation by status, each with its possible codes. */
 export function problemResponses({ body, problems = [], mistakes }: Operation, place: Place): Json {
   const names: readonly ProblemName[] = [
     ...EVERYWHERE,
@@ -104,7 +104,7 @@ export function problemResponses({ body, problems = [], mistakes }: Operation, p
   );
 }
 
-/** What the document says of requests that reach no operation. */
+/** The document's text about requests that reach no operation. */
 export function otherProblems(): Json {
   const statuses = OF_NO_OPERATION.map((name) => `${PROBLEMS[name].status} \`${exampleOf(name).code}\``).join(', ');
   return {
@@ -113,13 +113,13 @@ export function otherProblems(): Json {
   };
 }
 
-/** Every problem by its name, for the answers to refer to. */
+/** Every problem by name, for the answers to refer to. */
 export function problemExamples(): Json {
   const examples = (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, exampleOf(name)] as const);
   return Object.fromEntries(examples.map(([name, value]) => [name, { summary: value.detail, value }]));
 }
 
-/** The problem as a client is given it, with the catalogue's example values. */
+/** The problem as a client receives it, with the catalogue's example values. */
 function exampleOf(name: ProblemName): Problem {
   const { example, extra = {} }: ProblemText = PROBLEMS[name];
   const make = problem as (name: ProblemName, values: ProblemText['example'], options: AppErrorOptions) => AppError;

@@ -98,7 +98,7 @@ export function openApi(version: string): Json {
     },
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
     security: [{ key: [] }],
-    // In this order the reference page shows them.
+    // The order on the reference page.
     tags: [
       { name: 'Messages', description: 'Reading and sending' },
       { name: 'Events', description: 'Live or resumed' },

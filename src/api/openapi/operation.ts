@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Mistake } from '../../domain/errors.ts';
 import { namesOf, type ProblemName } from '../../domain/problems.ts';
 
-/** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */
+/** The OpenAPI description of one operation, besides method, path and key, which are in `ROUTES`. */
 export interface Operation {
   readonly tag:
     | 'Service'
@@ -20,25 +20,25 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly headers?: readonly Readonly<Record<string, unknown>>[];
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
-  /** Bodies that are not JSON, by media type: their schemas in the document. */
+  /** Bodies other than JSON, by media type: their schemas in the document. */
   readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
-  /** How it can be refused, besides what every operation, and every one with a key or a body, can answer. */
+  /** Possible refusals, besides those of every operation, and of every one with a key or a body. */
   readonly problems?: readonly ProblemName[];
-  /** Examples of what can be wrong with the request. */
+  /** Examples of mistakes in the request. */
   readonly mistakes?: readonly Mistake[];
 }
 
 export interface OperationAnswer {
   readonly description: string;
-  /** Name of a schema of the document. */
+  /** Name of a schema in the document. */
   readonly schema?: string;
   readonly isList?: boolean;
   readonly example?: unknown;
-  /** Several, by name, in place of one. */
+  /** Several examples by name, instead of one. */
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
-  /** Content type besides JSON, or in place of it. */
+  /** Content type besides JSON, or instead of it. */
   readonly type?: string;
   /** Content types of answers that do not end. */
   readonly streams?: readonly string[];
@@ -47,12 +47,12 @@ export interface OperationAnswer {
 
 /** Header of a page. */
 export const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
-/** Headers of a page that may be of several Macs. */
+/** Headers of a page that may combine several Macs. */
 export const NEXT_OF_MACS = {
   ...NEXT,
   'Postern-Partial': 'At a hub: the Macs that are away, whose items are missing.',
 };
-/** Header of an answer that made something. */
+/** Header of an answer that created something. */
 export const MADE = { Location: 'URL of the new resource.' };
 /** Problems of operations that read chat.db. */
 export const CHAT_DB = namesOf('chat_db_unavailable');

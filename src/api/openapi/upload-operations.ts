@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts';
 
-/** Files that are sent from another machine. */
+/** Files sent from another machine. */
 export const UPLOAD_OPERATIONS = {
   uploadAttachment: {
     tag: 'Messages',

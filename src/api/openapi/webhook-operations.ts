@@ -53,7 +53,11 @@ export const WEBHOOK_OPERATIONS = {
       'meanwhile is delivered later.',
     body: { schema: webhookChangesBody, example: { on_failure: 'hold', filter: { is_from_me: false } } },
     answers: {
-      200: { description: 'The webhook as it is now.', schema: 'WebhookStatus', example: examples.webhookStatus },
+      200: {
+        description: 'The webhook in its current state.',
+        schema: 'WebhookStatus',
+        example: examples.webhookStatus,
+      },
     },
     problems: [
       'webhook_not_allowed',

@@ -3,7 +3,7 @@ import { auditQuery } from '../../../schema/audit.ts';
 import { readQuery } from '../../../schema/query.ts';
 import type { Handlers } from '../router.ts';
 
-/** Who did what with which key (decision L4). */
+/** The audit log: who did what with which key (decision L4). */
 export function auditRoutes(access: () => Promise<AccessService>): Pick<Handlers, 'listAudit'> {
   return {
     async listAudit({ query }) {

@@ -3,7 +3,7 @@ import { invalidRequest } from '../../../domain/problems.ts';
 import { checkBody } from '../../../schema/mistakes.ts';
 import type { DemoHandlers } from '../router.ts';
 
-/** What the console of a demo lets its people do. A service without them has no such routes. */
+/** The routes with which a demo's console controls its people. Other services lack them. */
 export function demoRoutes(people: DemoPeople): DemoHandlers {
   return {
     async sayInDemo(exchange) {

@@ -16,7 +16,7 @@ import type { Handlers } from '../router.ts';
 /** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
 const BATCH_SIZE = 200;
 
-/** Rows looked at in one request, of which a limited key may see few. */
+/** Rows examined in one request. A limited key may see few of them. */
 const MAX_LOOKED = 5000;
 const EVERYTHING = (): boolean => true;
 const MS_PER_S = 1000;
@@ -25,7 +25,10 @@ const MS_PER_S = 1000;
 const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' };
 
 export interface EventSource {
-  /** Resolves when what is to be included, and what is after the offset, can be had; undefined when it can be now. */
+  /**
+   * Resolves once the requested includes, and the log after the offset, are loaded. Returns undefined if they already
+   * are.
+   */
   readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
   /** Joins a stream, or throws an AppError. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
@@ -44,7 +47,7 @@ export function eventRoutes(source: EventSource): Pick<Handlers, 'listEvents'> {
   };
 }
 
-/** One type alone asks for a stream: a list of types or a wildcard comes from clients that mean JSON. */
+/** Only a single type asks for a stream: a list of types or a wildcard comes from clients that expect JSON. */
 function streamForm(accept = ''): StreamForm | undefined {
   const type = accept.split(';', 1)[0]?.trim().toLowerCase();
   if (accept.includes(',')) return undefined;
@@ -53,7 +56,7 @@ function streamForm(accept = ''): StreamForm | undefined {
 }
 
 async function stream({ openStream }: EventSource, exchange: Exchange, form: StreamForm): Promise<Answer> {
-  // Server-Sent Events: a client that reconnects repeats its URL and says in the header how far it is.
+  // Server-Sent Events: a client that reconnects repeats its URL and sends its position in the header.
   const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
   const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
   const mistakes = lastId !== undefined && resumed === undefined ? [LAST_EVENT_ID_MISTAKE] : [];
@@ -72,12 +75,12 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const wanted = feed.wanted({ max_age_s, junk }) ?? EVERYTHING;
   await ready(include, after);
   let position = feed.resolve(after, { changes });
-  // Taken first: if the log is begun again meanwhile, nothing more is read and the next request is told so.
+  // Read first: if the log is restarted meanwhile, nothing more is read and the next request reports it.
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const texts: string[] = [];
 
-  /** False when there is more to read now. */
+  /** Returns false if there is more to read now. */
   async function readPage(): Promise<boolean> {
     let looked = 0;
     for (;;) {
@@ -103,7 +106,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       readPage,
       isDone: () => texts.length > 0 || isExpired(),
     });
-  // There is always a position to go on from, also behind what a limited key was not shown.
+  // There is always a position to continue from, even after entries that a limited key may not see.
   const link = nextPage(`${API}/events`, [
     ...(changes ? [['changes', 'true'] as const] : []),
     ['limit', String(limit)],
@@ -125,7 +128,9 @@ interface Waiting {
   readonly isDone: () => boolean;
 }
 
-/** Reads again whenever there may be more, until something was read, time is up, the client left or the service stops. */
+/**
+ * Reads again whenever there may be more, until there is something, time is up, the client left or the service stops.
+ */
 async function readWithin(
   ms: number,
   { source, exchange, changes, position, readPage, isDone }: Waiting,

@@ -1,6 +1,6 @@
 import type { StatusReport } from '../../../domain/status.ts';
 
-/** The two programs that show such menus; xbar refuses a menu with a parameter it does not know. */
+/** The programs that show such menus. xbar refuses a menu with an unknown parameter. */
 export type MenuHost = 'swiftbar' | 'xbar';
 
 export interface MenuOptions {
@@ -9,13 +9,16 @@ export interface MenuOptions {
 }
 
 const TEXT_LIMIT_CHARACTERS = 80;
-/** Units of a text that are looked at. */
+/** Only this many units of a text are examined. */
 const MAX_UNITS = 1000;
 const WEBHOOKS_SHOWN = 5;
 
 const PERMISSION_NAMES = { full_disk_access: 'Full Disk Access', automation: 'Automation of Messages' } as const;
 
-/** `?as=swiftbar|xbar` of the status: a title line, then the menu above the plugin's own items. Never a message's text. */
+/**
+ * `?as=swiftbar|xbar` of the status: a title line, then the menu above the plugin's own items. Never a message's
+ * text.
+ */
 export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOptions): string {
   const troubled = report.webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const missing = report.permissions.filter(({ state }) => state === 'denied');
@@ -52,8 +55,8 @@ function item(text: string, color?: string): string {
 }
 
 /**
- * Text of others as one harmless menu line: no line of its own, no parameters after a bar, no submenu or
- * separator by leading dashes, no `:emoji:` and no colour by escape sequences.
+ * Turns foreign text into one harmless menu line: no line break, no parameters after a bar, no submenu or separator
+ * by leading dashes, no `:emoji:` and no colour by escape sequences.
  */
 function plain(text: string): string {
   const line = text
@@ -85,7 +88,7 @@ function webhooks(all: StatusReport['webhooks']): string {
   return [`${all.length} webhook${all.length === 1 ? '' : 's'}`, ...states].join(', ');
 }
 
-/** A count alone: what would be sent, and to whom, does not fit into a line. */
+/** Only a count: the content and the recipients do not fit into a line. */
 function waiting(count: number, url: string): readonly string[] {
   if (count === 0) return [];
   const what = count === 1 ? '1 message waits' : `${count} messages wait`;

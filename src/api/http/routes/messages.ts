@@ -88,7 +88,7 @@ interface Sending {
   readonly isHub: boolean;
 }
 
-/** The files of the form are its own: none of them stays. */
+/** Sends a form with its files, none of which is kept. */
 async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
   const { exchange } = sending;
   const { fields, files } = await readUploads(exchange, closing);
@@ -118,7 +118,7 @@ async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
   return answer;
 }
 
-/** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */
+/** Reads the send. Throws with every mistake: in the header, in the body, and on the disk (decision D7). */
 async function readSend({ exchange, isHub }: Sending, body: unknown) {
   const { sender } = exchange.caller;
   const checked = checkBody(isHub ? hubSendBody : sendBody, body);
@@ -139,7 +139,7 @@ function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] 
   return [{ pointer: 'Idempotency-Key', message }];
 }
 
-/** What the disk says of those attachments that are paths at all, under the places they have in the body. */
+/** Mistakes on the disk for those attachments that are paths, with their places in the body. */
 async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<readonly Mistake[]> {
   const given = (body as { readonly attachments?: unknown } | null)?.attachments;
   if (!Array.isArray(given)) return [];

@@ -17,14 +17,14 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
     async searchMessages({ query: given, caller }) {
       const { search: index, reader } = caller;
       const status = index.status();
-      // Before the mistakes in a question that nothing can answer.
+      // Before the mistakes in a query that nothing can answer.
       if (!status.isEnabled) throw problem('search_disabled');
       const conversationId = given.get('conversation_id') ?? undefined;
       const q = given.get('q');
       const typed = parseSearch(q ?? '', conversationId !== undefined);
       const { query, mistakes } = await searchQueryOf(typed, conversationId, caller);
       const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
-      // Decision B9: a conversation that is not known has no messages.
+      // An unknown conversation has no messages (decision B9).
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
       const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
       const same = ['q', 'conversation_id', 'include'].flatMap((name) => {
@@ -45,7 +45,7 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
   };
 }
 
-/** Reads the messages again with what was asked for; one that was deleted or changed just then is left out. */
+/** Reads the messages again with the requested includes. Omits those deleted or changed meanwhile. */
 async function withIncludes(
   hits: readonly SearchHit[],
   reader: MessageReader,

@@ -8,11 +8,11 @@ import { CODE_LIFETIME_MS, SignInCodes } from '../sign-in-codes.ts';
 export interface SignInParts {
   readonly apiKey: string;
   readonly clock: Clock;
-  /** The address of the service as a browser on this machine reaches it. */
+  /** The service's address for a browser on this machine. */
   readonly ownUrl: () => string;
 }
 
-/** How `postern open` signs the console in without putting the key into an address (decision S6). */
+/** Signs the console in for `postern open` without putting the key into an address (decision S6). */
 export function signInRoutes({ apiKey, clock, ownUrl }: SignInParts): Pick<Handlers, 'makeSignInCode' | 'signIn'> {
   const codes = new SignInCodes(clock);
   return {

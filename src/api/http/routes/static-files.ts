@@ -11,7 +11,7 @@ import type { Exchange } from '../exchange.ts';
 /** Serves one page. */
 export type ServedPage = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** The pages that are served without a key, by path. */
+/** The pages served without a key, by path. */
 export interface OpenPages {
   has(path: string): boolean;
   get(path: string): ServedPage | undefined;
@@ -53,25 +53,25 @@ const OWN = new URL('../../console/', import.meta.url);
 const GUIDE = new URL('../../../../guide/', import.meta.url);
 const GUIDE_FILE = /^(?:recipes\/|img\/)?[A-Za-z0-9-]+\.[a-z]+$/;
 
-/** The page that a file of this folder belongs to is its address: `docs-operation.js` is one of /docs. */
+/** A file's page is the first part of its name: `docs-operation.js` belongs to /docs. */
 const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
   .filter((name) => /\.(?:css|js|svg)$/.test(name))
   .map((name) => [`/${name.startsWith('docs') ? 'docs' : 'console'}/${name}`, name]);
 
-/** Every file that is served, by its path (decision E9): nothing else on the disk can be asked for. */
+/** Every served file, by path (decision E9): nothing else on the disk can be requested. */
 const FILES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',
-  // Browsers ask for it by themselves.
+  // Browsers request it by themselves.
   '/favicon.ico': 'icon.svg',
   '/docs': 'docs.html',
   '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
-/** The same files under a name made of their content, so that a browser keeps them (decision S3). */
+/** These files under a name derived from their content, so that browsers cache them (decision S3). */
 const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
-/** Files of the guide whose names the build made of their content. */
+/** Files of the guide whose names the build derived from their content. */
 const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
 const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
@@ -98,7 +98,7 @@ export function staticFiles(version: string): OpenPages {
   return new Pages(made);
 }
 
-/** The files of the list and of the guide, each read at its first request. */
+/** The listed files and those of the guide, each read at its first request. */
 class Pages implements OpenPages {
   readonly #listed: ReadonlyMap<string, ServedPage>;
   readonly #guide = new Map<string, ServedPage>();
@@ -119,7 +119,7 @@ class Pages implements OpenPages {
     const page = guide(file);
     return async (exchange) => {
       const answer = await page(exchange);
-      // Kept once it is there: paths that lead nowhere take no memory.
+      // Cached only if it exists: wrong paths take no memory.
       this.#guide.set(file, page);
       return answer;
     };
@@ -130,20 +130,20 @@ class Pages implements OpenPages {
     const page = file === undefined ? undefined : this.#listed.get(file);
     if (page === undefined) return undefined;
     return async (exchange) => {
-      // A page that was opened before an update asks for files of the version before.
+      // A page opened before an update requests files of the previous version.
       if (VERSIONED.exec(path)?.[1] !== (await version())) throw problem('not_found');
       return keptForAYear(await page(exchange));
     };
   }
 }
 
-/** Returns the path of the file behind a name made of its content; undefined where there is none. */
+/** Returns the path of the file behind a name derived from its content; undefined if there is none. */
 function versionedPath(path: string): string | undefined {
   const [, , file = ''] = VERSIONED.exec(path) ?? [];
   return Object.hasOwn(FILES, file) ? file : undefined;
 }
 
-/** Returns undefined for what cannot be the name of a page, so that no path leads out of the folder. */
+/** Returns undefined for invalid page names, so that no path leads out of the folder. */
 function guideFile(path: string): string | undefined {
   const file = path === '/guide/' ? 'index.html' : path.slice('/guide/'.length);
   return path.startsWith('/guide/') && GUIDE_FILE.test(file) ? file : undefined;
@@ -173,7 +173,7 @@ interface Sent {
   readonly etag: string;
 }
 
-/** Made at the first request, in each encoding, and shared by all answers (decision O2). A failure is not kept. */
+/** Created at the first request, in each encoding, and shared by all answers (decision O2). A failure is not cached. */
 function cached(make: () => Promise<Content>): ServedPage {
   const content = once(make);
   const sent = {
@@ -217,7 +217,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** A browser that knows only the address is sent to the console; programs find nothing there. */
+/** A browser that knows only the address is redirected to the console; programs find nothing there. */
 function toConsole(exchange: Exchange): Answer {
   if (!/\btext\/html\b/i.test(exchange.header('accept') ?? '')) throw problem('not_found');
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
@@ -228,14 +228,14 @@ async function readPage(file: string): Promise<Content> {
   return { type: typeOf(file) ?? 'application/octet-stream', bytes: await readFile(place) };
 }
 
-/** One for all of them, because modules name each other by relative paths. */
+/** One version for all files, because modules refer to each other by relative paths. */
 const version = once(async () => {
   const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
   const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
   return hash('sha256', Buffer.concat(contents), 'base64url').slice(0, 16);
 });
 
-/** A page, which names its files by their content. */
+/** A page, with its files' names derived from their content. */
 async function readHtml(file: string): Promise<Content> {
   const { type, bytes } = await readPage(file);
   const folder = `static/${await version()}`;
@@ -246,12 +246,12 @@ function typeOf(file: string): string | undefined {
   return TYPES[file.slice(file.lastIndexOf('.') + 1)];
 }
 
-/** Relative, so that it also holds behind a proxy that adds a folder. */
+/** Relative, so that it also works behind a proxy that adds a folder. */
 function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
 }
 
-/** The generators of the documents are loaded at the first request: nothing else needs them. */
+/** Generates a document, and loads the generator only now: nothing else needs it. */
 function documentOf(made: object): Content {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(made)) };
 }

@@ -6,13 +6,13 @@ import { statusQuery } from '../../../schema/status.ts';
 import type { Handlers } from '../router.ts';
 import { menuText } from './menu-text.ts';
 
-/** How long chat.db is watched unless the request says otherwise. */
+/** How long chat.db is watched by default. */
 const WATCH_SECONDS = 30;
 
-/** Watches chat.db for so many seconds, and asks Messages if allowed to. */
+/** Watches chat.db for some seconds, and asks Messages if allowed to. */
 export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
 
-/** The agent's account of itself, for the menu bar, the installer and the doctor (decision H). */
+/** The agent's report on itself, for the menu bar, the installer and the doctor (decision H). */
 export function statusRoutes(
   checkPermissions: () => Promise<readonly PermissionReport[]>,
   ownUrl: () => string,
@@ -25,8 +25,7 @@ export function statusRoutes(
       if (as === undefined) {
         return { status: 200, body: arrival === 'socket' ? { ...report, url: ownUrl() } : report };
       }
-      // The Host passed the guard, so it is a name by which the person reaches this service; no browser reaches a
-      // socket.
+      // The Host passed the guard, so the person can reach this service by it; no browser reaches a socket.
       const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;
       const text = menuText(report, as, { url });
       return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };

@@ -8,7 +8,7 @@ import type { Handlers } from '../router.ts';
 
 const MAX_BYTES = 100_000_000;
 
-/** Takes files that are sent from another machine (decision R1). `closing` is aborted when the service stops. */
+/** Accepts files sent from another machine (decision R1). `closing` is aborted when the service stops. */
 export function uploadRoutes(closing: AbortSignal): Pick<Handlers, 'uploadAttachment'> {
   return {
     async uploadAttachment(exchange) {
@@ -18,15 +18,15 @@ export function uploadRoutes(closing: AbortSignal): Pick<Handlers, 'uploadAttach
   };
 }
 
-/** Whether the body is a form, which may hold files. */
+/** Reports whether the body is a form, which may contain files. */
 export function isForm(exchange: Exchange): boolean {
   return /^\s*multipart\/form-data\s*(?:;|$)/i.test(exchange.header('content-type') ?? '');
 }
 
-/** Reads a form; its files are uploads then. Throws why it cannot be read, and leaves nothing then. */
+/** Reads a form and stores its files as uploads. If that fails, throws the reason and leaves nothing. */
 export async function readUploads(exchange: Exchange, closing: AbortSignal): Promise<Form<Upload>> {
   const { uploads } = exchange.caller;
-  // Loaded when it is first needed: most services never see a form.
+  // Loaded on first use: most services never see a form.
   const { readForm } = await import('../multipart.ts');
   const form = await readForm(exchange.request.headers, exchange.arrivingBody(closing), (file) => uploads.add(file));
   await removedOnFailure(uploads, form.files, () => {

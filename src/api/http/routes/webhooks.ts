@@ -69,14 +69,14 @@ export function webhookRoutes(): Pick<
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // First, because a hub may hear of the webhook only by asking the one that has it.
+  // First, because a hub may learn of the webhook only by asking the hub that has it.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');
   return { ...shown(webhook), ...status };
 }
 
-/** What the contract shows of a webhook: not its secret, and the password in its address to the owner's list alone. */
+/** The contract's form of a webhook: without its secret, and with the password in its URL only in the owner's list. */
 function shown({ id, url, events, created_at }: StoredWebhook): Webhook {
   return { id, url: withoutPassword(url), events, created_at };
 }

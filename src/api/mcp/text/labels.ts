@@ -1,6 +1,6 @@
 import { shortLine } from './visible.ts';
 
-/** The owner's name for an address, undefined where there is none or several. */
+/** The owner's name for an address; undefined if there is none or several. */
 export type NameOf = (address: string) => string | undefined;
 
 /** A name must not look like one of these, because it could pass for somebody else. */
@@ -8,10 +8,7 @@ const LIKE_AN_ADDRESS = /^[\s\d+().@-]+$|@/;
 const OWNER = 'me';
 const SHORT_DIGITS = 4;
 
-/**
- * How people and groups are called within one answer: in full at their first mention, then as short as it stays
- * clear who is meant.
- */
+/** Names of people and groups within one answer: in full at their first mention, then as short as is unambiguous. */
 export class Labels {
   readonly #nameOf: NameOf;
   readonly #short = new Map<string, string>();
@@ -36,7 +33,7 @@ export class Labels {
     return full;
   }
 
-  /** A group's name is written by its members: always in quotes. */
+  /** A group's name is written by its members, so it is always in quotes. */
   group(id: string, name: string | null): string {
     const short = this.#short.get(id);
     if (short !== undefined) return short;
@@ -51,7 +48,7 @@ export class Labels {
     return full;
   }
 
-  /** `full` stays in use where `short` already means another. */
+  /** Keeps using `full` if `short` already means another. */
   #keep(key: string, short: string, full: string): void {
     const label = this.#taken.has(short) ? full : short;
     this.#taken.add(label);
@@ -59,7 +56,10 @@ export class Labels {
   }
 }
 
-/** Quotes a sender that is a mere word, as companies have: as it is, `me` would pass for the owner, `Mom` for a contact. */
+/**
+ * Quotes a sender that is a plain word, as companies have: unquoted, `me` would pass for the owner, `Mom` for a
+ * contact.
+ */
 function shownAddress(address: string): string {
   if (address === '') return 'unknown';
   return LIKE_AN_ADDRESS.test(address) ? address : `sender "${address.replaceAll('"', "'")}"`;

@@ -6,22 +6,22 @@ import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
 import { beginning, indented, shortLine } from './visible.ts';
 
-/** Of one body in a list. */
+/** Limit of one body in a list. */
 export const MAX_SHOWN_BODY = 2000;
-/** Of one answer. */
+/** Limit of one answer. */
 export const MAX_ANSWER = 16_000;
 
-/** What the lines of one answer share. */
+/** The state shared by the lines of one answer. */
 export interface LineContext {
   readonly labels: Labels;
   readonly time: LocalTime;
-  /** The name of a group, by its conversation id; null for one without a name; undefined for what is no group. */
+  /** The name of a group by its conversation id; null if it has none; undefined if it is no group. */
   readonly groupName: (conversationId: string) => string | null | undefined;
-  /** The conversation that every line belongs to, when there is only one: its lines do not repeat it. */
+  /** The only conversation of all lines, if there is just one: the lines do not repeat it. */
   readonly conversationId?: string | undefined;
 }
 
-/** Lines with a heading for each day, `[id] 14:05 Ana: text` beneath it. */
+/** Lines with a heading for each day, with `[id] 14:05 Ana: text` below it. */
 export class DayLines {
   readonly #context: LineContext;
   readonly #lines: string[] = [];
@@ -36,7 +36,7 @@ export class DayLines {
     this.#add(message.timestamp, messageLine(message, this.#context));
   }
 
-  /** `read`: its message with details. */
+  /** `read` is its message with details. */
   event({ type, data }: Event, read?: Message): void {
     if ('body' in data) this.message(read ?? data);
     else this.#add(data.timestamp, reactionLine(data, type === 'reaction.removed', this.#context));
@@ -62,7 +62,7 @@ export class DayLines {
   }
 }
 
-/** The first has the zone; the year is repeated only when it is another one. */
+/** The first heading has the zone; the year appears only when it changes. */
 function headingOf(day: string, before: string, zone: string): string {
   if (before === '') return `${day}, ${zone}`;
   const year = day.slice(-5);
@@ -70,7 +70,7 @@ function headingOf(day: string, before: string, zone: string): string {
 }
 
 function messageLine(message: Message, context: LineContext): string {
-  // Who wrote it comes first, and is named in full there.
+  // The author comes first, with the full name.
   const start = lineStart(message, context);
   const { attachments, status, is_from_me: isOwn } = message;
   const files = attachments.map((path, n) => `[file ${n}: ${shortLine(path.slice(path.lastIndexOf('/') + 1))}]`);
@@ -81,7 +81,7 @@ function messageLine(message: Message, context: LineContext): string {
   return `${start}: ${content === '' ? '(no text)' : content}`;
 }
 
-/** The text of a message, or the sentence for one that is no text. */
+/** The text of a message, or the sentence that replaces it. */
 function saidBy(message: Message, { labels }: LineContext): string {
   const { id, body, details, sender } = message;
   const subject = details?.subject === undefined ? '' : `${shortLine(details.subject)}: `;
@@ -93,7 +93,7 @@ function saidBy(message: Message, { labels }: LineContext): string {
   return indented(sentenceOf(message, details, names));
 }
 
-/** That it was edited, or is sent later, and who reacted how. */
+/** Notes on edits, later sending, and reactions. */
 function notesOf({ body, details }: Message, { labels, time }: LineContext): readonly string[] {
   if (details === undefined) return [];
   const { kind, scheduled } = details;
@@ -109,7 +109,7 @@ function notesOf({ body, details }: Message, { labels, time }: LineContext): rea
   ];
 }
 
-/** More are not named in a line. */
+/** Further reactions are not named in a line. */
 const MAX_REACTIONS = 20;
 
 function bodyText(id: string, body: string): string {
@@ -125,7 +125,7 @@ function reactionLine(reaction: Reaction, isRemoved: boolean, context: LineConte
   return `${lineStart(reaction, context)} ${action} ${target}`;
 }
 
-/** Who, and where it is not clear from the answer, to whom. */
+/** The author, and the recipient if the answer leaves it unclear. */
 function lineStart(row: Message | Reaction, context: LineContext): string {
   const { labels, time, groupName, conversationId } = context;
   const who = row.is_from_me ? 'me' : labels.person(row.sender);

@@ -1,16 +1,16 @@
 import { remembering } from '../../../domain/remembering.ts';
 import { countedBlanks, hexOf, writtenOut } from '../../../domain/visible.ts';
 
-/** Line ends of every kind, and whatever nobody sees; the symbols of which nothing is drawn are listed. */
+/** Line breaks of every kind, and every invisible character; symbols without a glyph are listed. */
 const INVISIBLE =
   '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\p{Noncharacter_Code_Point}\\u2800\\u{1d159}';
 const SPECIAL = new RegExp(`\\r\\n|[${INVISIBLE}]`, 'gu');
 const LINE_END = /^[\n\r\v\f\u0085\u2028\u2029]/;
-/** What nearly every text is made of, so that it needs no closer look. */
+/** The characters of nearly every text, which then needs no further examination. */
 const PLAIN = /^[\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u3000-\u312f\u4e00-\u9fff]*$/;
 
 const JOINERS = '[\\u200C\\u200D]';
-/** Choose how the character before them is drawn. */
+/** Select how the previous character is drawn. */
 const PRESENTATION = '[\\uFE0E\\uFE0F]';
 const DRAWN_TWO_WAYS = '[\\p{Extended_Pictographic}\\p{Emoji}]';
 const BEFORE_EMOJI = '[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F]';
@@ -21,7 +21,7 @@ const SCRIPTS = 'Arab Beng Deva Gujr Guru Khmr Knda Mlym Mymr Orya Sinh Taml Tel
   '\\p{scx=$1}',
 );
 const JOINED = `[[${SCRIPTS}]&&[\\0-\\uFFFF]]`;
-/** All of them but tabs, and but those that belong to the emoji or the word around them. */
+/** All invisible characters except tabs, and except those that belong to the surrounding emoji or word. */
 const HIDDEN = new RegExp(
   [
     '\\r\\n',
@@ -32,24 +32,24 @@ const HIDDEN = new RegExp(
   'gv',
 );
 
-/** Text of other people with nothing hidden in it: line ends become `lineEnd`, invisible characters `⟨U+202E⟩`. */
+/** Text of other people without hidden parts: line breaks become `lineEnd`, invisible characters `⟨U+202E⟩`. */
 function visible(text: string, lineEnd: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(HIDDEN, (found) => (LINE_END.test(found) ? lineEnd : writtenOut(found)));
 }
 
-/** For a body: its further lines are indented, so that none of them looks like a line of ours. */
+/** For a body: indents its further lines, so that none looks like a line of ours. */
 export function indented(body: string): string {
   return visible(body, '\n    ');
 }
 
-/** For a name, an address or a file's name: at most `max` characters on one line. */
+/** For a name, an address or a file name: at most `max` characters on one line. */
 export function shortLine(text: string, max = 80): string {
   const line = countedBlanks(visible(text.slice(0, max + 1), ' ').trim());
   return line.length <= max ? line : `${beginning(line, max - 1)}…`;
 }
 
-/** JSON that reads the same, with nothing hidden in its text. */
+/** Equivalent JSON without hidden characters in its text. */
 export function visibleJson(value: unknown): string {
   return JSON.stringify(value).replace(SPECIAL, escaped);
 }
@@ -61,7 +61,7 @@ const escaped = remembering((found) =>
     .join(''),
 );
 
-/** The first `length` UTF-16 units, or one less where that would split a character. */
+/** The first `length` UTF-16 units, or one less if that would split a character. */
 export function beginning(text: string, length: number): string {
   const isSplit = /[\uD800-\uDBFF]/.test(text.charAt(length - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(length));
   return text.slice(0, isSplit ? length - 1 : length);

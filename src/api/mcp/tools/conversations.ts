@@ -2,12 +2,12 @@ import type { Conversation } from '../../../domain/conversation.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { MessageReader } from '../../../domain/ports/reading.ts';
 
-/** A conversation of several people, by its id. */
+/** Reports whether an id is that of a group. */
 export function isGroupId(id: string): boolean {
   return id.includes(';+;');
 }
 
-/** Names of the groups that some rows belong to, for their lines; undefined for what is no group. */
+/** Names of the groups that some rows belong to, for their lines; undefined for any other conversation. */
 export async function groupNames(
   rows: readonly Pick<Message, 'conversation_id'>[],
   reader: MessageReader,

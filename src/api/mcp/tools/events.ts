@@ -14,11 +14,11 @@ import { detailed } from './messages-read.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
 
-/** Taken from the feed at once: a few milliseconds' work. */
+/** Entries taken from the feed at once: a few milliseconds' work. */
 const BATCH_SIZE = 200;
-/** Rows that one call looks through for what is of its conversation. */
+/** Rows that one call examines for its conversation. */
 const MAX_ROWS = 5000;
-/** What one line may add to an answer. */
+/** The maximum that one line adds to an answer. */
 const MAX_LINE = 2500;
 
 const after = z.string().max(200).optional().describe('next of the answer before; without it: from now on');
@@ -79,22 +79,22 @@ export const eventsWait = tool({
 
 type Entry = LogEntry & { readonly event: Event };
 
-/** Nobody here asks for changes. */
+/** No tool asks for changes. */
 function isOfRow(entry: LogEntry): entry is Entry {
   return entry.change === undefined;
 }
 
-/** Which events a call asks for. */
+/** The events that a call asks for. */
 interface Asked {
   readonly conversation?: string | undefined;
   readonly wanted: number;
-  /** True to be given what came late, too. */
+  /** True to include late messages. */
   readonly hasLate: boolean;
-  /** True to be given what macOS filed as junk, too. */
+  /** True to include messages that macOS filed as junk. */
   readonly hasJunk: boolean;
 }
 
-/** The events after an offset, as one call gives them. */
+/** The events after an offset for one call. */
 class EventReader {
   readonly #context: ToolContext;
   readonly #conversation: string | undefined;
@@ -122,7 +122,7 @@ class EventReader {
     this.#generation = this.#reader.generation();
   }
 
-  /** Takes what there is; true when there is something to answer, or when enough was looked through. */
+  /** Takes available events. Returns true if there is something to answer, or enough was examined. */
   async read(): Promise<boolean> {
     for (let rows = 0; rows < MAX_ROWS; rows += BATCH_SIZE) {
       if (rows > 0) await new Promise((resolve) => setImmediate(resolve));

@@ -14,7 +14,7 @@ export function withoutJunk<Item>(
   return ids.size === 0 ? items : items.filter((item) => !ids.has(messageOf(item).id));
 }
 
-/** The last line of an answer that lacks junk; empty when nothing was left out. */
+/** The last line of an answer without junk; empty if nothing was left out. */
 export function junkNote(leftOut: number, what: 'message' | 'event'): string {
   if (leftOut === 0) return '';
   const [noun, verb] = leftOut === 1 ? [what, 'was'] : [`${what}s`, 'were'];

@@ -14,7 +14,7 @@ import { junk, junkNote, withoutJunk } from './junk.ts';
 import { fittingPage } from './pages.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
-/** Of one whole message. */
+/** Limit of one whole message. */
 const MAX_PART = 12_000;
 const WITH_DETAILS = includeSet(['details']);
 
@@ -87,7 +87,7 @@ function instant(name: string, text: string | undefined): bigint | undefined {
   throw invalidRequest([{ pointer: `/${name}`, message }]);
 }
 
-/** The query and the place in it, so that a client needs to give nothing else. */
+/** The query with its position, so that a client needs nothing else. */
 function nextOf(query: Query, cursor: string): string {
   return cursorText({
     cursor,
@@ -112,7 +112,7 @@ function queryBehind(text: string): Query {
   };
 }
 
-/** The messages with their details, as far as they are there; for those that were found without. */
+/** Adds details to messages that were found without them, if their rows still exist. */
 export async function detailed(messages: readonly Message[], { caller }: ToolContext): Promise<readonly Message[]> {
   const read = await Promise.all(messages.map(async ({ id }) => caller.reader.message(id, { include: WITH_DETAILS })));
   return messages.map((message, place) => {
@@ -133,13 +133,13 @@ export async function messageLines(
   return lines.text;
 }
 
-/** One JSON object a line, in the fence all the same. */
+/** One JSON object per line, in the fence as well. */
 async function jsonLines(messages: readonly Message[]): Promise<string> {
   return messages
     .map((message) => {
       const body = beginning(message.body, MAX_SHOWN_BODY);
       const attachments = message.attachments.map((path) => path.slice(path.lastIndexOf('/') + 1));
-      // Where files are on the Mac is of no use elsewhere.
+      // File paths on the Mac are useless elsewhere.
       const files = message.details?.attachments.map(({ path: _, ...file }) => file);
       const details = message.details && { ...message.details, attachments: files };
       const isCut = body !== message.body;

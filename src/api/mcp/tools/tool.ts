@@ -8,13 +8,13 @@ import type { Nonce } from '../text/fence.ts';
 import type { NameOf } from '../text/labels.ts';
 import type { LocalTime } from '../text/times.ts';
 
-/** What a tool works with: the ports of the key that asks, and nothing else. */
+/** The resources of a tool: the ports of the calling key, and nothing else. */
 export interface ToolContext {
   readonly caller: Caller;
   readonly clock: Clock;
   readonly time: LocalTime;
   readonly nonce: Nonce;
-  /** What the key that asks may do, as the owner set it. */
+  /** The rights of the calling key, as the owner set them. */
   readonly ownKey: () => Promise<KeyRecord>;
   readonly counters: Counters;
   /** Ids of those messages that macOS filed as junk. */
@@ -24,24 +24,24 @@ export interface ToolContext {
   readonly names: () => Promise<NameOf>;
   /** Aborted when the client gives up, and when the key or the service ends. */
   readonly signals: readonly AbortSignal[];
-  /** Throws when the key ended while the call waited: it is told nothing more. */
+  /** Throws if the key ended while the call waited: it then receives nothing more. */
   readonly assertKeyAlive: () => void;
-  /** Tells a client that asked for it that the call is still running. */
+  /** Tells a client that asked for progress that the call is still running. */
   readonly progress: (elapsedS: number, ofS: number) => void;
 }
 
-/** What a model is given: the same text in `content` and in `structuredContent`, because clients pass on only one. */
+/** The answer to a model: the same text in `content` and in `structuredContent`, because clients pass on only one. */
 export interface ToolAnswer {
   readonly text: string;
-  /** Where to go on, for the same tool. */
+  /** The start of the next page, for the same tool. */
   readonly next?: string | undefined;
-  /** What became of a send. */
+  /** The outcome of a send. */
   readonly state?: string;
   readonly approval_id?: string;
   readonly message_id?: string;
 }
 
-/** A file in place of text: `structuredContent` would hide it from some clients. */
+/** A file instead of text: `structuredContent` would hide it from some clients. */
 export interface FileAnswer {
   readonly text: string;
   readonly file: { readonly uri: string; readonly mimeType: string; readonly bytes: Buffer };
@@ -51,31 +51,31 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** The scope that a limited key needs; without it the tool is not there. undefined: every key has it. */
+  /** The scope that a limited key needs, without which the tool does not exist; undefined if no scope is needed. */
   readonly scope: Scope | undefined;
-  /** Absent: always. Where what it uses is switched off, the tool is not there. */
+  /** If absent, always. The tool does not exist while its feature is switched off. */
   readonly isOffered?: (caller: Caller) => boolean;
   readonly input: Input;
-  /** Absent where the answer is a file. */
+  /** Absent if the answer is a file. */
   readonly output?: z.ZodObject;
-  /** Bytes that an answer may have, where it is more than text. */
+  /** Maximum bytes of an answer, if it is more than text. */
   readonly mostBytes?: number;
   /** Sends something; every other tool only reads. */
   readonly isSend?: true;
   run(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer | FileAnswer>;
 }
 
-/** `Tool` with the type of its own input. */
+/** A `Tool` typed by its own input. */
 export function tool<Input extends z.ZodObject>(made: Tool<Input>): Tool {
   return made;
 }
 
-/** Kept small: it is a part of every list of tools. */
+/** Kept small, because it is part of every list of tools. */
 export const textOutput = z.object({ text: z.string(), next: z.string().optional() });
 
 export const conversationId = z.string().max(512).describe('id from conversations_list');
 
-/** A limit on items: what is above `max` counts as `max`. */
+/** A limit on items: values above `max` count as `max`. */
 export function itemLimit(fallback: number, max: number) {
   return z
     .int()

@@ -6,7 +6,7 @@ const DEFAULT_S = 25;
 const MAX_S = 50;
 const PROGRESS_MS = 5000;
 
-/** Input: how many seconds a call may wait; what is above the most counts as that. */
+/** Input: how many seconds a call may wait; larger values count as the maximum. */
 export const timeout = z
   .number()
   .min(0)
@@ -14,7 +14,9 @@ export const timeout = z
   .transform((seconds) => Math.min(seconds, MAX_S))
   .describe(`at most ${MAX_S}`);
 
-/** The time that a call may wait. It holds its own timer, because a signal that only follows others can be collected. */
+/**
+ * The time that a call may wait. It holds its own timer, because a signal that only follows others can be collected.
+ */
 export class Wait {
   /** Resolves when the time is up, or nobody waits for the answer any more. */
   readonly over: Promise<void>;

@@ -14,6 +14,7 @@ import type {
 import type { Contacts } from '../domain/ports/contacts.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { MessageReader } from '../domain/ports/reading.ts';
+import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled.ts';
 import type { OwnerInChatDb, SelfChatStore } from '../domain/ports/self-chat.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
 import type { Uploads } from '../domain/ports/uploads.ts';
@@ -34,6 +35,7 @@ import { LimitedWebhooks } from './limited-webhooks.ts';
 import { OwnerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, sendRight } from './rights.ts';
+import { scheduledCheck } from './scheduled-rights.ts';
 import { SelfChat } from './self-chat.ts';
 import { SelfChatClosed } from './self-chat-closed.ts';
 import { Tapbacks } from './tapbacks.ts';
@@ -65,6 +67,7 @@ export interface AccessParts {
   /** Serialises an event as far as a limited key may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string;
   readonly sender: MessageSender;
+  readonly scheduler: Scheduler;
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
   readonly attachmentRoots: readonly string[];
@@ -103,7 +106,7 @@ export class LimitedAccess implements AccessService {
       store: stores.approvals,
       idempotency: stores.idempotency,
       audit: this.audit,
-      uploadedBytes: () => parts.uploads.bytes,
+      uploadedBytes: () => parts.uploads.bytes + parts.scheduler.heldBytes(),
       check: (keyId, to, members) => assertStillAllowed(parts, this.keys.withId(keyId), to, members),
       onHeld: (approval) => this.#tapbacks.ask(approval),
     });
@@ -169,6 +172,19 @@ export class LimitedAccess implements AccessService {
     return key?.isAlive(this.#parts.clock.now()) === true ? this.#callerOf(key) : undefined;
   }
 
+  /** Returns the check of a scheduled send of a limited key, whose time has come. */
+  admitScheduled(entry: StoredScheduled): () => void {
+    const { stores } = this.#parts;
+    const parts = { ...this.#parts, audit: this.audit, auditStore: stores.audit };
+    return scheduledCheck(parts, this.keys.withId(entry.key_id), entry);
+  }
+
+  /** Notes how a scheduled send ended. */
+  noteScheduled({ key_id: keyId, to: target, text }: StoredScheduled, outcome: string): void {
+    if (!this.#parts.stores.keys.hasAny()) return;
+    this.audit.note({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
+  }
+
   async close(): Promise<void> {
     this.keys.close();
     await this.#tapbacks.close();
@@ -180,6 +196,7 @@ export class LimitedAccess implements AccessService {
     const { id } = key.stored;
     if (this.keys.withId(id) === undefined) {
       this.#desk.voidAll(id);
+      this.#parts.scheduler.cancelAll(id);
       const { webhooks } = this.#parts.owner();
       void this.#parts.uploads.removeOf(id);
       for (const webhook of webhooks.list()) if (webhook.keyId === id) void webhooks.remove(webhook.id);
@@ -239,6 +256,7 @@ export class LimitedAccess implements AccessService {
       contacts,
       chats: limitedChatNames(owner.chats, chats),
       approvals: new CallerApprovals(this.#desk, clock, key),
+      scheduled: this.#parts.scheduler.of(id, (chat) => key.stored.scopes.includes('read') && chats.has(chat)),
       status: async () => {
         const own = new Set(webhooks.list().map((webhook) => webhook.id));
         const { held_sends: _ofAll, ...report } = await owner.status();

@@ -21,6 +21,7 @@ export function requestText(approval: StoredApproval, keyName: string): string |
     ...(text === '' ? [] : text.split('\n').map((part) => `│ ${visible(part)}`)),
     ...attachments.map(({ name, bytes }) => `File: ${line(name)}, ${bytes} bytes`),
     ...optionLines(approval),
+    ...(approval.send_at === undefined ? [] : [`At: ${approval.send_at}`]),
     `Asked by the key ${line(keyName)}, until ${approval.expires_at}`,
     `Tapback 👍 sends it, 👎 does not. Typed answers do nothing. (${id})`,
   ];

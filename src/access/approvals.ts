@@ -4,7 +4,7 @@ import { isoSecond } from '../domain/iso-second.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
 import type { GivenFiles } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
-import type { SendPreferences } from '../domain/send-service.ts';
+import { type SendPreferences, shownOptions } from '../domain/send-service.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
@@ -62,7 +62,7 @@ export class ApprovalDesk {
     const { store, files, clock } = this.#parts;
     store.prune(clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
-    await files.keepOnly(new Set(open.map(({ id }) => id)));
+    await files.keepOnly(new Set([...open.map(({ id }) => id), ...this.#parts.scheduler.openIds()]));
     for (const approval of open) if (approval.state === 'approved') this.#sends.begin(approval);
   }
 
@@ -155,8 +155,15 @@ export class ApprovalDesk {
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
     const createdMs = Math.max(clock.now(), askedMs);
-    const expiresMs = createdMs + LIFETIME_MS;
-    const shown = { to: destination.to, members: destination.members, text, attachments: held, ...options };
+    // There is nothing to decide once its time is over.
+    const expiresMs = Math.min(createdMs + LIFETIME_MS, options.sendUntilMs ?? Number.POSITIVE_INFINITY);
+    const shown = {
+      to: destination.to,
+      members: destination.members,
+      text,
+      attachments: held,
+      ...shownOptions(options),
+    };
     const hasOptions = Object.keys(options).length > 0;
     const seen = [shown.to, shown.members, text, held, ...(hasOptions ? [options] : [])];
     const approval: StoredApproval = {
@@ -172,6 +179,7 @@ export class ApprovalDesk {
       problem: null,
       shown: hash('sha256', JSON.stringify(seen), 'hex'),
       ...asked,
+      options,
       textHmac: audit.hmac(text),
       createdMs,
       expiresMs,
@@ -241,7 +249,7 @@ export class ApprovalDesk {
 
 /** The approval in the form that callers see. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
-  const { ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
+  const { options: _options, ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
   const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;
   return mayDecide && !hasEnded(stored) ? { ...record, shown } : record;
 }

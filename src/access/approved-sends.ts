@@ -2,6 +2,7 @@ import type { ApprovalState } from '../domain/approval.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { ApprovalStore, StoredApproval } from '../domain/ports/access.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
+import type { Scheduler } from '../domain/ports/scheduled.ts';
 import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
 import { sendOptions } from '../domain/send-service.ts';
 
@@ -19,6 +20,7 @@ export interface ApprovedSendsParts {
   readonly store: ApprovalStore;
   readonly files: HeldFiles;
   readonly sender: MessageSender;
+  readonly scheduler: Scheduler;
   readonly idempotency: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
@@ -63,7 +65,7 @@ export class ApprovedSends {
       if (end === undefined) return;
       store.finish(approval.id, end.state, { messageId: end.messageId ?? null, problem: end.problem ?? null });
       this.#onEnd(approval, end.state);
-      await files.remove(approval.id);
+      if (end.state !== 'scheduled') await files.remove(approval.id);
     } catch (error) {
       // The send stays approved, and the next start looks its outcome up by the idempotency key.
       log.error('the end of an approved send could not be stored', { approval: approval.id, code: errorCode(error) });
@@ -84,12 +86,17 @@ export class ApprovedSends {
         : { state: 'void', problem: 'approval_expired' };
     }
     try {
+      if (approval.options.sendAtMs !== undefined) {
+        check(key_id, to, members);
+        await this.#schedule(approval, text);
+        return { state: 'scheduled' };
+      }
       const { confirmed, message } = await sender.send({
         recipient: to,
         body: text,
         attachments: await files.paths(id, attachments),
         areCopies: true,
-        ...sendOptions(approval),
+        ...sendOptions(approval.options),
         idempotencyKey,
         check: () => check(key_id, to, members),
       });
@@ -97,6 +104,15 @@ export class ApprovedSends {
     } catch (error) {
       return this.#failure(error);
     }
+  }
+
+  /** The entry has the id of the approval, so it is made once through crashes; its files are those that were held. */
+  async #schedule(
+    { id, key_id: keyId, to, members, attachments, options }: StoredApproval,
+    text: string,
+  ): Promise<void> {
+    const request = { recipient: to, body: text, attachments: [], ...sendOptions(options) };
+    await this.#parts.scheduler.add(request, { keyId, approved: { id, members, files: attachments } });
   }
 
   #failure(error: unknown): End | undefined {

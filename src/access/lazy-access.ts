@@ -1,5 +1,7 @@
+import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { Approvals } from '../domain/ports/access.ts';
+import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending.ts';
 import type { AccessParts, LimitedAccess } from './access.ts';
 
@@ -41,15 +43,20 @@ export class LazyAccess {
   }
 
   /** The owner's sends, noted once there are limited keys. */
-  ownerSender(sender: MessageSender): CallerSender {
+  ownerSender(sender: MessageSender, scheduler: Scheduler): CallerSender {
     return {
       attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
       send: async (request) => {
-        if (this.#loaded === undefined && request.dryRun !== true)
-          return { kind: 'sent', ...(await sender.send(request)) };
-        return (await this.load()).owner.send(request);
+        if (this.#loaded !== undefined || request.dryRun === true) return (await this.load()).owner.send(request);
+        if (request.sendAtMs === undefined) return { kind: 'sent', ...(await sender.send(request)) };
+        return { kind: 'scheduled', ...(await scheduler.add(request, { keyId: OWNER })) };
       },
     };
+  }
+
+  /** Returns the check of a scheduled send whose time has come. */
+  async admitScheduled(entry: StoredScheduled): Promise<() => void> {
+    return entry.key_id === OWNER ? () => {} : (await this.load()).admitScheduled(entry);
   }
 
   /** The owner's view of the held sends. */

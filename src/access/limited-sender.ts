@@ -5,6 +5,7 @@ import type { IdempotencyKey } from '../domain/idempotency-key.ts';
 import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { MessageReader } from '../domain/ports/reading.ts';
+import type { Scheduler } from '../domain/ports/scheduled.ts';
 import type {
   CallerSender,
   DryRun,
@@ -31,6 +32,7 @@ const HELD_ASK_MS = 30 * DAY_MS;
 
 export interface LimitedSenderParts {
   readonly sender: MessageSender;
+  readonly scheduler: Scheduler;
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
   readonly approvals: ApprovalDesk;
@@ -41,6 +43,8 @@ export interface LimitedSenderParts {
   /** `send.attachment_roots`. */
   readonly attachmentRoots: readonly string[];
 }
+
+type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'scheduled' }>;
 
 /** Identifies a request, so that its repetition neither sends nor asks again. */
 interface Ask {
@@ -102,7 +106,7 @@ export class LimitedSender implements CallerSender {
     const { stored: key } = this.#key;
     const nowMs = clock.now();
     const { askedMs, atMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs, withdrawnMs);
-    if (isKnown) return async () => ({ kind: 'sent', ...(await this.#queue(request, destination, idempotencyKey)) });
+    if (isKnown) return () => this.#queue(request, destination, idempotencyKey);
     const target = destination.chats[0] ?? destination.to;
     const isNew = isNewContact(directory, destination);
     if (askedMs === undefined) assertWithinCaps(auditStore, key, target, isNew, nowMs);
@@ -113,14 +117,16 @@ export class LimitedSender implements CallerSender {
       const dryRun: DryRun = { would: waits ? 'hold' : 'send', to, members, text: request.body };
       return async () => ({ kind: 'dry_run', dryRun });
     }
-    const note = { keyId: key.id, action: 'send', target, textHmac: audit.hmac(request.body) } as const;
+    // A scheduled send counts towards the caps when it goes out.
+    const action = request.sendAtMs === undefined ? 'send' : 'schedule';
+    const note = { keyId: key.id, action, target, textHmac: audit.hmac(request.body) } as const;
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
     return async () => {
       if (waits) return this.#hold(request, destination, ask, askedMs ?? atMs);
       try {
-        const result = await this.#queue(request, destination, idempotencyKey);
-        audit.note({ ...note, outcome: result.confirmed ? 'sent' : 'pending' });
-        return { kind: 'sent', ...result };
+        const answer = await this.#queue(request, destination, idempotencyKey);
+        audit.note({ ...note, outcome: answer.kind === 'scheduled' ? answer.kind : sentOutcome(answer) });
+        return answer;
       } catch (error) {
         audit.note({ ...note, outcome: codeOf(error) });
         throw error;
@@ -167,12 +173,17 @@ export class LimitedSender implements CallerSender {
     }
   }
 
-  #queue(request: SendRequest, { to }: Destination, idempotencyKey: IdempotencyKey): Promise<SendResult> {
+  async #queue(request: SendRequest, { to }: Destination, idempotencyKey: IdempotencyKey): Promise<QueueAnswer> {
+    const { sender, scheduler } = this.#parts;
+    const queued = { ...request, recipient: to, idempotencyKey };
+    if (request.sendAtMs !== undefined) {
+      return { kind: 'scheduled', ...(await scheduler.add(queued, { keyId: this.#key.stored.id })) };
+    }
     const check = (): void => {
       assertStillAllowed(this.#parts, this.#key, to);
       this.#assertStillDirect(to);
     };
-    return this.#parts.sender.send({ ...request, recipient: to, idempotencyKey, check });
+    return { kind: 'sent', ...(await sender.send({ ...queued, check })) };
   }
 
   /**
@@ -192,6 +203,7 @@ export class LimitedSender implements CallerSender {
       case 'held':
       case 'approved':
       case 'pending':
+      case 'scheduled':
         return { kind: 'held', approval: shownApproval(earlier, false) };
       case 'sent': {
         const message = await this.#parts.reader.message(earlier.message_id ?? '');
@@ -240,6 +252,10 @@ export class LimitedSender implements CallerSender {
     const ask = digest([id, 'key', idempotencyKey.key]);
     return { id: ask, sinceMs: nowMs - DAY_MS, heldSinceMs: nowMs - HELD_ASK_MS, hasKey: true, requestHash };
   }
+}
+
+function sentOutcome({ confirmed }: SendResult): string {
+  return confirmed ? 'sent' : 'pending';
 }
 
 function codeOf(error: unknown): string {

@@ -1,12 +1,14 @@
-import { OWNER } from '../domain/audit.ts';
+import { type AuditAction, OWNER } from '../domain/audit.ts';
 import { isAppError, type Mistake } from '../domain/errors.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
+import type { Scheduler } from '../domain/ports/scheduled.ts';
 import type { CallerSender, MessageSender, SendAnswer, SendRequest } from '../domain/ports/sending.ts';
 import type { Audit } from './audit.ts';
 import { resolve } from './rights.ts';
 
 export interface OwnerSenderParts {
   readonly sender: MessageSender;
+  readonly scheduler: Scheduler;
   readonly directory: ChatDirectory;
   /** Undefined until there is a limited key. */
   readonly audit: () => Audit | undefined;
@@ -25,7 +27,7 @@ export class OwnerSender implements CallerSender {
   }
 
   async send(request: SendRequest): Promise<SendAnswer> {
-    const { sender, directory } = this.#parts;
+    const { sender, scheduler, directory } = this.#parts;
     const { recipient, body: text } = request;
     if (request.dryRun === true) {
       const destination = resolve(directory, recipient);
@@ -33,6 +35,11 @@ export class OwnerSender implements CallerSender {
       return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
     }
     try {
+      if (request.sendAtMs !== undefined) {
+        const answer = await scheduler.add(request, { keyId: OWNER });
+        if (!answer.replayed) this.#note(recipient, text, 'scheduled', 'schedule');
+        return { kind: 'scheduled', ...answer };
+      }
       const result = await sender.send(request);
       this.#note(result.message.conversation_id || recipient, text, result.confirmed ? 'sent' : 'pending');
       return { kind: 'sent', ...result };
@@ -42,8 +49,8 @@ export class OwnerSender implements CallerSender {
     }
   }
 
-  #note(target: string, text: string, outcome: string): void {
+  #note(target: string, text: string, outcome: string, action: AuditAction = 'send'): void {
     const audit = this.#parts.audit();
-    audit?.note({ keyId: OWNER, action: 'send', target, outcome, textHmac: audit.hmac(text) });
+    audit?.note({ keyId: OWNER, action, target, outcome, textHmac: audit.hmac(text) });
   }
 }

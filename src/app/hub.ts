@@ -146,6 +146,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       people: absentPort(),
       chats: absentPort(),
       approvals: absentPort(),
+      scheduled: absentPort(),
       status: () => status.report(),
     };
     const http = new HttpServer({

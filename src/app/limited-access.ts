@@ -6,8 +6,6 @@ import type { Connection } from '../mac/chatdb/connection.ts';
 import { MessagesDirectory } from '../mac/chatdb/lookups.ts';
 import { ChatDbOwner } from '../mac/chatdb/owner.ts';
 import { NamedReader } from '../mac/contacts/named-reader.ts';
-import type { AttachmentRules } from '../mac/sender/attachments.ts';
-import { HeldCopies } from '../mac/sender/held-files.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { approvalStore } from '../store/state/approvals.ts';
 import { auditStore } from '../store/state/audit.ts';
@@ -15,21 +13,21 @@ import { keyStore } from '../store/state/keys.ts';
 import { selfChatStore } from '../store/state/self-chat.ts';
 import type { Host } from './host.ts';
 
-interface LimitedAccessParts extends Pick<AccessParts, 'owner' | 'json' | 'sender' | 'uploads' | 'onKeyChange'> {
+interface LimitedAccessParts
+  extends Pick<AccessParts, 'owner' | 'json' | 'sender' | 'scheduler' | 'files' | 'uploads' | 'onKeyChange'> {
   readonly config: Config;
   readonly host: Host;
   readonly state: Sqlite;
   readonly connection: Connection;
   readonly idempotency: IdempotencyStore;
-  readonly attachmentRules: AttachmentRules;
   /** The service's reader, without names. */
   readonly messages: MessageReader;
 }
 
 /** Creates the modules that only limited keys need. Loaded with the first key. */
 export function accessParts(parts: LimitedAccessParts): AccessParts {
-  const { config, host, state, connection, idempotency, attachmentRules, messages } = parts;
-  const { owner, json, sender, uploads, onKeyChange } = parts;
+  const { config, host, state, connection, idempotency, messages } = parts;
+  const { owner, json, sender, scheduler, files, uploads, onKeyChange } = parts;
   const { clock, log } = host;
   return {
     stores: {
@@ -45,7 +43,8 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     named: (plain, own) => new NamedReader(plain, own),
     json,
     sender,
-    files: new HeldCopies({ rules: attachmentRules, log }),
+    files,
+    scheduler,
     uploads,
     attachmentRoots: config.send.attachmentRoots,
     selfAddress: config.approval.selfAddress,

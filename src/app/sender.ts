@@ -1,19 +1,24 @@
 import { join } from 'node:path';
+import type { LazyAccess } from '../access/lazy-access.ts';
 import type { Config } from '../config/config.ts';
 import type { MessageDetails } from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock } from '../domain/ports/host.ts';
-import type { IdempotencyStore } from '../domain/ports/sending.ts';
+import type { IdempotencyStore, SchedulingStore } from '../domain/ports/sending.ts';
 import { untilPublished } from '../events/log/published.ts';
 import type { ChangeDetector } from '../mac/chatdb/change-detector.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
 import { ChatSendLookup } from '../mac/chatdb/lookups.ts';
+import { scheduledOnPhone } from '../mac/chatdb/scheduled-on-phone.ts';
 import type { AttachmentRules } from '../mac/sender/attachments.ts';
+import { HeldCopies } from '../mac/sender/held-files.ts';
 import { osascript } from '../mac/sender/osascript.ts';
+import { SendScheduler } from '../mac/sender/scheduler.ts';
 import { Sender } from '../mac/sender/sender.ts';
 import type { MacPermissions } from '../mac/system/permissions.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
+import { scheduledStore } from '../store/state/scheduled.ts';
 import { sentPartStore } from '../store/state/sent-parts.ts';
 import type { Host } from './host.ts';
 
@@ -58,4 +63,31 @@ export function openSender(parts: SenderParts): Sender {
       stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),
     }),
   });
+}
+
+interface SchedulingParts extends Pick<SenderParts, 'config' | 'host' | 'state' | 'connection'> {
+  readonly idempotency: SchedulingStore;
+  readonly sender: Sender;
+  readonly uploads: () => { readonly bytes: number };
+  readonly access: () => LazyAccess;
+}
+
+/** Creates what sends messages at their time, and the copies of their files and those of held sends. */
+export function openScheduler({ config, host, state, connection, uploads, access, ...parts }: SchedulingParts) {
+  const { clock, log } = host;
+  const files = new HeldCopies({ rules: attachmentRulesOf(config), log });
+  const scheduler = new SendScheduler({
+    ...parts,
+    otherBytes: () => uploads().bytes + (access().loaded?.heldBytes() ?? 0),
+    admit: (entry) => access().admitScheduled(entry),
+    onEnd: (entry, outcome) => access().loaded?.noteScheduled(entry, outcome),
+    store: scheduledStore(state),
+    sentParts: sentPartStore(state),
+    files,
+    onPhone: () => scheduledOnPhone(connection),
+    // Times are those of the wall clock, whatever the Mac did meanwhile.
+    clock,
+    log,
+  });
+  return { files, scheduler };
 }

@@ -6,7 +6,6 @@ import type { Config } from '../config/config.ts';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { IncludeSet } from '../domain/include.ts';
-import type { Message } from '../domain/message.ts';
 import { rowOffset } from '../domain/offset.ts';
 import { HttpStreams } from '../events/streams/http-streams.ts';
 import { WebSocketClients } from '../events/streams/ws/clients.ts';
@@ -44,7 +43,7 @@ import { openEventLog } from './event-log.ts';
 import type { Host } from './host.ts';
 import { openChatDb, openContacts, openConversions } from './inputs.ts';
 import { openSearchIndex } from './search.ts';
-import { attachmentRulesOf, openSender } from './sender.ts';
+import { openScheduler, openSender } from './sender.ts';
 import { listenOnSocket } from './socket.ts';
 import { Status } from './status.ts';
 
@@ -111,18 +110,15 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       },
     });
     detector.onChange(() => publisher.publishPending());
-    const attachmentRules = attachmentRulesOf(config);
     const idempotency = idempotencyStore(state);
     detector.onChange(() => detection.noteCommit());
-    const senderParts = {
-      awake,
-      detector,
-      feed,
-      publisher,
-      idempotency,
-      details: (one: Message) => messages.details(one),
-    };
-    const sender: Sender = openSender({ config, host, state, connection, permissions, ...senderParts });
+    const senderParts = { awake, detector, feed, publisher, idempotency, permissions };
+    const sender: Sender = openSender({
+      ...{ config, host, state, connection, ...senderParts },
+      details: (message) => messages.details(message),
+    });
+    const sending = { config, host, state, connection, idempotency, sender };
+    const { files, scheduler } = openScheduler({ ...sending, uploads: () => uploads, access: () => access });
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();
@@ -179,13 +175,13 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       folder: join(config.dir, UPLOADS),
       clock,
       log,
-      heldBytes: () => access.loaded?.heldBytes() ?? 0,
+      heldBytes: () => scheduler.heldBytes() + (access.loaded?.heldBytes() ?? 0),
     });
     closers.add('uploads', () => uploads.close());
     const access: LazyAccess = new LazyAccess(async () => {
       const { accessParts } = await import('./limited-access.ts');
       return accessParts({
-        ...{ config, host, state, connection, idempotency, attachmentRules, messages, json, sender, uploads },
+        ...{ config, host, state, connection, idempotency, messages, json, sender, scheduler, files, uploads },
         owner: () => owner,
         onKeyChange: (keyId) => webhooks.refresh(keyId),
       });
@@ -198,11 +194,12 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       attachments,
       feed,
       json,
-      sender: access.ownerSender(sender),
+      sender: access.ownerSender(sender, scheduler),
       uploads: uploads.of(OWNER),
       webhooks,
       contacts,
       approvals: access.ownerApprovals(),
+      scheduled: scheduler.of(OWNER),
       status: () => ({ ...status.report(), ...access.heldSends(), ...(host.people && { demo: true }) }),
       search,
       chats: new ChatDbNames(connection),
@@ -261,6 +258,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         permissions.close(),
         fleet?.close(),
         sender.close(),
+        scheduler.close(),
         access.close(),
         webhooks.close(ATTEMPTS_END_WITHIN_MS),
         webSockets.close(SOCKETS_END_WITHIN_MS),
@@ -289,6 +287,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     webhooks.start();
     fleet?.start();
     await access.loaded?.start();
+    scheduler.start();
     search.start();
     // Only now, because V8 would collect garbage in the middle of the start.
     preferLittleMemory();

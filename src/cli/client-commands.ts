@@ -15,7 +15,8 @@ import {
   rowOrOffset,
   secondsUpTo,
 } from './declaration.ts';
-import { maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
+import { declareScheduledCommands } from './scheduled-commands.ts';
+import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
 import { declareWebhookCommands } from './webhook-commands.ts';
 
 /** The commands that talk to a running service. */
@@ -36,6 +37,8 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--markdown', 'the text is Markdown, which is sent as plain text')
     .addOption(new Option('--service <service>', 'send by this service').choices(SERVICE_CHOICES))
     .addOption(new Option('--fallback <service>', 'send by SMS where that fails').choices(['sms']))
+    .option('--at <time>', `send it later: ${AT_FORMS}`, (value) => atTime(value, systemClock.now()))
+    .option('--until <time>', 'not after this time (an hour after --at)', (value) => atTime(value, systemClock.now()))
     .option('--idempotency-key <text>', 'a repeated one does not send again within a day', nonEmpty)
     .addOption(new Option('--wait <state>', 'wait until it is so; exits with 1 if it failed').choices(WAIT_STATES))
     .option('--timeout <seconds>', 'how long --wait waits (60); exits with 124 after that', secondsUpTo(3600))
@@ -48,6 +51,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         'postern send +15550100 --attach photo.jpg',
         'postern send +15550100 --markdown - < notes.md',
         "postern send +15550100 'Alarm!' --wait delivered",
+        "postern send +15550100 'Happy birthday!' --at 'tomorrow 08:00'",
       ),
     )
     .action(
@@ -143,6 +147,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         (await import('./commands/tail.ts')).tail(command.args[0], command.optsWithGlobals(), context),
       ),
     );
+  declareScheduledCommands(program, context, runs, connected);
   declareAttachmentCommands(program, context, runs, connected);
   declareWebhookCommands(program, context, runs, connected);
   declareAccessCommands(program, context, runs, connected);

@@ -2,6 +2,7 @@ import type { Approval } from '../domain/approval.ts';
 import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
+import type { ScheduledSend } from '../domain/scheduled.ts';
 import type { FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
 
 /**
@@ -93,6 +94,19 @@ export type SentMessage = Message & { readonly replayed?: true };
 /** A send that waits for the owner's approval. */
 export interface HeldSend {
   readonly approval: Approval;
+}
+
+export interface ScheduleOptions extends SendOptions {
+  /** When it is sent: an instant with its zone, within a year. */
+  readonly send_at: string;
+  /** Afterwards it is not sent any more. Default: an hour after `send_at`. */
+  readonly send_until?: string;
+}
+
+/** A scheduled message, which `scheduled.get` tells the end of. `replayed`: the key was used before. */
+export interface ScheduledAnswer {
+  readonly scheduled: ScheduledSend;
+  readonly replayed?: true;
 }
 
 interface WebhookOptions {

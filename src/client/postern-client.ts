@@ -31,7 +31,8 @@ import type {
 } from './options.ts';
 import { PeopleApi } from './people-api.ts';
 import { has, isPosternError, notPostern, PosternError, parsed } from './postern-error.ts';
-import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, pause, queryOf, Requests } from './request.ts';
+import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, pause, queryOf, RECONNECT_MS, Requests, STEADY_MS } from './request.ts';
+import { ScheduledApi } from './scheduled-api.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
 import { fetchTransport, socketTransport } from './transport.ts';
 
@@ -39,11 +40,6 @@ export { isPosternError, PosternError } from './postern-error.ts';
 export type * from './types.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3001';
-/** Delays before reconnecting in milliseconds; the last one repeats. */
-const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
-/** After a connection that held this long, reconnecting starts with the shortest delay again. */
-const STEADY_MS = 10_000;
-
 export interface ClientOptions {
   /** Base address of the service. Default `http://127.0.0.1:3001`. */
   readonly url?: string;
@@ -95,6 +91,11 @@ export class PosternClient {
   /** People across all their addresses. */
   get people(): PeopleApi {
     return new PeopleApi(this.#requests);
+  }
+
+  /** Messages that are sent at a time. */
+  get scheduled(): ScheduledApi {
+    return new ScheduledApi(this.#requests);
   }
 
   /** Files to send, and files of messages. */

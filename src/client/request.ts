@@ -6,6 +6,10 @@ import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './post
 import { latin1Header, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
+/** Delays before reconnecting in milliseconds; the last one repeats. */
+export const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
+/** After a connection that held this long, reconnecting starts with the shortest delay again. */
+export const STEADY_MS = 10_000;
 /** Waiting for a decision takes up to 50 s. */
 const WAIT_TIMEOUT_MS = 60_000;
 /** Watching takes two minutes at most, and a script it runs meanwhile ends within 30 s. */
@@ -22,7 +26,7 @@ export interface RequestOptions {
 }
 
 /** Members of a send that an older service would ignore: it would send at once, or send the Markdown marks. */
-const ASKED_FIRST = ['format', 'service', 'fallback'] as const;
+const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** Time limit for requests that are slow by nature; undefined for all others. */
 export function slowAnswerMs(path: string): number | undefined {

@@ -10,6 +10,7 @@ export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Contact } from '../domain/ports/contacts.ts';
 export type { AmbiguousAddress, Person } from '../domain/ports/people.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
+export type { ScheduledSend, ScheduledState } from '../domain/scheduled.ts';
 export type { Highlight, SearchHit } from '../domain/search.ts';
 export type { StatusReport, WebhookSummary } from '../domain/status.ts';
 export type { Upload } from '../domain/upload.ts';
@@ -33,6 +34,8 @@ export type {
   ListenOptions,
   MessageFilter,
   NewWebhookOptions,
+  ScheduledAnswer,
+  ScheduleOptions,
   SendOptions,
   SentMessage,
   TrackedEvent,

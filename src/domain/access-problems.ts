@@ -113,6 +113,23 @@ export const ACCESS_PROBLEMS = {
     hint: 'Close one that is no longer needed.',
     example: { max: 16 },
   },
+  too_many_scheduled: {
+    status: 429,
+    detail: 'As many as {max} messages of this key are scheduled.',
+    hint: 'Nothing was scheduled. Cancel some, or wait until they have gone out.',
+    example: { max: 500 },
+  },
+  scheduled_not_found: { status: 404, detail: 'There is no scheduled message with this id.' },
+  too_late: {
+    status: 409,
+    detail: 'This message cannot be cancelled any more: it is {state}.',
+    example: { state: 'sending' },
+  },
+  scheduled_on_phone: {
+    status: 409,
+    detail: 'Messages itself sends this message later.',
+    hint: 'Cancel it in Messages, on any of your devices.',
+  },
   too_many_held: {
     status: 429,
     detail: 'As many as {max} messages of this key are waiting for a decision.',

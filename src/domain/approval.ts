@@ -5,6 +5,8 @@ export const APPROVAL_STATES = [
   'held',
   'approved',
   'sent',
+  /** Goes out at its time: `GET /scheduled/{id}` with the same id tells how it ended (decision X1). */
+  'scheduled',
   /** Handed to Messages; its row has not been seen. */
   'pending',
   'failed',
@@ -40,6 +42,8 @@ export interface Approval {
   /** Absent if the send chooses no service (decision X3). */
   readonly service?: ServiceChoice | undefined;
   readonly fallback?: 'sms' | undefined;
+  readonly send_at?: string | undefined;
+  readonly send_until?: string | undefined;
   readonly created_at: string;
   readonly expires_at: string;
   readonly decided_at: string | null;

@@ -16,7 +16,7 @@ export interface AuditEntry {
   readonly count: number;
 }
 
-export const AUDIT_ACTIONS = ['read', 'event', 'send', 'approval', 'refused', 'key', 'webhook'] as const;
+export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', 'refused', 'key', 'webhook'] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** The owner's `key_id`. */

@@ -8,6 +8,7 @@ import type { EventFeed } from './ports/feed.ts';
 import type { Cancel } from './ports/host.ts';
 import type { People } from './ports/people.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading.ts';
+import type { ScheduledSends } from './ports/scheduled.ts';
 import type { SearchIndex, SearchNames } from './ports/search.ts';
 import type { CallerSender } from './ports/sending.ts';
 import type { Uploads } from './ports/uploads.ts';
@@ -31,6 +32,7 @@ export interface Caller extends SearchNames {
   readonly webhooks: WebhookRegistry;
   readonly search: SearchIndex;
   readonly approvals: Approvals;
+  readonly scheduled: ScheduledSends;
   status(): StatusReport | Promise<StatusReport>;
   /** Serialises an event with the requested includes, as far as this caller may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet) => string;

@@ -25,7 +25,7 @@ export interface Capability {
 export type Capabilities = Readonly<Record<string, Capability>>;
 
 /** Members of a send that some services do not know. A client checks before it uses one (decision X1). */
-const SEND_MEMBERS = ['format', 'service', 'fallback'] as const;
+const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** See docs/not-possible.md. */
 const NOT_SCRIPTABLE = [

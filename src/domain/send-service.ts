@@ -1,3 +1,5 @@
+import { isoSecond } from './iso-second.ts';
+
 /** The services that a send may choose (decision X3). */
 export const SERVICE_CHOICES = ['auto', 'imessage', 'sms', 'rcs'] as const;
 export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
@@ -8,11 +10,15 @@ export interface SendPreferences {
   readonly service?: ServiceChoice | undefined;
   /** Uses SMS if nothing was sent by another service, or the row has an error. */
   readonly fallback?: 'sms' | undefined;
+  /** When it goes out, and until when; Unix milliseconds (decision X1). Both or none. */
+  readonly sendAtMs?: number | undefined;
+  readonly sendUntilMs?: number | undefined;
 }
 
 /** Returns only the options of a request. */
-export function sendOptions({ service, fallback }: SendPreferences): SendPreferences {
-  return { ...(service !== undefined && { service }), ...(fallback !== undefined && { fallback }) };
+export function sendOptions({ service, fallback, sendAtMs, sendUntilMs }: SendPreferences): SendPreferences {
+  const all = { service, fallback, sendAtMs, sendUntilMs };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
 /** Distinguishes sends to `to`. Uploads count by content, because a repeated send uploads them again. */
@@ -43,4 +49,14 @@ export type Service = (typeof SERVICES)[number];
 /** Returns the service for any spelling; undefined if Messages cannot send by it. */
 export function serviceNamed(name: string | null | undefined): Service | undefined {
   return SERVICES.find((service) => service.toLowerCase() === name?.toLowerCase());
+}
+
+/** Returns the options as an approval shows them. */
+export function shownOptions({ service, fallback, sendAtMs, sendUntilMs }: SendPreferences) {
+  return {
+    ...(service !== undefined && { service }),
+    ...(fallback !== undefined && { fallback }),
+    ...(sendAtMs !== undefined && { send_at: isoSecond(sendAtMs) }),
+    ...(sendUntilMs !== undefined && { send_until: isoSecond(sendUntilMs) }),
+  };
 }

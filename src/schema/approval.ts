@@ -4,6 +4,7 @@ import type { DryRun } from '../domain/ports/sending.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { messageSchema } from './message-schema.ts';
 import { wait } from './query.ts';
+import { scheduledAnswerSchema } from './scheduled.ts';
 import { shapeOf } from './shape.ts';
 
 /** A held send. */
@@ -19,6 +20,8 @@ export const approvalSchema = shapeOf<Approval>()(
       attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
       service: z.enum(SERVICE_CHOICES).optional(),
       fallback: z.literal('sms').optional(),
+      send_at: z.string().optional(),
+      send_until: z.string().optional(),
       created_at: z.string(),
       expires_at: z.string(),
       decided_at: z.string().nullable(),
@@ -36,8 +39,10 @@ export const approvalSchema = shapeOf<Approval>()(
 /** The 202 for a send that waits for approval. */
 export const heldSendSchema = z.object({ approval: approvalSchema }).meta({ id: 'HeldSend' });
 
-/** Every 202 for a send: handed over without its row, or held. */
-export const acceptedSendSchema = z.union([messageSchema, heldSendSchema]).meta({ id: 'AcceptedSend' });
+/** Every 202 for a send: handed over without its row, held, or scheduled. */
+export const acceptedSendSchema = z
+  .union([messageSchema, heldSendSchema, scheduledAnswerSchema])
+  .meta({ id: 'AcceptedSend' });
 
 /** The 200 for a dry run. */
 export const dryRunSchema = shapeOf<DryRun>()(

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { invalidRequest } from '../domain/problems.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { includeParameter } from './include.ts';
+import { parseInstant } from './instant.ts';
 import { limit, offset, order, since } from './query.ts';
 import { list, text } from './text.ts';
 
@@ -28,6 +29,19 @@ export const attachmentPath = text('An attachment').refine(
   (path) => path.startsWith('/'),
   'An attachment must be an absolute path.',
 );
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/** An instant with its zone, as Unix milliseconds (decision X1). A date alone says no time. */
+function moment(name: string) {
+  const error = `The ${name} must be a time with its zone, as in 2026-01-31T09:30:00Z or 2026-01-31T09:30:00+02:00.`;
+  return z.string({ error }).transform((text, context) => {
+    const instant = text.includes('T') ? parseInstant(text) : undefined;
+    if (instant !== undefined) return Number(instant / 1_000_000n);
+    context.addIssue({ code: 'custom', message: error });
+    return z.NEVER;
+  });
+}
 
 /** The format of a send's body (decision X2). */
 const FORMATS = ['plain', 'markdown'] as const;
@@ -57,6 +71,12 @@ const SEND_MEMBERS = {
     .literal('sms', { error: 'The fallback must be sms.' })
     .optional()
     .meta({ description: 'SMS where nothing was sent by another service, or Messages marked the message as failed.' }),
+  send_at: moment('send_at')
+    .optional()
+    .meta({ description: 'When it is sent, within a year; the answer is 202 with the entry.' }),
+  send_until: moment('send_until')
+    .optional()
+    .meta({ description: 'Afterwards it is not sent any more. Default: an hour after `send_at`.' }),
   dry_run: z
     .boolean({ error: 'The dry_run must be true or false.' })
     .optional()
@@ -71,6 +91,11 @@ const NOTHING_TO_SEND = {
   when: ({ value }: { readonly value: unknown }) => isSendLike(value),
 };
 
+const NO_TIME = {
+  path: ['send_until'],
+  error: 'A send_until needs a send_at.',
+  when: ({ value }: { readonly value: unknown }) => isSendLike(value),
+};
 const NO_FALLBACK = {
   path: ['fallback'],
   error: 'A fallback follows the service auto or imessage alone.',
@@ -81,23 +106,25 @@ const NO_FALLBACK = {
 export const sendBody = z
   .object(SEND_MEMBERS, NO_OBJECT)
   .refine(hasContent, NOTHING_TO_SEND)
-  .refine(mayFallBack, NO_FALLBACK);
+  .refine(mayFallBack, NO_FALLBACK)
+  .refine(hasTime, NO_TIME);
 
 /** Members that a hub refuses with `not_at_a_hub`, because an older Mac would ignore them (decision X1). */
-export const MAC_ONLY = ['format', 'service', 'fallback'] as const;
+export const MAC_ONLY = ['format', 'service', 'fallback', 'send_at', 'send_until'] as const;
 
 /** The body of `POST /messages` after its check. */
 export type Send = z.output<typeof hubSendBody>;
 
 /**
- * Returns the send with its final body: Markdown is rendered here, before anybody approves, hashes or sends it
- * (decision X2). Throws `invalid_request` if nothing is left to send.
+ * Returns the send as it goes out: Markdown is rendered here, before anybody approves, hashes or sends it (decision X2),
+ * and its times are instants. Throws `invalid_request` when nothing is left to send.
  */
-export async function rendered<Asked extends Send>({ format, ...send }: Asked): Promise<Omit<Asked, 'format'>> {
-  if (format !== 'markdown') return send;
+export async function rendered<Asked extends Send>({ format, send_at: at, send_until: until, ...send }: Asked) {
+  const times = at === undefined ? {} : { sendAtMs: at, sendUntilMs: until ?? at + HOUR_MS };
+  if (format !== 'markdown') return { ...send, ...times };
   const { plainText } = await import('./markdown.ts');
   const body = plainText(send.body);
-  if (hasContent({ ...send, body })) return { ...send, body };
+  if (hasContent({ ...send, body })) return { ...send, ...times, body };
   throw invalidRequest([{ pointer: '/body', message: NOTHING }]);
 }
 
@@ -114,6 +141,7 @@ export const hubSendBody = z
   )
   .refine(hasContent, NOTHING_TO_SEND)
   .refine(mayFallBack, NO_FALLBACK)
+  .refine(hasTime, NO_TIME)
   .meta({ id: 'SendRequest' });
 
 function hasContent({
@@ -126,6 +154,16 @@ function hasContent({
 
 function mayFallBack({ service, fallback }: z.output<z.ZodObject<typeof SEND_MEMBERS>>): boolean {
   return fallback === undefined || service === undefined || service === 'auto' || service === 'imessage';
+}
+
+function hasTime({
+  send_at: at,
+  send_until: until,
+}: {
+  readonly send_at?: unknown;
+  readonly send_until?: unknown;
+}): boolean {
+  return until === undefined || at !== undefined;
 }
 
 function isSendLike(value: unknown): boolean {

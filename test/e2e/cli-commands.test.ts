@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
+import type { ScheduledSend } from '../../src/domain/scheduled.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { type Ended, type PosternOptions, postern, startPostern } from '../support/postern.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
@@ -106,6 +107,20 @@ describe('sending', () => {
       stdout: expect.stringMatching(/^Sent to \+15550100 as message \d+ \(/),
     });
     expect(mac.calls.at(-1)?.values).toMatchObject({ RECIPIENT: ANA, BODY: 'from the shell' });
+  });
+
+  test('later is listed, and cancelled by the beginning of its id', async () => {
+    const { exitCode, stdout } = await run(['send', ANA, '*Later*', '--markdown', '--at', '2h', '--service', 'auto']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^Scheduled for \+15550100, /) });
+    const [entry] = await jsonOf<readonly ScheduledSend[]>(['scheduled', 'list']);
+    expect(entry).toMatchObject({ state: 'scheduled', to: ANA, text: 'Later', service: 'auto' });
+    const id = entry?.id ?? '';
+    expect((await run(['scheduled', 'list'])).stdout).toMatch(new RegExp(`^ID .*\n${id} +scheduled `));
+    expect((await run(['scheduled', 'cancel', id.slice(0, 6)])).stdout).toBe('Cancelled: it is not sent.\n');
+    const again = await run(['scheduled', 'cancel', id]);
+    expect([again.exitCode, again.stderr]).toEqual([65, expect.stringContaining('it is cancelled')]);
+    expect((await run(['send', ANA, 'x', '--at', 'soon'])).exitCode).toBe(64);
+    expect((await run(['send', ANA, 'x', '--until', '2h'])).exitCode).toBe(64);
   });
 
   test('is not done when it is interrupted', async () => {

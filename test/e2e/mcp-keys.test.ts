@@ -47,7 +47,7 @@ const ASSISTANT = { preset: 'assistant', read: [ANA], send: [ANA] };
 describe('the tools of a key', () => {
   test.each([
     ['reader', { preset: 'reader' }, /^(?!.*(?:send|approvals)).*events_wait messages_read/],
-    ['notifier', { preset: 'notifier' }, /^approvals_wait messages_send whoami$/],
+    ['notifier', { preset: 'notifier' }, /^approvals_wait messages_send scheduled_cancel scheduled_list whoami$/],
     ['approver', { scopes: ['approve'] }, /^whoami$/],
   ] as const)('are those of its scopes: %s', async (_, settings, names) => {
     const client = await connect(settings);
@@ -129,6 +129,30 @@ describe('a send', () => {
     expect((await service.post(`/approvals/${String(id)}/approve`, { shown: approval.shown })).status).toBe(200);
     expect(await waiting).toMatchObject({ structured: { state: 'sent', message_id: expect.any(String) } });
     expect(await sentTo(ANA)).toEqual(['On my way 🚲']);
+  });
+
+  test('can be scheduled, listed, and taken back', async () => {
+    const client = await connect({ ...ASSISTANT, approval: 'never' });
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    const { structured } = await client.call('messages_send', {
+      to: ANA,
+      text: '**Later**',
+      format: 'markdown',
+      send_at: at,
+    });
+    expect(structured).toMatchObject({ state: 'scheduled', scheduled_id: expect.any(String) });
+    const id = String(structured.scheduled_id);
+    const list = await client.call('scheduled_list');
+    expect(list.text).toMatch(new RegExp(`\\[${id}\\] \\S+Z to \\${ANA} \\(scheduled\\)\\nLater`));
+    expect(await (await connect(ASSISTANT)).call('scheduled_cancel', { id })).toMatchObject({ isError: true });
+    expect((await client.call('scheduled_cancel', { id })).text).toBe('Cancelled: it is not sent.');
+    expect(await client.call('scheduled_cancel', { id })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('cannot be cancelled'),
+    });
+    expect((await client.call('scheduled_list')).text).toBe('No message is scheduled.');
+    const wrong = await client.call('messages_send', { to: ANA, text: 'x', send_at: 'tomorrow' });
+    expect(wrong.text).toContain('must be a time with its zone');
   });
 
   test('that a message asks for goes nowhere but to whom the key may write', async () => {

@@ -285,6 +285,15 @@ describe('real answers are as the document says', () => {
     const [one, two, three] = [await hold('One'), await hold('Two'), await hold('Three')];
     await ask('listApprovals', 200, {}, undefined, '?state=held');
     await ask('listApprovals', 400, {}, undefined, '?state=open&wait=x');
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const answer = await ask('sendMessage', 202, {}, { recipient: ana, body: 'Later', send_at: later });
+    const { scheduled } = answer.json as { scheduled: { id: string } };
+    await ask('listScheduled', 200);
+    await ask('listScheduled', 400, {}, undefined, '?source=mac');
+    await ask('getScheduled', 200, scheduled);
+    await ask('cancelScheduled', 204, scheduled);
+    await ask('cancelScheduled', 409, scheduled);
+    await ask('getScheduled', 404, { id: 'none' });
     await ask('approveSend', 409, one, { shown: 'something else' });
     await ask('approveSend', 400, one, {});
     await ask('approveSend', 200, one, { shown: one.shown });

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LimitedAccess } from '../../src/access/access.ts';
 import type { Approval } from '../../src/domain/approval.ts';
+import { OWNER } from '../../src/domain/audit.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import type { NewKey } from '../../src/domain/ports/access.ts';
@@ -14,8 +15,10 @@ import { ChatSendLookup, MessagesDirectory } from '../../src/mac/chatdb/lookups.
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { ChatDbOwner } from '../../src/mac/chatdb/owner.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { scheduledOnPhone } from '../../src/mac/chatdb/scheduled-on-phone.ts';
 import { UPLOADS } from '../../src/mac/sender/attachments.ts';
 import { HeldCopies } from '../../src/mac/sender/held-files.ts';
+import { SendScheduler } from '../../src/mac/sender/scheduler.ts';
 import { Sender } from '../../src/mac/sender/sender.ts';
 import { approvalStore } from '../../src/store/state/approvals.ts';
 import { auditStore } from '../../src/store/state/audit.ts';
@@ -23,6 +26,7 @@ import { cursorStore } from '../../src/store/state/cursor.ts';
 import { openStateDatabase } from '../../src/store/state/database.ts';
 import { idempotencyStore } from '../../src/store/state/idempotency.ts';
 import { keyStore } from '../../src/store/state/keys.ts';
+import { scheduledStore } from '../../src/store/state/scheduled.ts';
 import { selfChatStore } from '../../src/store/state/self-chat.ts';
 import { sentPartStore } from '../../src/store/state/sent-parts.ts';
 import { UploadStore } from '../../src/store/uploads/store.ts';
@@ -47,6 +51,7 @@ export class AccessSending {
   readonly state;
   readonly sender: Sender;
   readonly uploads: UploadStore;
+  readonly scheduler: SendScheduler;
   readonly access: LimitedAccess;
   readonly publisher: Publisher;
   readonly #connection: Connection;
@@ -95,6 +100,20 @@ export class AccessSending {
       log: this.log,
       heldBytes: () => this.access.heldBytes(),
     });
+    const files = new HeldCopies({ rules, log: this.log });
+    this.scheduler = new SendScheduler({
+      store: scheduledStore(this.state),
+      idempotency,
+      sentParts: sentPartStore(this.state),
+      files,
+      sender: this.sender,
+      clock: this.clock,
+      log: this.log,
+      otherBytes: () => this.uploads.bytes + this.access.heldBytes(),
+      admit: async (entry) => (entry.key_id === OWNER ? () => {} : this.access.admitScheduled(entry)),
+      onPhone: () => scheduledOnPhone(this.#connection),
+      onEnd: (entry, outcome) => this.access.noteScheduled(entry, outcome),
+    });
     const channel = new Channel();
     const messages = new ChatLog(this.#connection);
     const parts = { messages, channel, clock: this.clock, log: this.log };
@@ -116,7 +135,8 @@ export class AccessSending {
       named: (plain) => plain,
       json: plainJson(),
       sender: this.sender,
-      files: new HeldCopies({ rules, log: this.log }),
+      files,
+      scheduler: this.scheduler,
       uploads: this.uploads,
       attachmentRoots: roots,
       selfAddress,

@@ -86,6 +86,9 @@ const NO_UPLOADS: Uploads = {
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
+const notFound = (): never => {
+  throw problem('scheduled_not_found');
+};
 const notUsed = new Proxy({} as Approvals, {
   get: () => () => Promise.reject(new Error('not used')),
 });
@@ -294,6 +297,7 @@ export class HttpGateway {
           attachments: { open: async () => undefined },
           status: () => STATUS,
           approvals: notUsed,
+          scheduled: { list: () => [], get: notFound, cancel: notFound },
           uploads: NO_UPLOADS,
           search: this.search,
           chats: CHAT_NAMES,

@@ -99,7 +99,7 @@ describe('a sent part', () => {
     store.pair(store.record(part()), 11, 'A');
     const [backup, restored] = [join(folder, 'backup.db'), join(folder, 'restored.db')];
     writeBackup(path, backup, { version: '1', createdAt: '2026-01-01T00:00:00Z', config: '' });
-    extractState(backup, restored);
+    extractState(backup, restored, 0);
     const after = sentPartStore(openStateDatabase(restored));
     expect([after.ofRow(11)?.guid, after.completeSince()]).toEqual(['A', undefined]);
   });

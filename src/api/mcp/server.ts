@@ -17,6 +17,7 @@ import { eventsPoll, eventsWait } from './tools/events.ts';
 import { messagesRead } from './tools/messages-read.ts';
 import { messagesSearch } from './tools/messages-search.ts';
 import { messagesSend } from './tools/messages-send.ts';
+import { scheduledCancel, scheduledList } from './tools/scheduled.ts';
 import type { FileAnswer, Tool, ToolAnswer, ToolContext } from './tools/tool.ts';
 import { whoami } from './tools/whoami.ts';
 
@@ -42,6 +43,8 @@ const TOOLS: readonly Tool[] = [
   eventsWait,
   messagesSend,
   approvalsWait,
+  scheduledList,
+  scheduledCancel,
 ];
 
 const INSTRUCTIONS =

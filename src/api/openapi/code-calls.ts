@@ -33,6 +33,7 @@ const conversation = { id: examples.conversation.id };
 const webhook = { id: examples.webhook.id };
 const key = { id: accessExamples.key.id };
 const approval = { id: accessExamples.approval.id };
+const scheduled = { id: '5a1f8c1e-0d4c-4a52-9c0b-6c2a1f6d8e10' };
 const NOTHING = { reads: 'nothing' } as const;
 
 function printed(expression: string): { readonly typeScript: string } {
@@ -109,6 +110,9 @@ export const CODE_CALLS = {
   },
   denySend: { path: approval, ...printed('approvals.deny($id)') },
   withdrawSend: { path: approval, ...NOTHING, typeScript: 'await postern.approvals.withdraw($id);' },
+  listScheduled: printed('scheduled.list()'),
+  getScheduled: { path: scheduled, ...printed('scheduled.get($id)') },
+  cancelScheduled: { path: scheduled, ...NOTHING, typeScript: 'await postern.scheduled.cancel($id);' },
   getSelfChat: printed('approvals.selfChat()'),
   sendSelfChatCode: printed('approvals.sendSelfChatCode()'),
   proveSelfChat: printed("approvals.proveSelfChat('482913')"),

@@ -5,6 +5,7 @@ import { searchParameters } from '../../schema/search.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 import { CHAT_DB, MADE, NEXT, NEXT_OF_MACS, type Operation, SENDING, STATE_DB } from './operation.ts';
+import { scheduledExample } from './scheduled-operations.ts';
 
 const RANGE = {
   name: 'Range',
@@ -102,9 +103,14 @@ export const MESSAGE_OPERATIONS = {
         headers: MADE,
       },
       202: {
-        description: 'Handed to Messages and its row is not in chat.db yet; or held until the owner decides.',
+        description:
+          'Handed to Messages and its row is not in chat.db yet; or held until the owner decides; or scheduled.',
         schema: 'AcceptedSend',
-        example: examples.provisional,
+        examples: {
+          provisional: { summary: 'Handed to Messages', value: examples.provisional },
+          held: { summary: 'Held', value: { approval: accessExamples.approval } },
+          scheduled: { summary: 'Scheduled', value: { scheduled: scheduledExample } },
+        },
       },
     },
     problems: [
@@ -115,6 +121,7 @@ export const MESSAGE_OPERATIONS = {
       'approval_expired',
       'cap_reached',
       'too_many_held',
+      'too_many_scheduled',
       'upload_not_found',
       'invalid_form',
       'form_too_large',

@@ -24,6 +24,7 @@ import { personSchema } from '../../schema/people.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction.ts';
 import { NOT_AT_A_HUB, pathOf, ROUTES, type RouteId } from '../../schema/routes.ts';
+import { scheduledAnswerSchema, scheduledSchema } from '../../schema/scheduled.ts';
 import { searchHitSchema } from '../../schema/search.ts';
 import { proveBody, selfChatSchema } from '../../schema/self-chat.ts';
 import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in.ts';
@@ -66,6 +67,8 @@ const SCHEMAS = {
   Problem: problemSchema,
   Reaction: reactionSchema,
   Replay: replayBody,
+  ScheduledAnswer: scheduledAnswerSchema,
+  ScheduledSend: scheduledSchema,
   SearchHit: searchHitSchema,
   SelfChat: selfChatSchema,
   SelfChatCode: proveBody,

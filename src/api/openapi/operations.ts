@@ -4,6 +4,7 @@ import { CONVERSATION_OPERATIONS } from './conversation-operations.ts';
 import { EVENT_OPERATIONS } from './event-operations.ts';
 import { MESSAGE_OPERATIONS } from './message-operations.ts';
 import type { Operation } from './operation.ts';
+import { SCHEDULED_OPERATIONS } from './scheduled-operations.ts';
 import { SERVICE_OPERATIONS } from './service-operations.ts';
 import { UPLOAD_OPERATIONS } from './upload-operations.ts';
 import { WEBHOOK_OPERATIONS } from './webhook-operations.ts';
@@ -12,6 +13,7 @@ import { WEBHOOK_OPERATIONS } from './webhook-operations.ts';
 export const OPERATIONS = {
   ...SERVICE_OPERATIONS,
   ...MESSAGE_OPERATIONS,
+  ...SCHEDULED_OPERATIONS,
   ...UPLOAD_OPERATIONS,
   ...CONVERSATION_OPERATIONS,
   ...EVENT_OPERATIONS,

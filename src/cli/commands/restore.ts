@@ -6,6 +6,7 @@ import { SETTINGS } from '../../config/settings.ts';
 import { isReplaced } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
 import { readLogIdentity } from '../../mac/chatdb/message-log.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { extractState, type RestoredState, readBackup, replaceFiles } from '../../store/state/backup.ts';
 import { lockFolder } from '../../store/state/lock.ts';
 import { type Context, EXIT, folderOf } from '../context.ts';
@@ -31,6 +32,7 @@ export async function restore(file: string, options: BackupOptions, context: Con
         `Restored the configuration and the state that Postern ${oneLine(version)} backed up on ${oneLine(createdAt)} to ${folder}.`,
         `They have ${state.webhooks.length} ${state.webhooks.length === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
         position(config, state, context),
+        ...scheduled(state).map(oneLine),
         ...decided(config, state, context).map(oneLine),
         'Start Postern only if you made the file: the person who made it knows its key.',
       );
@@ -81,7 +83,7 @@ function replace(
 function stateOf(path: string, draft: string): RestoredState | AppError {
   closeSync(openSync(draft, 'wx', 0o600));
   try {
-    return extractState(path, draft);
+    return extractState(path, draft, systemClock.now());
   } catch (error) {
     if (isAppError(error)) return error;
     throw error;
@@ -108,6 +110,16 @@ function decided(
       ? []
       : [`It sends with the program ${backend.osascriptPath}, not with osascript of this machine.`]),
     ...(update.url === '' ? [] : [`It asks ${new URL(update.url).host} for newer versions.`]),
+  ];
+}
+
+/** Returns a sentence for each scheduled message that is not sent any more, and one for those that still are. */
+function scheduled({ missed, scheduled: left }: RestoredState): readonly string[] {
+  return [
+    ...missed.map(({ at, to }) => `Not sent: the message to ${to} was due at ${at}. It may have gone out before.`),
+    ...(left === 0
+      ? []
+      : [`It sends ${left} scheduled ${left === 1 ? 'message' : 'messages'}: postern scheduled list`]),
   ];
 }
 

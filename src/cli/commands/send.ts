@@ -1,6 +1,6 @@
-import type { HeldSend, Message, SentMessage } from '../../client/types.ts';
+import type { HeldSend, Message, ScheduledAnswer, SentMessage } from '../../client/types.ts';
 import type { ServiceChoice } from '../../domain/send-service.ts';
-import { systemClock } from '../../runtime/clock.ts';
+import { localTimeZone, systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { upload } from '../files.ts';
 import { json, oneLine, printable } from '../output/text.ts';
@@ -15,6 +15,8 @@ export interface SendFlags extends ConnectionOptions {
   readonly markdown?: boolean;
   readonly service?: ServiceChoice;
   readonly fallback?: 'sms';
+  readonly at?: string;
+  readonly until?: string;
   readonly wait?: WaitState;
   /** Time limit of --wait in seconds. */
   readonly timeout?: number;
@@ -27,16 +29,7 @@ const MAX_BYTES = 1024 * 1024;
 export function send(
   recipient: string,
   text: string | undefined,
-  {
-    attach = [],
-    idempotencyKey,
-    markdown,
-    service,
-    fallback,
-    wait: wanted,
-    timeout: seconds = 60,
-    ...options
-  }: SendFlags,
+  { attach = [], idempotencyKey, wait: wanted, timeout: seconds = 60, ...options }: SendFlags,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
@@ -47,6 +40,10 @@ export function send(
         'Give a text, - to read it from stdin, or --attach FILE.',
       );
     }
+    if (options.until !== undefined && options.at === undefined) throw new Refusal(EXIT.usage, '--until needs --at.');
+    if (options.at !== undefined && wanted !== undefined) {
+      throw new Refusal(EXIT.usage, 'With --at there is nothing to wait for.', 'postern scheduled list shows it.');
+    }
     const to = await recipientOf(client, recipient);
     if (to.id !== recipient && options.json !== true) context.stderr(printable(`To ${to.shown}.`));
     const body = text === '-' ? await textFrom(context.input()) : (text ?? '');
@@ -55,18 +52,26 @@ export function send(
       context.progress(printable(`Uploading ${oneLine(path)}`));
       uploads.push((await upload(client, path)).id);
     }
+    const request = {
+      recipient: to.id,
+      body,
+      ...(options.markdown === true && { format: 'markdown' as const }),
+      ...(options.service !== undefined && { service: options.service }),
+      ...(options.fallback !== undefined && { fallback: options.fallback }),
+      ...(uploads.length > 0 && { attachment_ids: uploads }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    };
+    if (options.at !== undefined) {
+      const { at, until } = options;
+      const times = { send_at: at, ...(until !== undefined && { send_until: until }) };
+      const answer = await client.scheduled.add({ ...request, ...times });
+      context.stdout(options.json === true ? json(answer, 2) : scheduled(answer, to.shown));
+      return EXIT.ok;
+    }
     // Taken before the send, so that no event can be missed.
     const offset = wanted === undefined ? '' : (await client.trackedEvents()).offset;
     context.progress('Sending');
-    const message = await client.send({
-      recipient: to.id,
-      body,
-      ...(markdown === true && { format: 'markdown' }),
-      ...(service !== undefined && { service }),
-      ...(fallback !== undefined && { fallback }),
-      ...(uploads.length > 0 && { attachment_ids: uploads }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
-    });
+    const message = await client.send(request);
     if (wanted !== undefined && !('approval' in message)) {
       context.progress(`Waiting until it is ${wanted}`);
       const end = await waited(client, message, { offset, wanted, seconds });
@@ -102,6 +107,13 @@ function reportState(
     'It was handed to Messages: do not send it again. Not every message is reported as delivered, SMS for example.',
   );
   return EXIT.timedOut;
+}
+
+function scheduled(answer: ScheduledAnswer | HeldSend, recipient: string): string {
+  if ('approval' in answer) return held(answer, recipient);
+  const { id, send_at: at, state } = answer.scheduled;
+  const again = answer.replayed === true ? `Not scheduled again (${state}): ` : '';
+  return `${again}Scheduled for ${oneLine(recipient)}, ${shownTime(at, systemClock.now())} ${localTimeZone()} (${id}).`;
 }
 
 function held({ approval: { id } }: HeldSend, recipient: string): string {

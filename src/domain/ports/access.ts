@@ -2,6 +2,7 @@ import type { Approval, ApprovalState } from '../approval.ts';
 import type { AuditAction, AuditEntry } from '../audit.ts';
 import type { Caller } from '../caller.ts';
 import type { Key, KeyCheck, KeyRecord, KeySettings, Preset, Scope } from '../key.ts';
+import type { SendPreferences } from '../send-service.ts';
 import type { SelfChats } from './self-chat.ts';
 
 /** A chat with the facts that access checks need. */
@@ -54,6 +55,7 @@ export interface KeyStore {
 
 /** A held send as stored. */
 export interface StoredApproval extends Approval {
+  readonly options: SendPreferences;
   readonly shown: string;
   /** Identifies the request, so that the same request is not held twice. */
   readonly ask: string;

@@ -2,6 +2,7 @@ import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Message } from '../message.ts';
+import type { ScheduledSend } from '../scheduled.ts';
 import type { SendPreferences } from '../send-service.ts';
 import type { UploadedFile } from './uploads.ts';
 
@@ -93,6 +94,8 @@ export interface SendRequest extends SendPreferences {
   readonly uploads?: readonly UploadedFile[];
   /** A repeat under the same key sends nothing (decision D9). */
   readonly idempotencyKey?: IdempotencyKey;
+  /** Recorded with its parts in place of the `idempotencyKey`, so that their rows can be found by it. Nothing is claimed. */
+  readonly recordedAs?: IdempotencyKey;
   /** Included in every log line of this send (decision E8). */
   readonly requestId?: string;
   /** Only reports what would happen (decision L1). */
@@ -124,6 +127,8 @@ export type SendAnswer =
   | ({ readonly kind: 'sent' } & SendResult)
   /** The send waits for the owner's decision (decision L3). */
   | { readonly kind: 'held'; readonly approval: Approval }
+  /** It goes out at its time (decision X1). */
+  | { readonly kind: 'scheduled'; readonly scheduled: ScheduledSend; readonly replayed: boolean }
   | { readonly kind: 'dry_run'; readonly dryRun: DryRun };
 
 /** Sends for one caller. */
@@ -162,6 +167,8 @@ export type StoredOutcome =
   | { readonly state: 'interrupted' }
   | { readonly state: 'confirmed'; readonly rowId: number }
   | { readonly state: 'provisional' }
+  /** It is to be sent at its time, or was: the entry says more. */
+  | { readonly state: 'scheduled'; readonly id: string }
   | { readonly state: 'problem'; readonly problem: string };
 
 /** An earlier use of a key. */
@@ -176,4 +183,18 @@ export interface IdempotencyStore {
   /** Claims the key durably, or returns its earlier use. Deletes keys older than 24 hours. */
   claim(key: IdempotencyKey, requestHash: string, nowMs: number): 'claimed' | EarlierUse;
   finish(key: IdempotencyKey, outcome: StoredOutcome): void;
+}
+
+/** An idempotency store with claims that outlive the time of a scheduled send (decision X1). */
+export interface SchedulingStore extends IdempotencyStore {
+  /**
+   * Claims the key for a scheduled send and writes it with `write`, in one transaction. The key is kept until 24 hours
+   * after `untilMs`.
+   */
+  schedule(
+    key: IdempotencyKey,
+    requestHash: string,
+    claim: { readonly id: string; readonly nowMs: number; readonly untilMs: number },
+    write: () => void,
+  ): 'claimed' | EarlierUse;
 }

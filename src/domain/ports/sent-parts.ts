@@ -51,6 +51,8 @@ export interface SentPartStore {
   giveUp(number: number, highestRowId: number): void;
   /** In the order of recording. */
   open(): readonly OpenPart[];
+  /** The row of the newest part with this key that has one. */
+  rowOf(key: IdempotencyKey): number | undefined;
   /** Undefined if the row belongs to no part. */
   ofRow(rowId: number): PairedPart | undefined;
   /**

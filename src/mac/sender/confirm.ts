@@ -96,7 +96,7 @@ export class Confirmations {
 
   /** Call it right before the run: the part is recorded before it can have been sent. */
   expect(chat: ExpectedChat, content: Content, request: SendRequest, serviceReason?: ServiceReason): Expectation {
-    const { requestId, idempotencyKey } = request;
+    const { requestId, recordedAs: idempotencyKey = request.idempotencyKey } = request;
     const { lookup, clock } = this.#options;
     const afterRowId = lookup.highestRowId();
     const hash = contentHash(content);

@@ -72,6 +72,8 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
     case 'confirmed':
     case 'provisional':
       return outcome;
+    case 'scheduled':
+      throw problem('idempotency_key_reused');
     case 'problem':
       throw toError(outcome.problem);
     // It is not in flight, so `running` is a send whose outcome could not be stored.

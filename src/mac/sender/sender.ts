@@ -142,7 +142,7 @@ export class Sender implements MessageSender {
 
   /** Joins the queue at once; a refusal of the attachments need not wait for its turn. */
   async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
-    const checked = this.#check(request);
+    const checked = this.check(request);
     const sent = this.#queue.add(async () => {
       const ready = await checked;
       if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
@@ -153,7 +153,7 @@ export class Sender implements MessageSender {
     return result;
   }
 
-  async #check(request: SendRequest): Promise<CheckedRequest> {
+  async check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
     // Messages would treat it as a person, and create a conversation with nobody (decision U8).
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {

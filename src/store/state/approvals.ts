@@ -1,7 +1,7 @@
 import type { ApprovalState, HeldFile } from '../../domain/approval.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { ApprovalStore, StoredApproval } from '../../domain/ports/access.ts';
-import { type SendPreferences, sendOptions } from '../../domain/send-service.ts';
+import { type SendPreferences, shownOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
 
@@ -13,6 +13,8 @@ const COLUMNS =
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;
 const ENDED = "state NOT IN ('held', 'approved')";
+/** Scheduled, and not over yet: its ask stays known. */
+const IS_SCHEDULED = "id IN (SELECT id FROM scheduled WHERE state IN ('scheduled', 'sending'))";
 
 /** Stores held sends (decision L3). Only a row's state changes; its text is erased when it ends. */
 export function approvalStore(database: Sqlite): ApprovalStore {
@@ -23,7 +25,9 @@ export function approvalStore(database: Sqlite): ApprovalStore {
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const selectAll = database.prepare(`${SELECT} ORDER BY number DESC LIMIT ?`);
   const selectIn = database.prepare(`${SELECT} WHERE state = ? ORDER BY number DESC LIMIT ?`);
-  const selectAsk = database.prepare(`${SELECT} WHERE ask = ? AND created_ms >= ? ORDER BY number DESC LIMIT 1`);
+  const selectAsk = database.prepare(
+    `${SELECT} WHERE ask = ? AND (created_ms >= ? OR ${IS_SCHEDULED}) ORDER BY number DESC LIMIT 1`,
+  );
   const held = database.prepare("SELECT count(*) FROM approval WHERE state = 'held' AND key_id = ?");
   const files = database.prepare("SELECT attachments FROM approval WHERE state IN ('held', 'approved')");
   const due = database.prepare("SELECT id FROM approval WHERE state = 'held' AND expires_ms <= ?");
@@ -39,7 +43,7 @@ export function approvalStore(database: Sqlite): ApprovalStore {
     "UPDATE approval SET state = ?, text = NULL, message_id = ?, problem = ? WHERE id = ? AND state = 'approved'",
   );
   const count = database.prepare('SELECT count(*) FROM approval');
-  const removeOld = database.prepare(`DELETE FROM approval WHERE expires_ms < ? AND ${ENDED}`);
+  const removeOld = database.prepare(`DELETE FROM approval WHERE expires_ms < ? AND ${ENDED} AND NOT ${IS_SCHEDULED}`);
   const removeOldest = database.prepare(
     `DELETE FROM approval WHERE number IN
        (SELECT number FROM approval WHERE has_key = 0 AND ${ENDED} ORDER BY number LIMIT ?)`,
@@ -102,12 +106,13 @@ function toRow(approval: StoredApproval) {
     approval.message_id,
     approval.problem,
     approval.hasKey ? 1 : 0,
-    JSON.stringify(sendOptions(approval)),
+    JSON.stringify(approval.options),
   ] as const;
 }
 
 function toApproval(row: Row): StoredApproval {
   const textAt = (at: number): string | null => (typeof row[at] === 'string' ? row[at] : null);
+  const options = JSON.parse(String(row[18])) as SendPreferences;
   const [createdMs, expiresMs] = [Number(row[11]), Number(row[12])];
   return {
     id: String(row[0]),
@@ -130,6 +135,7 @@ function toApproval(row: Row): StoredApproval {
     message_id: textAt(15),
     problem: textAt(16),
     hasKey: Number(row[17]) !== 0,
-    ...(JSON.parse(String(row[18])) as SendPreferences),
+    options,
+    ...shownOptions(options),
   };
 }

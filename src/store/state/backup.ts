@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, lstatSync, openSync, renameSync, rmSy
 import { join } from 'node:path';
 import type { Cursor } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { expireOffsets } from './changes.ts';
 import { cursorStore } from './cursor.ts';
@@ -29,6 +30,10 @@ export interface RestoredState {
   readonly webhooks: readonly string[];
   /** Number of limited keys that are not revoked. */
   readonly keys: number;
+  /** Scheduled sends whose time has come since the backup, each as a sentence of its time and recipient: not sent. */
+  readonly missed: readonly { readonly at: string; readonly to: string }[];
+  /** How many are still to be sent. */
+  readonly scheduled: number;
 }
 
 /** Copies the state at one commit, even while a service writes to it, and adds the rest. `target` is an empty file. */
@@ -80,7 +85,7 @@ export function readBackup(path: string): Backup {
  * Writes a backup's state to `target`, an empty file, migrated and checked as at a start. Throws `backup_unusable`
  * with the trouble.
  */
-export function extractState(path: string, target: string): RestoredState {
+export function extractState(path: string, target: string, nowMs: number): RestoredState {
   fromBackup(path, (backup) => void backup.prepare('VACUUM INTO ?').run(target));
   try {
     using(openSqlite(target), (state) => state.exec('DROP TABLE postern_backup; PRAGMA application_id = 0'));
@@ -94,9 +99,11 @@ export function extractState(path: string, target: string): RestoredState {
       state.exec('DELETE FROM sent_since');
       // `writeBackup` ended them, but another program's file must not send at the first start either.
       endHeldSends(state);
+      const missed = endScheduled(state, nowMs);
+      const scheduled = Number(state.prepare("SELECT count(*) FROM scheduled WHERE state = 'scheduled'").get()?.[0]);
       // One file, so that a rename can put it in place.
       state.exec('PRAGMA journal_mode = DELETE');
-      return { cursor, webhooks, keys };
+      return { cursor, webhooks, keys, missed, scheduled };
     });
     flush(target);
     return restored;
@@ -192,6 +199,22 @@ function endHeldSends(backup: Sqlite): void {
   if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
   backup.exec(`PRAGMA secure_delete = ON;
     UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
+}
+
+/**
+ * Ends scheduled sends that may have gone out since the backup (decision X1): those that were due are missed, those that
+ * were being sent are unknown. Returns the missed ones.
+ */
+function endScheduled(state: Sqlite, nowMs: number): RestoredState['missed'] {
+  const due = "state = 'scheduled' AND send_at_ms <= ?";
+  const missed = state
+    .prepare(`SELECT send_at_ms, recipient FROM scheduled WHERE ${due} ORDER BY send_at_ms`)
+    .all(nowMs);
+  state.exec('PRAGMA secure_delete = ON');
+  const end = "text = NULL, ended_ms = ?, problem = 'restored'";
+  state.prepare(`UPDATE scheduled SET state = 'missed', ${end} WHERE ${due}`).run(nowMs, nowMs);
+  state.prepare(`UPDATE scheduled SET state = 'unknown', ${end} WHERE state = 'sending'`).run(nowMs);
+  return missed.map(([atMs, to]) => ({ at: isoSecond(Number(atMs)), to: String(to) }));
 }
 
 /** Syncs a file or folder to disk. */

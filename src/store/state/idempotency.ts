@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
-import type { EarlierUse, IdempotencyStore, StoredOutcome } from '../../domain/ports/sending.ts';
+import type { EarlierUse, SchedulingStore, StoredOutcome } from '../../domain/ports/sending.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
 
@@ -8,7 +8,7 @@ import { durably } from './database.ts';
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /** Stores the outcomes of sends with an `Idempotency-Key` (decision D9): hashes, a row id or a problem, no text. */
-export function idempotencyStore(database: Sqlite): IdempotencyStore {
+export function idempotencyStore(database: Sqlite): SchedulingStore {
   const forget = database.prepare('DELETE FROM send WHERE claimed_at_ms < ?');
   const select = database.prepare(
     'SELECT request_hash, state, row_id, problem FROM send WHERE key_hash = ? AND claimed_at_ms >= ?',
@@ -36,6 +36,17 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
         insert.run(hashed(key), requestHash, nowMs);
         return 'claimed';
       }),
+    schedule: (key, requestHash, { id, nowMs, untilMs }, write) =>
+      durably(database, () => {
+        const earlier = find(key, nowMs);
+        if (earlier !== undefined) return earlier;
+        forget.run(nowMs - KEPT_MS);
+        // A claim dated in the future is kept for longer.
+        insert.run(hashed(key), requestHash, untilMs);
+        update.run('scheduled', null, id, hashed(key));
+        write();
+        return 'claimed';
+      }),
     finish(key, outcome) {
       const rowId = outcome.state === 'confirmed' ? outcome.rowId : null;
       const problem = outcome.state === 'problem' ? outcome.problem : null;
@@ -56,6 +67,8 @@ function toOutcome(row: Row): StoredOutcome {
       return { state: 'provisional' };
     case 'problem':
       return { state: 'problem', problem: String(row[3]) };
+    case 'scheduled':
+      return { state: 'scheduled', id: String(row[3]) };
     case 'interrupted':
       return { state: 'interrupted' };
     default:

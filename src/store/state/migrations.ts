@@ -206,4 +206,26 @@ export const MIGRATIONS = [
    ) STRICT;`,
   `ALTER TABLE sent_part ADD COLUMN service_reason TEXT;
    ALTER TABLE approval ADD COLUMN options TEXT NOT NULL DEFAULT '{}';`,
+  `CREATE TABLE scheduled (
+     number INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     key_id TEXT NOT NULL,
+     state TEXT NOT NULL,
+     recipient TEXT NOT NULL,
+     members TEXT,
+     is_approved INTEGER NOT NULL,
+     text TEXT,
+     attachments TEXT NOT NULL,
+     options TEXT NOT NULL,
+     request_id TEXT,
+     send_at_ms INTEGER NOT NULL,
+     send_until_ms INTEGER NOT NULL,
+     created_ms INTEGER NOT NULL,
+     begun_ms INTEGER,
+     ended_ms INTEGER,
+     message_id TEXT,
+     problem TEXT
+   ) STRICT;
+   CREATE INDEX scheduled_by_state ON scheduled (state, send_at_ms);
+   CREATE INDEX sent_part_by_key ON sent_part (idempotency_key) WHERE idempotency_key IS NOT NULL;`,
 ];

@@ -27,6 +27,9 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const ofRow = database.prepare(
     'SELECT guid, request_id, idempotency_key, service_reason FROM sent_part WHERE row_id = ?',
   );
+  const rowOf = database.prepare(
+    'SELECT row_id FROM sent_part WHERE idempotency_key = ? AND row_id IS NOT NULL ORDER BY number DESC LIMIT 1',
+  );
   const unpaired = 'SELECT chat FROM sent_part WHERE row_id IS NULL AND ifnull(after_row_id, 0) < ?';
   const anyUnpaired = database.prepare(unpaired);
   const unpairedWith = database.prepare(`${unpaired} AND instr(content, ?) > 0`);
@@ -67,6 +70,10 @@ export function sentPartStore(database: Sqlite): SentPartStore {
         chat: chatOf(String(chat)),
         content: String(content),
       })),
+    rowOf(key) {
+      const row = rowOf.get(storedKey(key));
+      return row && Number(row[0]);
+    },
     ofRow(rowId) {
       const row = ofRow.get(rowId);
       if (row === undefined) return undefined;

@@ -22,6 +22,8 @@ import type { Handlers } from '../router.ts';
 import { bodyOfForm } from '../send-form.ts';
 import { isForm, readUploads } from './uploads.ts';
 
+const REPLAYED = { 'Idempotent-Replayed': 'true' };
+
 export function messageRoutes(
   counters: Counters,
   closing: AbortSignal,
@@ -68,13 +70,19 @@ export function messageRoutes(
         const { approval } = answer;
         return { status: 202, body: { approval }, headers: { Location: `${API}/approvals/${approval.id}` } };
       }
-      const { confirmed, message, replayed } = answer;
+      const { replayed } = answer;
+      if (answer.kind === 'scheduled') {
+        const { scheduled } = answer;
+        const headers = { Location: `${API}/scheduled/${scheduled.id}`, ...(replayed && REPLAYED) };
+        return { status: 202, body: { scheduled }, headers };
+      }
+      const { confirmed, message } = answer;
       return {
         status: confirmed ? 201 : 202,
         body: message,
         headers: {
           ...(confirmed && { Location: `${API}/messages/${message.id}` }),
-          ...(replayed && { 'Idempotent-Replayed': 'true' }),
+          ...(replayed && REPLAYED),
         },
       };
     },

@@ -4,6 +4,7 @@ import { auditRoutes } from './audit.ts';
 import { contactRoutes } from './contacts.ts';
 import { keyRoutes } from './keys.ts';
 import { peopleRoutes } from './people.ts';
+import { scheduledRoutes } from './scheduled.ts';
 import { searchRoutes } from './search.ts';
 import { selfChatRoutes } from './self-chat.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -14,6 +15,7 @@ export function onDemandRoutes(access: () => Promise<AccessService>) {
     ...contactRoutes(),
     ...peopleRoutes(),
     ...searchRoutes(),
+    ...scheduledRoutes(),
     ...keyRoutes(access),
     ...approvalRoutes(),
     ...selfChatRoutes(access),

@@ -31,6 +31,8 @@ function sentenceOf({ state, message_id: messageId, problem }: Approval): string
       return 'Not decided yet. Waiting again is fine; sending it again is not.';
     case 'approved':
       return 'Approved; it is being sent.';
+    case 'scheduled':
+      return 'Approved and scheduled; scheduled_list shows it with the same id.';
     case 'sent':
       return `Approved and sent${messageId === null ? '' : ` as message [${messageId}]`}.`;
     case 'pending':

@@ -20,6 +20,7 @@ export const messagesSend = tool({
     text: z.string(),
     format: z.enum(['plain', 'markdown']).optional().describe('markdown is rendered to plain text'),
     service: z.enum(SERVICE_CHOICES).optional(),
+    send_at: z.string().optional().describe('send later: a time with its zone'),
     idempotency_key: z
       .string()
       .regex(/^[\x20-\x7e]{1,255}$/)
@@ -29,9 +30,10 @@ export const messagesSend = tool({
   }),
   output: z.object({
     text: z.string(),
-    state: z.enum(['sent', 'pending', 'held', 'dry_run']),
+    state: z.enum(['sent', 'pending', 'held', 'scheduled', 'dry_run']),
     approval_id: z.string().optional(),
     message_id: z.string().optional(),
+    scheduled_id: z.string().optional(),
   }),
   async run({ to, text, idempotency_key: key, dry_run: dryRun, ...options }, context) {
     const { caller, counters, requestId } = context;
@@ -65,6 +67,11 @@ function answerOf(answer: SendAnswer) {
       state: 'held',
       approval_id: id,
     };
+  }
+  if (answer.kind === 'scheduled') {
+    const { id, state, send_at: at } = answer.scheduled;
+    const text = `Scheduled for ${at} as "${id}" (${state}). scheduled_cancel takes it back until then.`;
+    return { text, state: 'scheduled', scheduled_id: id };
   }
   const { confirmed, message, replayed } = answer;
   if (!confirmed) return { text: 'Handed to Messages. It is not known yet whether it went out.', state: 'pending' };

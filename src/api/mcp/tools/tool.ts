@@ -39,6 +39,7 @@ export interface ToolAnswer {
   readonly state?: string;
   readonly approval_id?: string;
   readonly message_id?: string;
+  readonly scheduled_id?: string;
 }
 
 /** A file instead of text: `structuredContent` would hide it from some clients. */

@@ -1,0 +1,43 @@
+import type { AuditStore, ChatDirectory } from '../domain/ports/access.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { StoredScheduled } from '../domain/ports/scheduled.ts';
+import { problem } from '../domain/problems.ts';
+import type { Audit } from './audit.ts';
+import { assertWithinCaps } from './caps.ts';
+import type { LimitedKey } from './limited-key.ts';
+import { allowedDestination, assertStillAllowed, isNewContact, sendRight } from './rights.ts';
+
+interface ScheduledRightsParts {
+  readonly directory: ChatDirectory;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly auditStore: AuditStore;
+}
+
+/**
+ * Returns the check of a scheduled send at its time (decision X1). The check throws if the list, the readers, the
+ * approval setting or the caps of that moment forbid it. The caps count the send once, whatever the number of attempts.
+ */
+export function scheduledCheck(
+  parts: ScheduledRightsParts,
+  key: LimitedKey | undefined,
+  { to, members, isApproved, key_id: keyId, id, text }: StoredScheduled,
+): () => void {
+  let isCounted = false;
+  return () => {
+    const { directory, clock, audit, auditStore } = parts;
+    assertStillAllowed(parts, key, to, members ?? undefined);
+    if (key === undefined) return;
+    if (!isApproved && (key.stored.dry_run || sendRight(directory, key, to) !== 'yes')) {
+      throw problem('recipient_not_allowed');
+    }
+    if (isCounted) return;
+    const destination = allowedDestination(directory, key, to);
+    const target = destination.chats[0] ?? to;
+    const isNew = isNewContact(directory, destination);
+    assertWithinCaps(auditStore, key.stored, target, isNew, clock.now());
+    const textHmac = audit.hmac(text ?? '');
+    audit.note({ keyId, action: 'send', target, outcome: 'due', textHmac, isNew, ask: `scheduled ${id}` });
+    isCounted = true;
+  };
+}

@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { fenced } from '../text/fence.ts';
+import { indented, shortLine } from '../text/visible.ts';
+import { textOutput, tool } from './tool.ts';
+
+export const scheduledList = tool({
+  name: 'scheduled_list',
+  title: 'List scheduled messages',
+  description:
+    'Messages of this key that wait for their time, soonest first, and those that the owner scheduled on the phone.',
+  scope: 'send',
+  input: z.object({}),
+  output: textOutput,
+  async run(_input, { caller, nonce }) {
+    const entries = caller.scheduled.list({});
+    if (entries.length === 0) return { text: 'No message is scheduled.' };
+    const lines = entries.flatMap(({ id, source, state, send_at: at, to, text }) => [
+      `[${id}] ${at} to ${shortLine(to)} (${source === 'phone' ? 'on the phone' : state})`,
+      indented(text ?? ''),
+    ]);
+    return { text: fenced(lines.join('\n'), nonce) };
+  },
+});
+
+export const scheduledCancel = tool({
+  name: 'scheduled_cancel',
+  title: 'Cancel a scheduled message',
+  description:
+    'Takes back a message of this key that messages_send scheduled. It is certain, or it says that it is too late.',
+  scope: 'send',
+  isSend: true,
+  input: z.object({ id: z.string().max(100) }),
+  output: textOutput,
+  async run({ id }, { caller }) {
+    caller.scheduled.cancel(id);
+    return { text: 'Cancelled: it is not sent.' };
+  },
+});

@@ -1,0 +1,63 @@
+import type { ScheduledSend } from '../../domain/scheduled.ts';
+import { scheduledQuery } from '../../schema/scheduled.ts';
+import { CHAT_DB, type Operation, STATE_DB } from './operation.ts';
+
+/** A message of the owner that waits for its time. */
+export const scheduledExample: ScheduledSend = {
+  id: '5a1f8c1e-0d4c-4a52-9c0b-6c2a1f6d8e10',
+  source: 'postern',
+  key_id: 'owner',
+  state: 'scheduled',
+  to: '+15550100',
+  text: 'Happy birthday!',
+  attachments: [],
+  send_at: '2026-02-01T08:00:00Z',
+  send_until: '2026-02-01T09:00:00Z',
+  created_at: '2026-01-31T09:30:00Z',
+  ended_at: null,
+  message_id: null,
+  problem: null,
+};
+
+/** Messages that wait for their time, by their names in `ROUTES`. */
+export const SCHEDULED_OPERATIONS = {
+  listScheduled: {
+    tag: 'Messages',
+    summary: 'Messages that wait for their time',
+    description:
+      'What was sent with `send_at` and waits or is being sent, soonest first, beside what Messages itself sends later (`source` `phone`). ' +
+      'With `state` those that ended are listed too, for 30 days. ' +
+      'A limited key sees its own, and those of the phone in conversations that it may read.',
+    query: scheduledQuery,
+    answers: {
+      200: {
+        description: 'By time, at most 500.',
+        schema: 'ScheduledSend',
+        isList: true,
+        example: [scheduledExample],
+      },
+    },
+    problems: CHAT_DB,
+    mistakes: [{ pointer: '?source', message: 'The parameter source must be postern or phone.' }],
+  },
+  getScheduled: {
+    tag: 'Messages',
+    summary: 'One scheduled message, and what became of it',
+    description:
+      'One scheduled message by the `id` of its 202. ' +
+      '`state` goes from `scheduled` to `sending`, then to `sent`, `failed` or `unknown`; or to `missed` or `cancelled`. ' +
+      'After `sent`, `message_id` leads to the message.',
+    answers: { 200: { description: 'The message.', schema: 'ScheduledSend', example: scheduledExample } },
+    problems: ['scheduled_not_found', ...CHAT_DB],
+  },
+  cancelScheduled: {
+    tag: 'Messages',
+    summary: 'Cancel a scheduled message, for certain or not at all',
+    description:
+      'After the 204 it is certain that the message is not sent. ' +
+      'Once it is handed to Messages, or over, the answer is 409 `too_late` with its state. ' +
+      'To change a message, cancel it and schedule another one.',
+    answers: { 204: { description: 'Cancelled.' } },
+    problems: ['scheduled_not_found', 'too_late', 'scheduled_on_phone', ...CHAT_DB, ...STATE_DB],
+  },
+} as const satisfies Record<string, Operation>;

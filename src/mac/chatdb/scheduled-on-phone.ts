@@ -1,0 +1,42 @@
+import type { ScheduledSend } from '../../domain/scheduled.ts';
+import type { Connection } from './connection.ts';
+import { perSchema } from './database.ts';
+import { messageOf } from './message.ts';
+
+const MAX_LISTED = 200;
+
+/**
+ * Rows of Send Later that Messages has not sent yet, soonest first: `schedule_state` is 1 or 2 then, and other values
+ * are not known. Its partial index needs the literal. undefined before macOS 15.
+ */
+const waitingSql = perSchema((schema) =>
+  schema.hasColumn('message', 'schedule_type') && schema.hasColumn('message', 'schedule_state')
+    ? `SELECT m.ROWID FROM message m WHERE m.schedule_type = 2 AND m.schedule_state IN (1, 2)
+       AND ifnull(m.is_sent, 0) = 0 ORDER BY m.date LIMIT ${MAX_LISTED}`
+    : undefined,
+);
+
+/** Returns what Messages will send by itself. Throws AppError `chat_db_unavailable`. */
+export function scheduledOnPhone(connection: Connection): readonly ScheduledSend[] {
+  return connection.read((snapshot) => {
+    const sql = waitingSql(snapshot.database.schema);
+    if (sql === undefined) return [];
+    return snapshot.database.all(sql).flatMap(([rowId]) => {
+      const message = messageOf(snapshot, rowId as number);
+      if (message === undefined) return [];
+      return [
+        {
+          id: `phone-${message.id}`,
+          source: 'phone' as const,
+          key_id: null,
+          state: 'scheduled' as const,
+          to: message.conversation_id,
+          text: message.body,
+          attachments: [],
+          send_at: message.timestamp,
+          ...{ send_until: null, created_at: null, ended_at: null, message_id: message.id, problem: null },
+        },
+      ];
+    });
+  });
+}

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { errorCode } from '../../domain/errors.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type {
+  ScheduledBy,
+  ScheduledOnPhone,
+  ScheduledSends,
+  ScheduledStore,
+  Scheduler,
+  StoredScheduled,
+} from '../../domain/ports/scheduled.ts';
+import type { HeldFiles, MessageSender, SchedulingStore, SendRequest } from '../../domain/ports/sending.ts';
+import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
+import { invalidRequest, problem } from '../../domain/problems.ts';
+import { CallerScheduled, shownScheduled } from './caller-scheduled.ts';
+import { requestHash } from './idempotency.ts';
+import { ScheduledRun } from './scheduled-run.ts';
+
+const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
+const MAX_WAITING = 500;
+/** Decision R1: of all held files and uploads together. */
+const MAX_HELD_BYTES = 1_000_000_000;
+/** A timer stands still while the Mac sleeps, and the clock may be set: the time is looked at no more seldom. */
+const LOOK_EVERY_MS = 15_000;
+
+export interface SchedulerParts {
+  readonly store: ScheduledStore;
+  readonly idempotency: SchedulingStore;
+  readonly sentParts: Pick<SentPartStore, 'rowOf'>;
+  readonly files: HeldFiles;
+  readonly sender: MessageSender & {
+    /** Throws what `send` would throw before its turn. */
+    check(request: SendRequest): Promise<unknown>;
+  };
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Bytes of all other held files and uploads, which share the room. */
+  readonly otherBytes: () => number;
+  /** Returns the check of one whose time has come: what it throws says why it may not go out (decision X1). */
+  readonly admit: (entry: StoredScheduled) => Promise<() => void>;
+  /** Lists the messages that Messages will send by itself. */
+  readonly onPhone: ScheduledOnPhone;
+  /** Called when one ended, once that is stored. */
+  readonly onEnd: (entry: StoredScheduled, outcome: string) => void;
+}
+
+/**
+ * Sends messages at their time, at most once each: the row's state goes from `scheduled` to `sending` durably just before
+ * Messages is asked, and whatever cancels or ends one needs the other state.
+ */
+export class SendScheduler implements Scheduler {
+  readonly #parts: SchedulerParts;
+  readonly #run: ScheduledRun;
+  #cancelTimer: Cancel | undefined;
+  #running: Promise<void> | undefined;
+  #isStarted = false;
+  #isClosed = false;
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+    this.#run = new ScheduledRun(parts);
+  }
+
+  /** Goes on with what an earlier process left. Call it once sends are possible. */
+  start(): void {
+    this.#isStarted = true;
+    this.#parts.store.prune(this.#parts.clock.now());
+    this.#run.resume();
+    this.#look();
+  }
+
+  /** Resolves when nothing is being sent. Waiting messages are sent after the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    this.#run.close();
+    await this.#running;
+  }
+
+  async add(request: SendRequest, by: ScheduledBy) {
+    const { store, idempotency, sender, files, clock, otherBytes } = this.#parts;
+    const { attachments, uploads = [] } = request;
+    const id = by.approved?.id ?? randomUUID();
+    const key = request.idempotencyKey ?? { kind: 'scheduled', key: id };
+    const hash = requestHash(request);
+    const earlier = idempotency.find(key, clock.now());
+    if (earlier !== undefined) return this.#again(earlier, hash);
+    const { sendAtMs, sendUntilMs } = timesOf(request, clock.now(), by.approved !== undefined);
+    if (by.approved === undefined) await sender.check(request);
+    this.#assertRoom(by.keyId);
+    const left = MAX_HELD_BYTES - this.heldBytes() - otherBytes();
+    const isPlain = attachments.length + uploads.length === 0;
+    const held = by.approved?.files ?? (isPlain ? [] : await files.copy(id, { attachments, uploads }, left));
+    const nowMs = clock.now();
+    const { service, fallback, recipient, body, requestId = null } = request;
+    const entry: StoredScheduled = {
+      id,
+      source: 'postern',
+      key_id: by.keyId,
+      state: 'scheduled',
+      to: recipient,
+      text: body,
+      attachments: held,
+      ...(service !== undefined && { service }),
+      ...(fallback !== undefined && { fallback }),
+      send_at: isoSecond(sendAtMs),
+      send_until: isoSecond(sendUntilMs),
+      created_at: isoSecond(nowMs),
+      ...{ ended_at: null, message_id: null, problem: null },
+      ...{ sendAtMs, sendUntilMs, createdMs: nowMs, begunMs: null },
+      members: by.approved?.members ?? null,
+      isApproved: by.approved !== undefined,
+      requestId,
+    };
+    let claim: ReturnType<SchedulingStore['schedule']>;
+    try {
+      this.#assertRoom(by.keyId);
+      claim = idempotency.schedule(key, hash, { id, nowMs, untilMs: sendUntilMs }, () => store.add(entry));
+    } catch (error) {
+      if (by.approved === undefined) await files.remove(id);
+      throw error;
+    }
+    if (claim !== 'claimed') {
+      if (by.approved === undefined) await files.remove(id);
+      return this.#again(claim, hash);
+    }
+    this.#look();
+    return { scheduled: shownScheduled(store.get(id) ?? entry), replayed: false };
+  }
+
+  /** Cancels one, or reports that it is too late. */
+  cancel(entry: StoredScheduled): void {
+    const { store, clock, files, onEnd } = this.#parts;
+    if (!store.end(entry.id, 'scheduled', 'cancelled', { atMs: clock.now() })) {
+      throw problem('too_late', { state: store.get(entry.id)?.state ?? entry.state });
+    }
+    void files.remove(entry.id);
+    onEnd(entry, 'cancelled');
+  }
+
+  cancelAll(keyId: string): void {
+    const { store, log } = this.#parts;
+    for (const entry of store.list({ states: ['scheduled'], keyId })) {
+      try {
+        this.cancel(entry);
+      } catch (error) {
+        // It was handed to Messages in this very moment.
+        log.info('a scheduled send could not be cancelled', { id: entry.id, code: errorCode(error) });
+      }
+    }
+  }
+
+  heldBytes(): number {
+    return this.#parts.store.heldBytes();
+  }
+
+  openIds(): readonly string[] {
+    return this.#parts.store.list({ states: ['scheduled', 'sending'] }).map(({ id }) => id);
+  }
+
+  of(keyId: string, isReadable: (conversationId: string) => boolean = () => true): ScheduledSends {
+    const { store, onPhone } = this.#parts;
+    return new CallerScheduled(this, store, () => onPhone().filter(({ to }) => isReadable(to)), keyId);
+  }
+
+  #again(earlier: Exclude<ReturnType<SchedulingStore['schedule']>, 'claimed'>, hash: string) {
+    const { outcome } = earlier;
+    const entry = outcome.state === 'scheduled' ? this.#parts.store.get(outcome.id) : undefined;
+    if (earlier.requestHash !== hash || entry === undefined) throw problem('idempotency_key_reused');
+    return { scheduled: shownScheduled(entry), replayed: true };
+  }
+
+  #assertRoom(keyId: string): void {
+    if (this.#parts.store.countWaiting(keyId) >= MAX_WAITING) throw problem('too_many_scheduled', { max: MAX_WAITING });
+  }
+
+  /** Sends what is due, one after the other, then waits for the next. */
+  #look(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    if (!this.#isStarted || this.#isClosed || this.#running !== undefined) return;
+    const { store, clock, log } = this.#parts;
+    const nextMs = this.#run.nextMs(store.nextDueMs());
+    if (nextMs === undefined) return;
+    const waitMs = nextMs - clock.now();
+    if (waitMs > 0) {
+      this.#cancelTimer = clock.after(Math.min(waitMs, LOOK_EVERY_MS), () => this.#look());
+      return;
+    }
+    this.#running = this.#run
+      .sendDue()
+      .catch((error: unknown) => log.error('scheduled sends could not be read', { code: errorCode(error) }))
+      .finally(() => {
+        this.#running = undefined;
+        // Never at once: what could not be stored would be tried without a pause.
+        if (!this.#isClosed) this.#cancelTimer = clock.after(1000, () => this.#look());
+      });
+  }
+}
+
+/** An approved send may be late: it goes out at once if its time is not over. */
+function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, isApproved: boolean) {
+  const mistakes = [
+    ...(sendAtMs <= nowMs && !isApproved
+      ? [{ pointer: '/send_at', message: 'The send_at must be in the future.' }]
+      : []),
+    ...(sendAtMs > nowMs + YEAR_MS ? [{ pointer: '/send_at', message: 'The send_at must be within a year.' }] : []),
+    ...(sendUntilMs < sendAtMs || sendUntilMs > sendAtMs + YEAR_MS
+      ? [{ pointer: '/send_until', message: 'The send_until must be after send_at, by a year at most.' }]
+      : []),
+  ];
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
+  return { sendAtMs, sendUntilMs };
+}

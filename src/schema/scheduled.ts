@@ -1,0 +1,39 @@
+import * as z from 'zod';
+import { SCHEDULED_SOURCES, SCHEDULED_STATES, type ScheduledSend } from '../domain/scheduled.ts';
+import { SERVICE_CHOICES } from '../domain/send-service.ts';
+import { shapeOf } from './shape.ts';
+
+/** A scheduled send (decision X1). */
+export const scheduledSchema = shapeOf<ScheduledSend>()(
+  z
+    .object({
+      id: z.string(),
+      source: z.enum(SCHEDULED_SOURCES).meta({ description: '`phone`: Send Later of Messages, which is only shown.' }),
+      key_id: z.string().nullable(),
+      state: z.enum(SCHEDULED_STATES),
+      to: z.string().meta({ description: 'The address or conversation id that it goes to.' }),
+      text: z.string().nullable().meta({ description: 'null once it ended.' }),
+      attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
+      service: z.enum(SERVICE_CHOICES).optional(),
+      fallback: z.literal('sms').optional(),
+      send_at: z.string(),
+      send_until: z.string().nullable().meta({ description: 'Afterwards it is `missed`.' }),
+      created_at: z.string().nullable(),
+      ended_at: z.string().nullable(),
+      message_id: z.string().nullable(),
+      problem: z.string().nullable().meta({ description: 'Code of the problem that ended it.' }),
+    })
+    .meta({ id: 'ScheduledSend' }),
+);
+
+/** The 202 of a send with `send_at`. */
+export const scheduledAnswerSchema = z.object({ scheduled: scheduledSchema }).meta({ id: 'ScheduledAnswer' });
+
+/** Parameters of `GET /scheduled`. */
+export const scheduledQuery = z.object({
+  state: z
+    .enum(SCHEDULED_STATES, { error: `The parameter state must be one of ${SCHEDULED_STATES.join(', ')}.` })
+    .optional()
+    .meta({ description: 'Those in this state, instead of those that wait or are being sent.' }),
+  source: z.enum(SCHEDULED_SOURCES, { error: 'The parameter source must be postern or phone.' }).optional(),
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ScheduledSend } from '../../src/domain/scheduled.ts';
+import { isLong } from '../support/conditions.ts';
+import { waitFor } from '../support/eventually.ts';
+import { seededChance } from '../support/seed.ts';
+import { Service } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+import { wait } from './harness.ts';
+
+const chance = seededChance('moments of the kills');
+const KILLS = isLong ? 200 : 4;
+/** So long before its time a message is scheduled, and so long after it a send with its confirmation takes. */
+const AHEAD_MS = 300;
+const SEND_TAKES_MS = 400;
+
+let mac: Awaited<ReturnType<typeof simulatedMac>>;
+let service: Service;
+beforeAll(async () => {
+  mac = await simulatedMac();
+  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+});
+afterAll(async () => {
+  await service.dispose();
+  await mac.dispose();
+});
+
+const sends = (body: string): number => mac.calls.filter(({ values }) => values.BODY === body).length;
+
+async function schedule(body: string): Promise<string> {
+  const answer = await service.post('/messages', {
+    recipient: '+15550123',
+    body,
+    send_at: new Date(Date.now() + AHEAD_MS).toISOString(),
+  });
+  expect(answer.status).toBe(202);
+  return (answer.json as { readonly scheduled: ScheduledSend }).scheduled.id;
+}
+
+/** The status of a cancellation; undefined when the service was killed before it answered. */
+const cancel = (id: string): Promise<number | undefined> =>
+  service.request('DELETE', `/scheduled/${id}`).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+const stateOf = async (id: string) => ((await service.get(`/scheduled/${id}`)).json as ScheduledSend).state;
+
+test(`killed at random moments around its time (${KILLS}): a scheduled message is sent once at most, and none is lost`, async () => {
+  const count = { sent: 0, cancelled: 0, open: 0 };
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const bodies = [`first ${kill}`, `second ${kill}`, `cancelled ${kill}`];
+    const ids = await Promise.all(bodies.map(schedule));
+    const cancelAfterMs = chance.next() * (AHEAD_MS + SEND_TAKES_MS);
+    const cancelling = wait(cancelAfterMs).then(() => cancel(ids[2] ?? ''));
+    await wait(chance.next() * (AHEAD_MS + 2 * SEND_TAKES_MS));
+    await service.stop('SIGKILL');
+    const cancellation = await cancelling;
+    await service.launch();
+    for (const [index, id] of ids.entries()) {
+      const body = bodies[index] ?? '';
+      // What osascript had not finished stays `sending` until its row is given up.
+      const state = await waitFor(async () => {
+        const now = await stateOf(id);
+        return now !== 'scheduled' && now;
+      });
+      const seen = sends(body);
+      expect([body, seen]).toEqual([body, Math.min(seen, 1)]);
+      if (state === 'cancelled') expect([body, seen]).toEqual([body, 0]);
+      if (state === 'sent') expect([body, seen]).toEqual([body, 1]);
+      if (index === 2 && cancellation === 204) expect([body, state]).toEqual([body, 'cancelled']);
+      if (index === 2 && cancellation === 409) expect([body, state]).not.toEqual([body, 'cancelled']);
+      expect(['sent', 'sending', 'cancelled']).toContain(state);
+      if (index < 2) expect([body, state]).not.toEqual([body, 'cancelled']);
+      count[state === 'sent' ? 'sent' : state === 'cancelled' ? 'cancelled' : 'open'] += 1;
+    }
+  }
+  expect(count.sent).toBeGreaterThan(0);
+  if (isLong) console.log(count);
+});

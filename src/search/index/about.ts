@@ -2,30 +2,33 @@ import type { Cursor } from '../../domain/cursor.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
 import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
 
-/** An offset and the generation of the change log that it belongs to. */
+/** An offset with the generation of its change log. */
 export interface IndexPosition extends Offset {
   readonly generation: number;
 }
 
-/** How far the walk from the newest message to the oldest has come. */
+/** Progress of the walk from the newest message to the oldest. */
 export interface Progress {
-  /** Where it goes on; null: at the newest. */
+  /** Position to continue from; null for the newest. */
   readonly next: string | null;
-  /** The second up to which it once was; null before the first block. */
+  /** The second that it has reached; null before the first block. */
   readonly reached: number | null;
-  /** It was at the end once: everything is there. */
+  /** True once it has reached the end: everything is there. */
   readonly isComplete: boolean;
-  /** When it was at the end last, Unix milliseconds. */
+  /** When it last reached the end, Unix milliseconds. */
   readonly checkedAtMs: number;
-  /** Rows that are indexed again though they are there; null for none. */
+  /** Rows to index again although they are there; null for none. */
   readonly again: { readonly first: number; readonly last: number } | null;
-  /** Documents. */
+  /** Number of documents. */
   readonly docs: number;
-  /** Documents removed or replaced whose words may still be in the file; one more when it was just made, of many pieces. */
+  /**
+   * Documents removed or replaced whose words may still be in the file; one more just after creation, which leaves
+   * many pieces.
+   */
   readonly removed: number;
 }
 
-/** What the index says of itself: its one row of `about`. */
+/** The index's description of itself: its one row of `about`. */
 export class About {
   readonly #select: Statement;
   readonly #selectCursor: Statement;
@@ -60,18 +63,18 @@ export class About {
     this.#merged = sqlite.prepare('UPDATE about SET removed = removed - ?');
   }
 
-  /** For an index without any. */
+  /** Initializes an index without a row. */
   begin(position: IndexPosition, newest: Cursor): void {
     this.#insert.run(...columnsOf(position, newest));
   }
 
-  /** How far the log of events has been taken. */
+  /** How far the event log has been processed. */
   position(): IndexPosition {
     const [rowId, change, generation] = this.#selectCursor.get() ?? [];
     return { rowId: Number(rowId), change: Number(change), generation: Number(generation) };
   }
 
-  /** The newest row seen, by which a replaced chat.db is known. */
+  /** The newest row seen, by which a replaced chat.db is recognized. */
   seen(): Cursor {
     const [, , , rowId, guid, inode] = this.#selectCursor.get() ?? [];
     return { offset: rowOffset(Number(rowId)), guid: typeof guid === 'string' ? guid : null, inode: String(inode) };
@@ -94,28 +97,28 @@ export class About {
     };
   }
 
-  /** A block is done, down to this second. */
+  /** Stores that a block is done, down to this second. */
   walked(next: string, reached: number): void {
     const { checkedAtMs, again } = this.progress();
     this.#walked.run(next, reached, reached, 0, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
   }
 
-  /** The last one is done. What follows is `checked`; a crash before it means another walk. */
+  /** Stores that the last block is done. `checked` follows; a crash before it means another walk. */
   walkedAll(): void {
     this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
   }
 
-  /** Nothing more is to be done today, unless it was told to begin again. */
+  /** Stores that nothing more is to be done today, unless the walk was told to start over. */
   checked(nowMs: number): void {
     this.#checked.run(nowMs);
   }
 
-  /** The walk begins at the newest again and indexes these rows again. */
+  /** Makes the walk start over at the newest message and index these rows again. */
   indexAgain(first: number, last: number): void {
     this.#rewrite.run(first, first, last, last);
   }
 
-  /** The words of so many removed documents are no longer in the file. */
+  /** Stores that the words of this many removed documents are no longer in the file. */
   merged(removed: number): void {
     this.#merged.run(removed);
   }
@@ -125,7 +128,7 @@ function columnsOf({ rowId, change, generation }: IndexPosition, { offset, guid,
   return [exact(rowId), change, generation, exact(offset.rowId), guid, inode];
 }
 
-/** A hostile chat.db may number its rows beyond what a number holds exactly; such rows are not indexed. */
+/** A hostile chat.db may have row ids that no number represents exactly; such rows are not indexed. */
 function exact(rowId: number): number {
   return Math.min(rowId, Number.MAX_SAFE_INTEGER);
 }

@@ -3,14 +3,14 @@ import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { type OpenOptions, openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { deleteIndex } from './files.ts';
 
-/** Another version makes another index: the file is deleted, since nothing in it is worth converting. */
+/** A new version means a new index: the file is deleted, since nothing in it is worth converting. */
 const VERSION = 3;
-/** Added to the version of an index that has the messages of apps too (U5). */
+/** Added to the version of an index that includes messages of apps (U5). */
 const BY_KIND = 1000;
 
 /**
- * `doc` says which row a document is; NULL for one that was removed (`documents.ts`). `ft` keeps no text: only where
- * each word stands. Its words are made by `tokens.ts`, and the tokenizer of SQLite but separates them.
+ * `doc` maps documents to rows; NULL for a removed one (`documents.ts`). `ft` keeps no text, only the positions of
+ * each word. `tokens.ts` makes its words; SQLite's tokenizer only separates them.
  */
 const SCHEMA = `
   CREATE TABLE about (
@@ -40,7 +40,7 @@ function fullTextTable(name: string): string {
   return `CREATE VIRTUAL TABLE ${name} USING fts5(body, content='', contentless_delete=1, detail=full, tokenize='ascii');`;
 }
 
-/** Why this SQLite cannot make the index; undefined when it can. */
+/** The reason why this SQLite cannot create the index; undefined if it can. */
 export function missingFullText(open = () => openSqlite(':memory:')): string | undefined {
   const probe = open();
   try {
@@ -55,8 +55,8 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
 }
 
 /**
- * Opens the index, and makes it again when it is of another version or counts other rows as messages. `isNew`: there is
- * nothing in it yet.
+ * Opens the index. Recreates it if it has another version or counts other rows as messages. `isNew`: it is still
+ * empty.
  */
 export function openIndex(
   path: string,
@@ -76,20 +76,20 @@ export function openIndex(
   return { sqlite: made, isNew: true };
 }
 
-/** What changes all the time is written through this connection. */
+/** Frequent small writes use this connection. */
 function open(path: string): Sqlite {
   claimPrivateFile(path);
   return opened(path, {}, `PRAGMA journal_mode = WAL; ${FOR_WRITING}; PRAGMA cache_size = -1024`);
 }
 
-/** Another connection for what is long, to an index that `openIndex` has made. */
+/** A second connection for long work, to an index that `openIndex` has created. */
 export function openIndexForWriting(path: string): Sqlite {
   return opened(path, {}, `${FOR_WRITING}; PRAGMA cache_size = -2048`);
 }
 
 const FOR_WRITING = 'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
-/** For a program or thread that only asks; `words` has each word at each of its places. */
+/** For a program or thread that only queries; `words` has each word at each of its positions. */
 export function openIndexForReading(path: string): Sqlite {
   return opened(
     path,

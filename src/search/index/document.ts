@@ -4,27 +4,27 @@ import { remembering } from '../../domain/remembering.ts';
 import type { SearchableMessage, SearchSender } from '../../domain/search.ts';
 import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
-/** More of a text is not indexed: three times what Messages can send. */
+/** Only this much of a text is indexed: three times what Messages can send. */
 export const MAX_UNITS = 65_536;
 
-/** Begins what no text has: `tokensOf` takes it for a blank. */
+/** Starts marks that no text contains: `tokensOf` treats it as a blank. */
 const PRIVATE = '\uE000';
 export const BY_ME = `${PRIVATE}me`;
 export const HAS_ATTACHMENT = `${PRIVATE}att`;
-/** No message has it. */
+/** A tag that no message has. */
 export const NO_TAG = `${PRIVATE}none`;
-/** So that no phrase begins in one text and ends in the next. */
+/** Prevents phrases from spanning two texts. */
 const GAP = ` ${PRIVATE} `;
 
 const BEYOND_ASCII = /[^\0-\x7f]/g;
-/** A word of ASCII longer than a token, which SQLite's tokenizer would take whole. */
+/** An ASCII word longer than a token, which SQLite's tokenizer would not split. */
 const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
-/** The same words, people and conversations come again and again. */
+/** Cached, because the same words, people and conversations come again and again. */
 const segmented = remembering(segment);
 const conversationTags = remembering((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
 const addressTags = remembering((address) => `${PRIVATE}h${hash(addressKey(address))}`);
 
-/** What the index has of a message: tags, the text, and the names of its files. */
+/** The indexed form of a message: tags, the text, and the names of its files. */
 export function documentOf(message: SearchableMessage): string {
   const { body, attachments, texts = [] } = message;
   const text = textOf(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
@@ -33,7 +33,10 @@ export function documentOf(message: SearchableMessage): string {
   return `${tagsOf(message).join(' ')} ${text}${names}${others}`;
 }
 
-/** Text from which SQLite's tokenizer makes the tokens of `tokensOf`: ASCII it takes as it is, which saves most of the work. */
+/**
+ * Text from which SQLite's tokenizer makes the tokens of `tokensOf`. It leaves ASCII unchanged, which saves most of
+ * the work.
+ */
 function textOf(text: string): string {
   let made = '';
   let from = 0;
@@ -53,17 +56,17 @@ function cutWords(ascii: string): string {
   return ascii.length > MAX_TOKEN ? ascii.replace(LONG_WORD, '$1') : ascii;
 }
 
-/** Units that indexing the message reads. */
+/** Units read to index the message. */
 export function unitsOf({ body, attachments, texts = [] }: SearchableMessage): number {
   const others = texts.reduce((sum, [, text]) => sum + text.length, 0);
   return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length + others);
 }
 
-/** Units of ASCII that are indexed in a millisecond, and of other letters in words that are all new in two to three. */
+/** Units of ASCII indexed in one millisecond; of other letters, in words that are all new, in two to three. */
 export const LONG = 8192;
 const LONG_FOLDED = 2048;
 
-/** True for a message whose words the reader thread reads, because they would hold the event loop. */
+/** Reports whether the reader thread processes a message, because it would block the event loop. */
 export function isLong(message: SearchableMessage): boolean {
   const units = unitsOf(message);
   const isPlain = units <= LONG_FOLDED || (isAscii(message.body) && message.attachments.every(isAscii));
@@ -81,7 +84,7 @@ export function tagsOf({ conversation_id, sender, is_from_me, attachments }: Mes
   return tags;
 }
 
-/** The same for every prefix of a chat guid: macOS 26 changed those of existing chats. */
+/** Equal for every prefix of a chat guid: macOS 26 changed those of existing chats. */
 export function conversationTag(id: string): string {
   return conversationTags(id);
 }
@@ -94,13 +97,13 @@ export function senderTags(sender: SearchSender): readonly string[] {
   return sender.isMe ? [BY_ME] : sender.addresses.map(addressTag);
 }
 
-/** Equal for spellings of one address: case, and how the digits of a number are grouped. */
+/** Equal for all spellings of one address: case, and the grouping of digits. */
 export function addressKey(address: string): string {
   const text = address.trim().toLowerCase();
   return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
-/** Short; that two texts may have the same is seen when the message itself is read. FNV-1a, 32 bits. */
+/** A short hash; collisions are detected when the message itself is read. FNV-1a, 32 bits. */
 function hash(text: string): string {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);

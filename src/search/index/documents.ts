@@ -2,26 +2,26 @@ import type { Message } from '../../domain/message.ts';
 import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
 import { documentOf, secondOf } from './document.ts';
 
-/** Documents of one second that stand next to each other; further ones are spread over half a year. */
+/** Adjacent documents of one second; further ones are spread over half a year. */
 const NEAR = 32;
 const SPREAD = 2 ** 24;
-/** Then a message is left out. */
+/** Attempts before a message is left out. */
 const MAX_TRIES = 10_000;
-/** Behind every document. */
+/** Beyond every document. */
 export const LAST_ID = 2 ** 40;
-/** How much of the merging is done in one go. */
+/** Pages merged at once. */
 const MERGED_PAGES = 48;
 
-/** Where the document of a row is. */
+/** The position of a row's document. */
 export interface DocumentPlace {
   readonly id: number;
   readonly row: number;
 }
 
 /**
- * The documents of the index. The id of one is the second of its message since 2001, so that "newest first" and ranges
- * of dates need no sorting. Where that is taken the next ones are tried in a fixed order, and a removed document leaves
- * its place marked: the place of a message is found by its row id and its date alone, as in a hash table.
+ * The documents of the index. A document's id is the second of its message since 2001, so that "newest first" and
+ * date ranges need no sorting. If that id is taken, the next ones are tried in a fixed order, and a removed document
+ * leaves its id marked: row id and date alone locate a message, as in a hash table.
  */
 export class Documents {
   readonly #rowAt: Statement;
@@ -35,7 +35,7 @@ export class Documents {
   readonly #between: Statement;
   readonly #skip: Statement;
   readonly #ofRows: Statement;
-  /** Since the last `finish`. */
+  /** Documents added since the last `finish`. */
   #added = 0;
   #removed = 0;
   #shift = 0;
@@ -58,17 +58,17 @@ export class Documents {
     );
   }
 
-  /** Whether the row is there with this date. */
+  /** Reports whether the row is there with this date. */
   has(row: number, second: number): boolean {
     return this.#place(row, second).isTaken;
   }
 
-  /** Whether no document stands where messages of this time usually do. */
+  /** Reports whether no document uses the ids that messages of this time usually have. */
   isFree(fromSecond: number, toSecond: number): boolean {
     return this.#between.get(BigInt(clamped(fromSecond)), BigInt(clamped(toSecond) + NEAR), 1) === undefined;
   }
 
-  /** Adds the message, or replaces what the index has of it. */
+  /** Adds the message, or replaces its document. */
   put(message: Message): void {
     const row = Number(message.id);
     const second = secondOf(message);
@@ -80,13 +80,13 @@ export class Documents {
       return;
     }
     this.#setRow.run(id, row);
-    // Nothing stands there: a removed document left no text behind.
+    // The id has no text: a removed document left none.
     this.#insertText.run(BigInt(id), documentOf(message));
     this.#added += 1;
     this.#shift = Math.max(this.#shift, id - clamped(second));
   }
 
-  /** Removes a document if it is of this row. */
+  /** Removes a document if it belongs to this row. */
   remove(id: number, row: number): void {
     if (this.#rowAt.get(BigInt(id))?.[0] !== row) return;
     this.#setRow.run(BigInt(id), null);
@@ -95,7 +95,7 @@ export class Documents {
     this.#removed += 1;
   }
 
-  /** Whether the document of a message may stand there. */
+  /** Reports whether a message's document may have this id. */
   static isPlaceOf(id: number, row: number, message: Message): boolean {
     const start = clamped(secondOf(message));
     if (id >= start && id < start + NEAR) return true;
@@ -103,12 +103,14 @@ export class Documents {
     return false;
   }
 
-  /** Documents from an id on and before another, in order, at most `limit`. */
+  /** Documents from one id (inclusive) to another (exclusive), in order, at most `limit`. */
   between(from: number, before: number, limit: number): readonly DocumentPlace[] {
     return this.#between.all(BigInt(from), BigInt(before), limit).map(placeOf);
   }
 
-  /** Which of the next `limit` documents, newest first, are of these rows; `end`: before which to go on, absent at the end. */
+  /**
+   * The documents of these rows among the next `limit`, newest first. `end` is where to continue; absent at the end.
+   */
   ofRows(
     rows: readonly number[],
     before: number,
@@ -120,8 +122,8 @@ export class Documents {
   }
 
   /**
-   * Ends a transaction that changed something, with one step of merging: SQLite's own would come when it likes, and take
-   * half a second.
+   * Ends a transaction that changed something with one step of merging: SQLite's own merging would come at any time
+   * and take half a second.
    */
   finish(mergedPages = MERGED_PAGES): void {
     if (this.#added === 0 && this.#removed === 0) return;
@@ -131,7 +133,7 @@ export class Documents {
     this.#merge.run(mergedPages);
   }
 
-  /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */
+  /** Makes one step of merging everything into one piece, which drops removed words; returns false once done. */
   mergeAll(isFirst: boolean, pages = MERGED_PAGES): boolean {
     const before = this.#changes();
     this.#merge.run(isFirst ? -pages : pages);
@@ -160,7 +162,7 @@ function placeOf([id, row]: Row): DocumentPlace {
   return { id: id as number, row: row as number };
 }
 
-/** Before 2001 there were no messages. */
+/** There were no messages before 2001. */
 function clamped(second: number): number {
   return Math.max(0, second);
 }

@@ -1,9 +1,9 @@
 import { existsSync, unlinkSync } from 'node:fs';
 
-/** Removes the index, and what SQLite keeps beside it. */
+/** Removes the index and SQLite's side files. */
 export function deleteIndex(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) {
-    // Nothing to remove is the rule, and rmSync would load much to find that.
+    // Usually nothing exists, and rmSync would load much to find that.
     if (existsSync(path + end)) unlinkSync(path + end);
   }
 }

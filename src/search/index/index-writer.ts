@@ -5,24 +5,24 @@ import { openIndexForWriting } from './database.ts';
 import { Documents } from './documents.ts';
 import { IndexFile } from './index-file.ts';
 
-/** What is added in one transaction. A message of the usual length has 100 bytes. */
+/** Bytes added in one transaction. An average message has 100. */
 const ADDED_BYTES = 131_072;
-/** The text of a row with more than this is nobody's message; it is left out. */
+/** No message has more text than this; such a row is left out. */
 const MAX_BYTES = 4_194_304;
-/** Of which so many are read at once: what more of them hold outlives V8's first look at it. */
+/** Messages read at once: objects from larger reads outlive V8's first collection. */
 const READ = 50;
-/** How much is merged after it, and in one step of merging everything. */
+/** Pages merged afterwards, and in one step of merging everything. */
 const MERGED_PAGES = 160;
 
-/** Row ids that are indexed again though they are there; null for none. */
+/** Rows to index again although they are there; null for none. */
 export type RowsAgain = { readonly first: number; readonly last: number } | null;
 
-/** Where a block of the walk begins, and what it indexes again. */
+/** The start of a block of the walk, and the rows to index again. */
 export type WalkPlace = Pick<Progress, 'next' | 'again'>;
 
 /**
- * What is long in keeping the index, on a connection of its own. It runs in the reader thread where there is one, and
- * only while the other connection writes nothing.
+ * Long work on the index, on a separate connection. Runs in the reader thread if there is one, and only while the
+ * other connection writes nothing.
  */
 export class IndexWriter {
   readonly #source: Pick<IndexSource, 'messages'>;
@@ -32,7 +32,7 @@ export class IndexWriter {
     this.#source = source;
   }
 
-  /** Adds what the index lacks of the first of these rows, oldest first, and says how many those are. */
+  /** Adds the missing ones among the first of these rows, oldest first. Returns how many rows it processed. */
   add(path: string, rows: readonly ListedRow[], again: RowsAgain): number {
     const { sqlite, documents } = this.#file.open(path);
     const isFree = documents.isFree(rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0);
@@ -59,7 +59,7 @@ export class IndexWriter {
     return taken;
   }
 
-  /** Adds this row or replaces what the index has of it. Returns false when chat.db no longer has it. */
+  /** Adds this row or replaces its document. Returns false if chat.db no longer has it. */
   put(path: string, row: number): boolean {
     const { sqlite, documents } = this.#file.open(path);
     const [message] = this.#source.messages([row]);
@@ -71,7 +71,7 @@ export class IndexWriter {
     return true;
   }
 
-  /** Stores that a block of the walk is done; false when the walk was told meanwhile to begin again. */
+  /** Stores that a block of the walk is done; returns false if the walk was told meanwhile to start over. */
   advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): boolean {
     const { sqlite, about } = this.#file.open(path);
     return sqlite.transaction(() => {
@@ -83,11 +83,11 @@ export class IndexWriter {
     });
   }
 
-  /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */
+  /** Makes one step of merging everything into one piece, which drops removed words; returns false once done. */
   merge(path: string, isFirst: boolean): boolean {
     const { sqlite, documents } = this.#file.open(path);
     const isMore = sqlite.transaction(() => documents.mergeAll(isFirst, MERGED_PAGES));
-    if (!isMore) this.close(); // what it keeps in memory is not needed until tomorrow
+    if (!isMore) this.close(); // its memory is not needed until tomorrow
     return isMore;
   }
 

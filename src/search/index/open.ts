@@ -19,7 +19,10 @@ const disabled: RunningSearch = {
   close: () => Promise.resolve(),
 };
 
-/** What is long is done in the reader thread where there is one. Switched off, nothing is loaded, and the index is deleted. */
+/**
+ * Opens search. Long work runs in the reader thread if there is one. If search is off, loads nothing and deletes the
+ * index.
+ */
 export async function openSearch(
   isEnabled: boolean,
   { thread, ...parts }: Omit<SearchParts, keyof LongWork> & { readonly thread: LongWork | undefined },

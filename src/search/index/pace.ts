@@ -1,10 +1,10 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
-/** Between two slices of long work, as a multiple of the slice: it takes a quarter of one core. */
+/** Rest between two slices of long work, as a multiple of the slice: the work takes a quarter of one core. */
 const REST = 3;
 
-/** Divides long work into slices, so that the event loop is never held. */
+/** Divides long work into slices, so that the event loop is never blocked. */
 export class Pace {
   readonly #clock: Clock;
   readonly #wakeup: Wakeup;
@@ -24,7 +24,7 @@ export class Pace {
     return new Promise((resolve) => void setImmediate(resolve));
   }
 
-  /** Runs a slice of long work, and rests as befits its length. */
+  /** Runs a slice of long work, then rests in proportion to its length. */
   async rest<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     const startMs = this.#clock.monotonic();
     const result = await work();
@@ -32,7 +32,7 @@ export class Pace {
     return result;
   }
 
-  /** Until `ms` have passed, or `stop` or `wake` is called. */
+  /** Waits until `ms` have passed, or `stop` or `wake` is called. */
   async sleep(ms: number): Promise<void> {
     await this.#wakeup.wait(ms);
   }

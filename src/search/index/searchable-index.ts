@@ -2,11 +2,11 @@ import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
 import { openIndexForReading } from './database.ts';
 import type { DocumentPlace } from './documents.ts';
 
-/** Words with one prefix that are asked for one by one; of more, or of longer ones, SQLite merges the lists. */
+/** Words with one prefix that are queried individually; for more, or longer ones, SQLite merges the lists. */
 const MAX_WORDS = 1000;
 const MAX_UNITS = 65_536;
 
-/** The index as a search reads it. Bounds are bound as BigInt: FTS5 passes over everything newer when it is given a double. */
+/** The index for searches. Bounds are bound as BigInt: with a double, FTS5 scans everything newer. */
 export class SearchableIndex {
   readonly #sqlite: Sqlite;
   readonly #shift: Statement;
@@ -25,7 +25,7 @@ export class SearchableIndex {
       `SELECT ft.rowid, d.row FROM ft JOIN doc d ON d.id = ft.rowid
        WHERE ft MATCH ? AND ft.rowid < ? AND ft.rowid >= ? AND d.row IS NOT NULL ORDER BY ft.rowid DESC LIMIT ?`,
     );
-    // From one word straight to the next: listing them would read every place where each of them stands.
+    // Jumps from one word to the next: listing them would read every position of each.
     this.#words = sqlite.prepare(
       `WITH RECURSIVE asked(first, last) AS (SELECT ?, ?), found(term) AS (
          SELECT (SELECT term FROM words WHERE term >= first ORDER BY term LIMIT 1) FROM asked
@@ -36,19 +36,19 @@ export class SearchableIndex {
     );
   }
 
-  /** By how much a document may stand behind its second. */
+  /** How far a document's id may exceed its second. */
   shift(): number {
     return Number(this.#shift.get()?.[0] ?? 0);
   }
 
-  /** Documents from an id on and before another, newest first; without an expression all of them. */
+  /** Documents from one id (inclusive) to another (exclusive), newest first; all of them without an expression. */
   places(expression: string | undefined, from: number, before: number, limit: number): readonly DocumentPlace[] {
     const bounds: SqlValue[] = [BigInt(before), BigInt(from), BigInt(limit)];
     const rows = expression === undefined ? this.#all.all(...bounds) : this.#matching.all(expression, ...bounds);
     return rows.map(([id, row]) => ({ id: id as number, row: row as number }));
   }
 
-  /** The words that begin so; undefined when there are too many to be asked for. */
+  /** The words with this prefix; undefined if there are too many to query. */
   wordsWith(prefix: string): readonly string[] | undefined {
     const words = this.#words.all(prefix, `${prefix}\u{10FFFF}`, MAX_WORDS + 1).map(([word]) => word as string);
     const units = words.reduce((sum, word) => sum + word.length, 0);

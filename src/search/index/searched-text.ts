@@ -4,7 +4,7 @@ import { isAscii, MAX_TOKEN, type Token, tokensOf } from './tokens.ts';
 
 /** A sequence of tokens to look for. */
 export interface Pattern extends Sequence {
-  /** The same for texts of ASCII alone; undefined when none of them can have it. */
+  /** The pattern for ASCII texts; undefined if none of them can match. */
   readonly ascii: RegExp | undefined;
 }
 
@@ -16,7 +16,10 @@ export function toPattern(sequence: Sequence): Pattern {
   return { ...sequence, ascii: new RegExp(`(?<![a-z\\d])${words}${isBegun ? '[a-z\\d]*' : '(?![a-z\\d])'}`, 'gi') };
 }
 
-/** A text to look for several sequences in. Most are ASCII, where a regular expression finds the same in a fraction of the time. */
+/**
+ * A text to search for several sequences. Most are ASCII, where a regular expression gives the same result in a
+ * fraction of the time.
+ */
 export class SearchedText {
   readonly #text: string;
   readonly #isAscii: boolean;
@@ -34,7 +37,7 @@ export class SearchedText {
   }
 }
 
-/** Overlapping ones too. */
+/** Includes overlapping matches. */
 function matchesOf(text: string, pattern: RegExp): readonly Highlight[] {
   const places: Highlight[] = [];
   pattern.lastIndex = 0;

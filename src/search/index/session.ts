@@ -17,30 +17,30 @@ import { Walk } from './walk.ts';
 import { WriteLock } from './write-lock.ts';
 
 export interface SessionParts {
-  /** Of search.db. */
+  /** Path of search.db. */
   readonly path: string;
   readonly source: IndexSource;
-  /** What counts as a message; another index is made for each. */
+  /** Determines what counts as a message; each setting has its own index. */
   readonly associatedRows?: AssociatedRows;
   readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
-  /** `IndexWriter`, wherever it runs. */
+  /** `IndexWriter`, in whatever thread. */
   readonly writer: {
     add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
     put(path: string, row: number): Promise<boolean>;
     advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
   };
-  /** Called with the path whenever the index was opened, which may have made a new file. */
+  /** Called with the path whenever the index was opened, which may have created a new file. */
   readonly onOpened?: ((path: string) => void) | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Why a session ends when chat.db was replaced by another one. */
+/** Ends a session when chat.db was replaced by another one. */
 export const REPLACED = new Error('chat.db is another one');
 
-/** The open index, kept up to date until something fails. What is stored is enough to begin the next session. */
+/** The open index, kept up to date until something fails. The stored state is enough to start the next session. */
 export class Session {
   readonly #parts: SessionParts;
   readonly #sqlite: Sqlite;
@@ -84,7 +84,7 @@ export class Session {
     });
   }
 
-  /** Rejects with whatever went wrong; resolves after `close`. */
+  /** Rejects with the failure; resolves after `close`. */
   run(): Promise<void> {
     const failed = new Promise<never>((_resolve, reject) => {
       this.#fail = reject;
@@ -102,7 +102,7 @@ export class Session {
     this.#updates.repair(places);
   }
 
-  /** Twice is fine. `ended` is what `run` gave. */
+  /** May be called twice. `ended` is the promise from `run`. */
   async close(ended: Promise<unknown>): Promise<void> {
     this.#consumer?.stop();
     this.#pace.stop();
@@ -121,7 +121,7 @@ function documentsOf(sqlite: Sqlite): Documents {
   }
 }
 
-/** The index of this chat.db, made if need be. */
+/** Opens the index of this chat.db; creates it if necessary. */
 function openCurrent(parts: SessionParts): Sqlite {
   const { path, messages, feed, log } = parts;
   const newest = messages.newest();
@@ -152,7 +152,10 @@ function newestPosition(feed: SessionParts['feed']): IndexPosition {
   return { ...feed.lastPublished({ changes: true }), generation: feed.changeGeneration() };
 }
 
-/** The stored position, if the log of changes still goes back to it. Otherwise everything is indexed again, in the background. */
+/**
+ * The stored position, if the change log still reaches back to it. Otherwise everything is indexed again, in the
+ * background.
+ */
 function positionToGoOnFrom(about: About, { feed, log }: SessionParts): IndexPosition {
   const position = about.position();
   try {

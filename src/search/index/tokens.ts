@@ -1,16 +1,16 @@
 import { remembering } from '../../domain/remembering.ts';
 import type { Highlight } from '../../domain/search.ts';
 
-/** Units of a token: no word is longer, and each costs space in the index. */
+/** Units of a token: longer words are cut, because each costs space in the index. */
 export const MAX_TOKEN = 64;
-/** Marks behind one letter that are looked at, as in Stream-Safe Text (Unicode UAX #15, section 13). */
+/** Marks examined after one letter, as in Stream-Safe Text (Unicode UAX #15, section 13). */
 const MAX_MARKS = 30;
 
-/** A word, or one character of a script that writes no spaces, or one emoji, as the index has it. */
+/** A word, a character of a script without spaces, or an emoji, in indexed form. */
 export interface Token {
   /** Folded: without case and accents. Never empty, at most `MAX_TOKEN` units, without blanks and quotes. */
   readonly text: string;
-  /** Its place in the given text, in UTF-16 units. */
+  /** Its offset in the original text, in UTF-16 units. */
   readonly start: number;
   readonly end: number;
 }
@@ -18,17 +18,17 @@ export interface Token {
 /** Scripts without spaces between words. Each character is a token, and a word is the sequence of its characters. */
 const UNSPACED =
   '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30FC\\uFF70\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
-/** U+200C, U+200D and U+00AD stand inside words and are no part of them. */
+/** U+200C, U+200D and U+00AD occur inside words without being part of them. */
 const INSIDE = '\\p{L}\\p{N}\\p{M}\\u200C\\u200D\\u00AD';
 const MODIFIERS = '\\u{1F3FB}-\\u{1F3FF}\\uFE0E\\uFE0F';
 
-/** Characters of scripts without spaces that folding leaves as they are, where no mark follows. */
+/** Characters of scripts without spaces that folding does not change, if no mark follows. */
 const PLAIN = '[\\u3041-\\u3096\\u30A1-\\u30FA\\u4E00-\\u9FFF]+(?![\\p{M}\\uFF9E\\uFF9F])';
 const PIECES = new RegExp(
   [
     `(${PLAIN})`,
     `([a-zA-Z\\d]+)(?![${INSIDE}])`,
-    // A character with its marks; halfwidth kana have theirs behind them as letters.
+    // A character with its marks; halfwidth kana have theirs as letters after them.
     `(?:(?=[\\p{L}\\p{N}])[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
     `(?:[\\p{L}\\p{N}](?:(?![${UNSPACED}])[${INSIDE}])*)`,
     `((?![${MODIFIERS}])[\\p{So}\\p{Extended_Pictographic}])[${MODIFIERS}]*`,
@@ -36,7 +36,7 @@ const PIECES = new RegExp(
   'gu',
 );
 
-/** The tokens of a text, in order. The same for what is indexed and for what is asked. */
+/** The tokens of a text, in order. Indexing and searching share it. */
 export function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
   PIECES.lastIndex = 0;
@@ -55,7 +55,7 @@ export function tokensOf(text: string): readonly Token[] {
   return tokens;
 }
 
-/** True for a token that is one character of a script without spaces, and so ends a word anywhere. */
+/** Reports whether a token is a character of a script without spaces, and so may end a word anywhere. */
 export function isUnspaced(token: string): boolean {
   return UNSPACED_FIRST.test(token);
 }
@@ -71,7 +71,7 @@ export function segment(text: string): string {
 /** Halfwidth and fullwidth forms, and ligatures of letters. */
 const COMPATIBLE = /[\uFB00-\uFB4F\uFE70-\uFEFC\uFF00-\uFFEF]/;
 const MARKS = /\p{M}/u;
-/** Letters that are accented in effect and have no decomposition. */
+/** Accented letters without a decomposition. */
 const SPECIAL = /[ßæœøđłıӕё]/g;
 const SPECIALS: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -88,11 +88,14 @@ const SPECIALS: Readonly<Record<string, string>> = {
  * letter: ガ is not カ, and й is not и.
  */
 const ACCENTED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}+/gu;
-/** Normalizing sorts the marks of a letter, which takes the square of their number. */
+/** Normalizing sorts a letter's marks, which is quadratic in their number. */
 const PILED = new RegExp(`(\\p{M}{${MAX_MARKS}})\\p{M}+`, 'gu');
-/** Joiners, soft hyphens, variation selectors, frames of keycaps, what stretches Arabic words, and signs in what a compatible form stood for. */
+/**
+ * Joiners, soft hyphens, variation selectors, keycap frames, the Arabic elongation mark, and signs from compatibility
+ * forms.
+ */
 const INVISIBLE = /[^\p{L}\p{N}\p{M}]|\p{Variation_Selector}|\u20E3|\u0640/gu;
-/** Of a compatible form that is nothing but a mark. */
+/** A compatibility form that is only a mark. */
 const WITHOUT_BASE = /^\p{M}+/u;
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -101,7 +104,7 @@ export function isAscii(text: string): boolean {
   return ASCII.test(text);
 }
 
-/** Kana, Chinese characters, Hangul syllables and Thai, which folding leaves as they are. */
+/** Kana, Chinese characters, Hangul syllables and Thai, which folding does not change. */
 const CASELESS = /^[\u0E01-\u0E4E\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FFF\uAC00-\uD7A3]+$/;
 
 function fold(piece: string): string {
@@ -114,17 +117,17 @@ function fold(piece: string): string {
   return folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
 }
 
-/** Normalizing takes the most of it, and the same words come again and again. */
+/** Cached because normalizing dominates the cost, and the same words come again and again. */
 const rememberedFold = remembering(fold);
 
-/** The first units of a token, without half a character at their end. */
+/** The first units of a token, without half a character at the end. */
 function cut(token: string): string {
   if (token.length <= MAX_TOKEN) return token;
   const end = /[\uD800-\uDBFF]/.test(token.charAt(MAX_TOKEN - 1)) ? MAX_TOKEN - 1 : MAX_TOKEN;
   return token.slice(0, end);
 }
 
-/** Ranges in order, those that touch or overlap as one. */
+/** Ranges in order, with touching and overlapping ones merged. */
 export function mergedPlaces(ranges: readonly Highlight[]): readonly Highlight[] {
   const ordered = ranges.toSorted(([a], [b]) => a - b);
   const result: [number, number][] = [];

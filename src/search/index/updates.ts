@@ -11,10 +11,10 @@ import { type DocumentPlace, type Documents, LAST_ID } from './documents.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
-/** Entries of the log that are written together; fewer where they are long. */
+/** Log entries written together; fewer if they are long. */
 const MAX_WAITING = 64;
 const MAX_REPAIRS = 1000;
-/** Documents looked through for removed rows in one go. */
+/** Documents scanned for removed rows at once. */
 const SCANNED = 20_000;
 
 export interface UpdatesParts {
@@ -26,31 +26,31 @@ export interface UpdatesParts {
   readonly lock: WriteLock;
   /** `IndexWriter.put`, while nothing else writes. */
   readonly putLong: (row: number) => Promise<boolean>;
-  /** The log of events was started over: chat.db is another one. */
+  /** Called when the event log started over: chat.db is another one. */
   onReplaced(): Offset;
-  /** The walk is to begin again. */
+  /** Called when the walk must start over. */
   onAgain(): void;
-  /** Nothing more is taken then. */
+  /** Called once; nothing more is processed then. */
   onFailure(error: unknown): void;
 }
 
 type Update =
   | { readonly kind: 'put'; readonly message: Message }
-  /** As chat.db has it when it is written. */
+  /** Written in its current state in chat.db. */
   | { readonly kind: 'row'; readonly row: number }
   | { readonly kind: 'place'; readonly place: DocumentPlace };
 
 /**
- * What the log of events and the searches bring, written a moment later and together. The stored offset follows when
- * everything before it is written, so that a crash repeats and loses nothing.
+ * Collects the updates from the event log and from searches, and writes them together a moment later. The stored
+ * offset follows once everything before it is written, so that a crash repeats and loses nothing.
  */
 export class Updates implements ConsumerTask<undefined> {
   readonly name = 'search';
   readonly #parts: UpdatesParts;
   readonly #waiting: Update[] = [];
-  /** Rows that are gone, whose documents nobody has looked for yet. */
+  /** Removed rows whose documents have not been looked for yet. */
   readonly #gone = new Set<number>();
-  /** Those that are looked for, and before which document. */
+  /** Rows being looked for, and the document before which to continue. */
   #scan: { readonly rows: Set<number>; readonly before: number } | undefined;
   #position: IndexPosition;
   #seen: Cursor;
@@ -103,7 +103,7 @@ export class Updates implements ConsumerTask<undefined> {
     void this.#write();
   }
 
-  /** Indexes again what a search or the walk found to be wrong. What is too much is found again. */
+  /** Indexes again what a search or the walk found to be wrong. Any excess will be found again. */
   repair(places: readonly DocumentPlace[]): void {
     for (const place of places.slice(0, MAX_REPAIRS - this.#waiting.length)) {
       this.#waiting.push({ kind: 'place', place });
@@ -111,14 +111,14 @@ export class Updates implements ConsumerTask<undefined> {
     if (places.length > 0) void this.#write();
   }
 
-  /** Takes nothing more; resolves when nothing is written any more. */
+  /** Processes nothing more. Resolves once nothing is written any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isRequested = false;
     await this.#writing;
   }
 
-  /** Resolves when what waits now is written. Never rejects. */
+  /** Resolves once everything waiting now is written. Never rejects. */
   #write(): Promise<void> {
     this.#isRequested = true;
     this.#writing ??= this.#writeAll()
@@ -188,7 +188,7 @@ export class Updates implements ConsumerTask<undefined> {
   #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
     if (update === undefined) return undefined;
-    // An event has no texts beside its body.
+    // Scans the next documents, newest first, for removed rows.
     if (update.kind === 'put') return source.messages([Number(update.message.id)])[0] ?? update.message;
     if (update.kind === 'place') documents.remove(update.place.id, update.place.row);
     const row = update.kind === 'place' ? update.place.row : update.row;

@@ -6,15 +6,15 @@ import { type DocumentPlace, Documents, LAST_ID } from './documents.ts';
 import type { RowsAgain, WalkPlace } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
-/** Rows that are listed at once, and how many of these lists make a block. */
+/** Rows listed at once, and how many of these lists form a block. */
 const LISTED = 500;
 const LISTS = 4;
-/** What is given to the writer at once: it takes some 15 ms. */
+/** Rows passed to the writer at once, which takes about 15 ms. */
 const GIVEN = 500;
 const DAY_MS = 86_400_000;
 const SOON_MS = 60_000;
 
-/** `IndexWriter` on the file of this index, wherever it runs, while nobody else writes. */
+/** `IndexWriter` on this index's file, in whatever thread, while nobody else writes. */
 export interface IndexWriting {
   add(rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
   advance(from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
@@ -28,14 +28,14 @@ export interface WalkParts {
   readonly pace: Pace;
   readonly clock: Clock;
   readonly write: IndexWriting;
-  /** What is in the index and not in chat.db, or not there. */
+  /** Re-indexes documents whose message was deleted or has moved. */
   repair(places: readonly DocumentPlace[]): void;
 }
 
 /**
- * Goes from the newest message to the oldest and indexes what the index lacks: this makes the index, and once a day
+ * Walks from the newest message to the oldest and indexes missing ones: this creates the index, and once a day
  * compares it with chat.db. Blocks come newest first, and within a block the oldest is added first, which fills
- * SQLite's pages. How far it came is stored with each block; what a crash left of one is passed over the next time.
+ * SQLite's pages. Progress is stored with each block; parts of a block left by a crash are skipped the next time.
  */
 export class Walk {
   readonly #parts: WalkParts;
@@ -44,12 +44,12 @@ export class Walk {
     this.#parts = parts;
   }
 
-  /** Until the pace is stopped. Rejects with whatever went wrong. */
+  /** Runs until the pace is stopped. Rejects with any failure. */
   async run(): Promise<void> {
     const { about, clock, pace } = this.#parts;
     while (!pace.isStopped) {
       const { next, isComplete, checkedAtMs } = about.progress();
-      // A clock that was set back does not put it off.
+      // Setting the clock back does not delay it.
       const ageMs = Math.abs(clock.now() - checkedAtMs);
       if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
       else await withSmallNewSpace(() => this.#block(next));
@@ -90,7 +90,7 @@ export class Walk {
     return { rows, next };
   }
 
-  /** What the index has in the time of these rows, beside the rows. */
+  /** The index's documents in the time range of these rows, beside the rows themselves. */
   async #compare(rows: readonly ListedRow[], isNewest: boolean, isOldest: boolean): Promise<void> {
     const { documents, source, pace } = this.#parts;
     const known = new Set(rows.map(({ rowId }) => rowId));
@@ -111,7 +111,7 @@ export class Walk {
     }
   }
 
-  /** Takes the words of removed documents out of the file; of one piece, it is also asked faster. */
+  /** Drops the words of removed documents from the file; a single piece is also faster to query. */
   async #merge(): Promise<void> {
     const { about, pace, write } = this.#parts;
     const { removed } = about.progress();

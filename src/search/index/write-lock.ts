@@ -1,8 +1,8 @@
-/** One piece of writing after the other: two connections write, and SQLite would let one wait and hold its thread. */
+/** Serializes writes: two connections write, and SQLite would block one of their threads. */
 export class WriteLock {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs `work` when everything that asked before has ended. */
+  /** Runs `work` once all earlier work has ended. */
   run<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);

@@ -5,12 +5,12 @@ import type { SearchQuery, SearchSender } from '../../domain/search.ts';
 import type { TypedName, TypedSearch } from './search-text.ts';
 
 const NS_PER_MS = 1_000_000n;
-/** At most so many candidates are listed for an ambiguous name. */
+/** Maximum number of candidates listed for an ambiguous name. */
 const MAX_CANDIDATES = 5;
-/** What looks like an address is one, whether or not somebody has written from it. */
+/** Text in the form of an address counts as one, whether or not anybody has written from it. */
 const ADDRESS = /@|^\+?[\d\s().-]+$/;
 
-/** The question to the index that was typed, with names looked up, and all mistakes in it. */
+/** Builds the index query from a typed search, looks names up, and collects all mistakes. */
 export async function searchQueryOf(
   typed: TypedSearch,
   conversationId: string | undefined,
@@ -49,7 +49,7 @@ export async function searchQueryOf(
   };
 }
 
-/** The sender, or what is wrong with the name. */
+/** The sender, or the mistake in the name. */
 async function senderOf(text: string, { contacts, chats }: SearchNames): Promise<SearchSender | string> {
   if (text.toLowerCase() === 'me') return { isMe: true };
   if (ADDRESS.test(text)) return { isMe: false, addresses: [text] };
@@ -61,7 +61,7 @@ async function senderOf(text: string, { contacts, chats }: SearchNames): Promise
   return 'is nobody who is known. Use a whole name, an address such as from:+15550100, or from:me.';
 }
 
-/** Ids of the conversations, or what is wrong with the name. */
+/** Ids of the conversations, or the mistake in the name. */
 async function conversationsOf(text: string, { contacts, chats }: SearchNames): Promise<readonly string[] | string> {
   const byId = chats.conversations(text);
   if (byId.length > 0) return byId;

@@ -3,24 +3,24 @@ import { MAX_SEARCH_CHARACTERS, type SearchTerm } from '../../domain/search.ts';
 import { trimmedEnd } from '../../domain/trimmed-end.ts';
 import { parseInstant } from '../../schema/instant.ts';
 
-/** A value of `from:` or `in:`, as it was typed. What it means is looked up elsewhere. */
+/** A typed value of `from:` or `in:`. Its meaning is looked up elsewhere. */
 export interface TypedName {
   readonly text: string;
-  /** Where it is in the query: the number of its first character, from 1. */
+  /** Position in the query: the number of its first character, from 1. */
   readonly at: number;
 }
 
-/** A search as it was typed, taken apart (decision J2). */
+/** A parsed search, as it was typed (decision J2). */
 export interface TypedSearch {
   readonly terms: readonly SearchTerm[];
   readonly excluded: readonly string[];
   readonly from: readonly TypedName[];
   readonly in: readonly TypedName[];
   readonly hasAttachment: boolean;
-  /** From this instant on and before that one, in nanoseconds since the Unix epoch. */
+  /** The range of instants, start inclusive and end exclusive, in nanoseconds since the Unix epoch. */
   readonly afterNs: bigint | undefined;
   readonly beforeNs: bigint | undefined;
-  /** Everything that is wrong with it, in the order of the text. */
+  /** Every mistake, in the order of the text. */
   readonly mistakes: readonly Mistake[];
 }
 
@@ -32,17 +32,17 @@ const PART = new RegExp(
   `(?<minus>-?)(?:(?<key>from|in|has|before|after):)?(?:[${QUOTE}](?<quoted>[^${QUOTE}]*)(?<end>[${QUOTE}]?)|(?<bare>\\S*))`,
   'iuy',
 );
-/** What the index has: letters, digits, and symbols that are characters of their own, such as emoji. */
+/** Indexed characters: letters, digits, and symbols that are separate characters, such as emoji. */
 const SEARCHABLE = /[\p{L}\p{N}\p{So}\p{Extended_Pictographic}]/u;
-/** Ends with a script that writes no spaces: a word there is found wherever its characters are. */
+/** Ends with a script without spaces: a word there is found wherever its characters are. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*$/u;
 const LETTERS = /[\p{L}\p{N}]/gu;
-/** Nothing that a text can be searched for. */
+/** Characters that cannot be searched for. */
 const UNSEARCHABLE = /[\p{Cc}\p{Surrogate}]/gu;
 
 /**
- * Takes the text of a search apart. Nothing in it can fail: what is wrong is named in `mistakes`. `isScoped`: it is
- * about one conversation already, so that it may have nothing but exclusions.
+ * Parses a search. Never fails: mistakes are in `mistakes`. `isScoped`: it already concerns one conversation, so that
+ * it may consist of exclusions only.
  */
 export function parseSearch(text: string, isScoped = false): TypedSearch {
   const parser = new SearchParser(text.replace(UNSEARCHABLE, ' '));
@@ -66,7 +66,7 @@ class SearchParser implements TypedSearch {
   beforeNs: bigint | undefined;
   readonly #text: string;
   #parts = 0;
-  /** Where a filter was given, by its key. */
+  /** The positions of filters, by key. */
   readonly #filters = new Map<string, number>();
 
   constructor(text: string) {
@@ -180,7 +180,7 @@ function skipSpace(text: string, from: number): number {
   return index;
 }
 
-/** What was typed, as a sentence can hold it. */
+/** The typed text in a form that fits into a sentence. */
 function shown(text: string): string {
   const characters = [...text];
   return characters.length > 40 ? `${characters.slice(0, 40).join('')}…` : text;

@@ -2,21 +2,21 @@ import type { SearchQuery, SearchTerm } from '../../domain/search.ts';
 import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/document.ts';
 import { isUnspaced, tokensOf } from '../index/tokens.ts';
 
-/** Of more alternatives each costs FTS5 a list of its own: 3,000 took 0.2 s. Then the hits are looked through instead. */
+/** With more alternatives, each costs FTS5 a separate list: 3,000 took 0.2 s. Then the hits are filtered instead. */
 const MAX_ALTERNATIVES = 300;
 
-/** Whether the index is asked for a list of conversations. */
+/** Reports whether the index is queried for a list of conversations. */
 export function isAsked(conversations: readonly string[]): boolean {
   return conversations.length <= MAX_ALTERNATIVES;
 }
 
-/** A term as the tokens that must follow each other, the last one perhaps only begun. */
+/** A term as consecutive tokens, the last one possibly only begun. */
 export interface Sequence {
   readonly tokens: readonly string[];
   readonly isBegun: boolean;
 }
 
-/** undefined for a term of signs alone, which every text contains. */
+/** Undefined for a term of signs only, which every text contains. */
 export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
   const tokens = tokensOf(text).map((token) => token.text);
   const last = tokens.at(-1);
@@ -33,9 +33,9 @@ export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
 }
 
 /**
- * The query in the language of FTS5, undefined when it has nothing to be asked for. Every token is a quoted
- * string of letters and digits, so nothing that a person wrote is ever an operator. `wordsWith` gives the words of the
- * index that begin so: FTS5 itself reads everything that each of them has before it gives the first hit.
+ * The query in FTS5's language; undefined if there is nothing to query. Every token is a quoted string of letters and
+ * digits, so nothing that a person wrote can be an operator. `wordsWith` returns the indexed words with a prefix:
+ * FTS5 itself reads everything about each of them before its first hit.
  */
 export function expressionOf(
   query: SearchQuery,

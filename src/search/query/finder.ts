@@ -9,17 +9,19 @@ import { SearchableIndex } from '../index/searchable-index.ts';
 import { expressionOf, isAsked } from './expression.ts';
 import { conversationFilter, matcherOf } from './matcher.ts';
 
-/** Documents looked at for one page at most. With a filter that the index cannot answer, more pages come. */
+/**
+ * Maximum number of documents examined for one page. With a filter that the index cannot evaluate, more pages follow.
+ */
 const MAX_CANDIDATES = 20_000;
 
 type FinderSource = Pick<IndexSource, 'messages' | 'conversations'>;
 
 export interface Found extends Page<SearchHit> {
-  /** Documents that are not what their messages are. */
+  /** Documents that do not match their messages. */
   readonly stale: readonly DocumentPlace[];
 }
 
-/** Answers queries from the index and chat.db, however long it takes. It runs in the reader thread where there is one. */
+/** Answers queries from the index and chat.db, however long it takes. Runs in the reader thread if there is one. */
 export class Finder {
   readonly #source: FinderSource;
   readonly #file = new IndexFile((path) => new SearchableIndex(path));
@@ -28,7 +30,7 @@ export class Finder {
     this.#source = source;
   }
 
-  /** Throws SQLite's error when the index cannot be read. */
+  /** Throws SQLite's error if the index is unreadable. */
   find(path: string, query: SearchQuery, { limit, cursor }: SearchPage): Found {
     const index = this.#file.open(path);
     const expression = expressionOf(query, (prefix) => index.wordsWith(prefix));
@@ -63,12 +65,12 @@ export class Finder {
     return { items, next: String(end), stale };
   }
 
-  /** Where a list of conversations was too long to ask the index for, those of the candidates that are in them. */
+  /** Keeps the candidates in the query's conversations, if their list was too long for the index. */
   #inConversations(query: SearchQuery, candidates: readonly DocumentPlace[]): readonly DocumentPlace[] {
     if (query.conversations.every(isAsked)) return candidates;
     const isMeant = conversationFilter(query);
     const conversations = this.#source.conversations(candidates.map(({ row }) => row));
-    // A row that is gone is looked at, and found stale.
+    // A removed row is examined too, and found stale.
     return candidates.filter((_place, at) => isMeant(conversations[at] ?? '') || conversations[at] === undefined);
   }
 
@@ -77,7 +79,7 @@ export class Finder {
   }
 }
 
-/** The ids between which the documents are: a document may stand behind its second, by as much as `shift`. */
+/** The range of document ids: an id may exceed its second by as much as `shift`. */
 function boundsOf(
   shift: number,
   { fromMs, beforeMs }: SearchQuery,

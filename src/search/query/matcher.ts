@@ -5,10 +5,10 @@ import { type Pattern, SearchedText, toPattern } from '../index/searched-text.ts
 import { mergedPlaces } from '../index/tokens.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
-/** What a message is to a query. `stale`: what the index has of it is not what it is. */
+/** The relation of a message to a query. `stale`: the indexed document differs from the message. */
 export type Match = Pick<SearchHit, 'highlights' | 'in'> | 'stale' | 'other';
 
-/** Looks whether messages that the index named are what was asked for, and where. */
+/** Checks whether messages that the index named match, and where. */
 export function matcherOf(query: SearchQuery): (message: SearchableMessage) => Match {
   const wanted = sequencesOf(query.terms).map(toPattern);
   const excluded = excludedOf(query).map(toPattern);
@@ -42,7 +42,7 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
   };
 }
 
-/** Whether a conversation is one of those that a query is about. */
+/** Reports whether a conversation is one of the query's. */
 export function conversationFilter({ conversations }: SearchQuery): (id: string) => boolean {
   const lists = conversations.map((ids) => new Set(ids));
   return (id) => lists.every((ids) => ids.has(id));

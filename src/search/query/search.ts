@@ -14,27 +14,27 @@ import { REPLACED, Session, type SessionParts } from '../index/session.ts';
 import type { Found } from './finder.ts';
 
 const RETRY_MS = 1000;
-/** Until the disk is asked again whether it has room. */
+/** Delay before the disk is checked for room again. */
 const SLOW_RETRY_MS = 60_000;
 
 export interface SearchParts extends SessionParts {
-  /** `Finder.find`, wherever it runs. */
+  /** `Finder.find`, in whatever thread. */
   readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
-  /** An empty database to see in whether SQLite can make an index; SQLite's own where absent. */
+  /** An empty database that shows whether SQLite can create an index; SQLite's own if absent. */
   readonly openProbe?: () => Sqlite;
 }
 
-/** Why a session ends when its file is not there any more. */
+/** Ends a session when its file no longer exists. */
 const LOST = new Error('search.db was deleted');
 
-/** What a failure means: whether the file is of no use, how long to wait, and what to tell a person. */
+/** The meaning of a failure: whether the file is useless, how long to wait, and the advice for a person. */
 interface Failure {
   readonly isDamaged: boolean;
   readonly retryMs: number;
   readonly problem?: string;
 }
 
-/** Search that is switched on: keeps the index up to date for as long as the service runs, whatever happens to it. */
+/** The search service: keeps the index up to date as long as the service runs, whatever happens to it. */
 export class Search implements RunningSearch {
   readonly #parts: SearchParts;
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class Search implements RunningSearch {
   #problem: string | undefined;
   #totalRows = 0;
   #madeAgainAtMs = Number.NEGATIVE_INFINITY;
-  /** Ends the session because its file is of no use. */
+  /** Ends the session because its file is useless. */
   #discard: (error: unknown) => void = () => undefined;
 
   constructor(parts: SearchParts) {
@@ -97,7 +97,7 @@ export class Search implements RunningSearch {
     try {
       return this.#session?.progress();
     } catch {
-      return undefined; // the next write finds out what is wrong
+      return undefined; // the next write finds out
     }
   }
 

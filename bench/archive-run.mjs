@@ -9,7 +9,6 @@ import { Connection } from '../dist/src/mac/chatdb/connection.js';
 import { withDetails } from '../dist/src/mac/chatdb/details.js';
 import { ChatLog } from '../dist/src/mac/chatdb/message-log.js';
 import { systemClock } from '../dist/src/runtime/clock.js';
-import { preferLittleMemory } from '../dist/src/runtime/memory.js';
 
 const [work, path, folder] = process.argv.slice(2);
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
@@ -20,7 +19,6 @@ const ignore = () => undefined;
 const WORKS = {
   /** `postern export`, without attachments. */
   export: (html) => async () => {
-    preferLittleMemory();
     const { rows } = await exportArchive({
       ...{ folder, html, timeZone: 'UTC', attachments: 'none', files: { open: async () => undefined } },
       ...{ source: new ArchiveSource(open()), names: { nameOf: ignore }, clock: systemClock, signal: NEVER },

@@ -102,6 +102,8 @@ class Run {
   readonly #database: number;
   readonly #run: number;
   #sinceCommit = 0;
+  /** When the rows at hand were read. */
+  #now: string;
   /** Rows of this run that the archive has. */
   #live = 0;
 
@@ -115,6 +117,7 @@ class Run {
     this.#run = (before?.unfinished?.run ?? before?.runs ?? 0) + 1;
     const startedAt = isoSecond(clock.now());
     const databaseId = source.databaseId;
+    this.#now = startedAt;
     this.#manifest = {
       created_at: before?.created_at ?? startedAt,
       runs: before?.runs ?? 0,
@@ -152,7 +155,7 @@ class Run {
       report: this.#report,
       run: this.#run,
       database: this.#database,
-      seenAt: () => isoSecond(clock.now()),
+      seenAt: () => this.#now,
     });
   }
 
@@ -176,12 +179,13 @@ class Run {
   }
 
   async #walk(upTo: number, totalRows: number): Promise<void> {
-    const { source, signal, onProgress, conversations } = this.#options;
+    const { source, signal, onProgress, conversations, clock } = this.#options;
     const chats = conversations && source.chatRowIds([...conversations]);
     for (let after = 0; !signal.aborted; ) {
       const rows = source.rows(after, upTo, PAGE_ROWS);
       const last = rows.at(-1);
       if (last === undefined) return;
+      this.#now = isoSecond(clock.now());
       this.#live += await this.#writer.page(rows.filter((row) => this.#isWanted(row, chats)));
       this.#report.rows += rows.length;
       this.#commitIfDue(rows.length);

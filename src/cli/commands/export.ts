@@ -4,7 +4,6 @@ import { destination } from '../../archive/destination.ts';
 import { type ExportProgress, type ExportReport, exportArchive } from '../../archive/export.ts';
 import type { AttachmentMode } from '../../archive/stored-files.ts';
 import { localTimeZone, systemClock } from '../../runtime/clock.ts';
-import { preferLittleMemory } from '../../runtime/memory.ts';
 import { archiveFailure } from '../archive-failure.ts';
 import { type ClientContext, EXIT, type PlaceOptions, quoted } from '../context.ts';
 import { openMessages } from '../messages-source.ts';
@@ -43,7 +42,6 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
     // Also opens chat.db, so that trouble with it is reported before anything is created.
     messages.source.count();
     await messages.contacts.ready();
-    preferLittleMemory();
     const report = await exportArchive({
       folder,
       source: messages.source,

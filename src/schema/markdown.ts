@@ -2,8 +2,11 @@ import MarkdownIt, { type Token } from 'markdown-it';
 import { invalidRequest } from '../domain/problems.ts';
 import { MAX_BODY } from './message.ts';
 
+/** Nested deeper, it stays as it was written. Looking for the end of a link costs so many times its length. */
+const MAX_NESTING = 20;
+
 /** Marks whose removal would change the meaning stay, for example around struck text. */
-const parser = new MarkdownIt('default', { html: true, linkify: false, typographer: false });
+const parser = new MarkdownIt('default', { html: true, linkify: false, typographer: false, maxNesting: MAX_NESTING });
 parser.disable('strikethrough');
 // Shows a link as it was written.
 parser.normalizeLink = (url) => url;

@@ -15,6 +15,8 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
     .refine((value) => isAtMost(value, maxCharacters), {
       // Lazy: formatting the first number in a locale is slow.
       error: () => `${what} must not be longer than ${maxCharacters.toLocaleString('en')} characters.`,
+      // The checks that follow may cost more than the length: 64 KB of marks in a URL take 0.8 s.
+      abort: true,
     })
     .meta({ maxLength: maxCharacters });
 }

@@ -7,6 +7,8 @@ import type { Message } from '../../src/domain/message.ts';
 import { visible } from '../../src/domain/visible.ts';
 import { dialableAddress } from '../../src/mac/contacts/dialable-address.ts';
 import { contentHash } from '../../src/mac/sender/content.ts';
+import { checkBody } from '../../src/schema/mistakes.ts';
+import { webhookBody } from '../../src/schema/webhook.ts';
 import { openIndex } from '../../src/search/index/database.ts';
 import { documentOf, isLong } from '../../src/search/index/document.ts';
 import { Documents } from '../../src/search/index/documents.ts';
@@ -61,6 +63,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'shown for a decision': visible,
   'a key of an address': (text) => dialableAddress(text, '1'),
   'masked for a report': knownWords,
+  'the url of a webhook': (text) => checkBody(webhookBody, { url: `http://${text}` }),
   'a field of a report': (text) => fields(text, { a: /b/ }),
 };
 

@@ -118,6 +118,8 @@ export type Command =
       readonly type: 2 | 3;
       readonly session?: number;
     }
+  /** One message of each kind of content. */
+  | { readonly do: 'contents'; readonly from: string }
   | { readonly do: 'poll'; readonly from: string }
   | { readonly do: 'add_option' | 'vote'; readonly poll: number; readonly from: string }
   /** A text and its link, as two rows. */

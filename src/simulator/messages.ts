@@ -105,6 +105,7 @@ export class Messages {
       case 'edit':
       case 'unsend':
       case 'app':
+      case 'contents':
       case 'poll':
       case 'add_option':
       case 'vote':

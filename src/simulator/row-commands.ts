@@ -1,6 +1,7 @@
 import { encodeBinaryPlist } from './binary-plist.ts';
 import { appleDate, type ChatDatabase } from './chat-database.ts';
 import type { Command } from './commands.ts';
+import { writeContents } from './contents.ts';
 import { isSince26 } from './macos-versions.ts';
 import { encodeAttributedBody } from './typedstream.ts';
 
@@ -19,6 +20,7 @@ export type RowCommand = Extract<
       | 'edit'
       | 'unsend'
       | 'app'
+      | 'contents'
       | 'poll'
       | 'add_option'
       | 'vote'
@@ -62,6 +64,8 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       };
       return { row: database.joinedMessage(database.directChat(from), { text, from, dateMs: nowMs, columns }) };
     }
+    case 'contents':
+      return writeContents(database, command.from, nowMs);
     case 'poll': {
       const message = { text: BALLOON_TEXT, from: command.from, dateMs: nowMs, columns: { balloon_bundle_id: POLLS } };
       return { row: database.joinedMessage(database.directChat(command.from), message) };

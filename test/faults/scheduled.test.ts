@@ -26,12 +26,11 @@ afterAll(async () => {
 
 const sends = (body: string): number => mac.calls.filter(({ values }) => values.BODY === body).length;
 
-async function schedule(body: string): Promise<string> {
-  const answer = await service.post('/messages', {
-    recipient: '+15550123',
-    body,
-    send_at: new Date(Date.now() + AHEAD_MS).toISOString(),
-  });
+/** On a busy machine its time may be over before the request arrives: then it is asked again, for later. */
+async function schedule(body: string, aheadMs = AHEAD_MS): Promise<string> {
+  const sendAt = new Date(Date.now() + aheadMs).toISOString();
+  const answer = await service.post('/messages', { recipient: '+15550123', body, send_at: sendAt });
+  if (answer.status === 400 && aheadMs < 60_000) return schedule(body, 2 * aheadMs);
   expect(answer.status).toBe(202);
   return (answer.json as { readonly scheduled: ScheduledSend }).scheduled.id;
 }
@@ -48,7 +47,7 @@ test(`killed at random moments around its time (${KILLS}): a scheduled message i
   const count = { sent: 0, cancelled: 0, open: 0 };
   for (let kill = 0; kill < KILLS; kill += 1) {
     const bodies = [`first ${kill}`, `second ${kill}`, `cancelled ${kill}`];
-    const ids = await Promise.all(bodies.map(schedule));
+    const ids = await Promise.all(bodies.map((body) => schedule(body)));
     const cancelAfterMs = chance.next() * (AHEAD_MS + SEND_TAKES_MS);
     const cancelling = wait(cancelAfterMs).then(() => cancel(ids[2] ?? ''));
     await wait(chance.next() * (AHEAD_MS + 2 * SEND_TAKES_MS));

@@ -56,7 +56,7 @@ export interface BusinessCard extends Texts<'title' | 'subtitle' | 'summary' | '
   readonly answers?: readonly { readonly question: string; readonly answers: readonly string[] }[] | undefined;
 }
 
-export interface BusinessItem {
+interface BusinessItem {
   readonly title: string;
   readonly subtitle?: string | undefined;
   readonly selected: boolean;

@@ -111,7 +111,7 @@ export interface LocationShare {
 }
 
 /** A message scheduled on the phone; `state` is as stored. */
-export interface PhoneSchedule {
+interface PhoneSchedule {
   readonly for: string;
   readonly state: number | null;
 }

@@ -13,7 +13,7 @@ const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
 const RENAMED = 2;
 
 /** The columns of a row in a conversation's history. */
-export interface GroupColumns {
+interface GroupColumns {
   readonly itemType: number;
   readonly action: number;
   readonly title: string;

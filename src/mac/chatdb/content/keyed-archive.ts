@@ -1,8 +1,8 @@
 import { PlistDate, type PlistDictionary, PlistUid, type PlistValue, readBinaryPlist } from './binary-plist.ts';
 
-export type ArchiveDictionary = ReadonlyMap<string, ArchiveValue>;
+type ArchiveDictionary = ReadonlyMap<string, ArchiveValue>;
 /** An archived object: a URL as its text, a UUID in upper case. */
-export type ArchiveValue =
+type ArchiveValue =
   | null
   | boolean
   | number

@@ -47,7 +47,7 @@ const BALLOONS: Readonly<Record<string, MessageKind>> = {
 };
 
 /** Returns the kind of a row without an `item_type`, by its balloon. */
-export function kindOfBalloon(balloon: string): MessageKind {
+function kindOfBalloon(balloon: string): MessageKind {
   return balloon === '' ? 'message' : (BALLOONS[lastOfColons(balloon)] ?? 'app');
 }
 

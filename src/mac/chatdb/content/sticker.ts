@@ -14,7 +14,7 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 
 /** The columns of an attachment about a sticker. */
-export interface StickerColumns {
+interface StickerColumns {
   readonly userInfo: Uint8Array | undefined;
   readonly attribution: Uint8Array | undefined;
   readonly description: string | undefined;

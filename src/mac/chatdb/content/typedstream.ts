@@ -5,7 +5,7 @@ export const MAX_BLOB_BYTES = 1_048_576;
 const MAX_DEPTH = 64;
 const MAX_TYPE_LENGTH = 256;
 /** Thrown for a blob of another kind; nothing else is. */
-export const BROKEN = new Error('not a typedstream of this kind');
+const BROKEN = new Error('not a typedstream of this kind');
 /** Ends reading after the text if the runs are not needed. */
 const FOUND = new Error('the text is found');
 export const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');

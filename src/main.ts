@@ -1,4 +1,4 @@
-import type { CommanderError } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { EXIT, type PlaceOptions } from './cli/context.ts';
 import type { Runs } from './cli/declaration.ts';
 import { outputWritten, processContext } from './cli/process-context.ts';
@@ -19,12 +19,14 @@ process.exit(exitCode);
 async function run(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   const runs: Runs =
-    (start) =>
+    (load) =>
     async (...given) => {
-      const command = given.at(-1) as Parameters<typeof start>[0];
+      // commander adds the command's own options, and the command.
+      const command = given.at(-1) as Command;
       if (!SERVING.has(command.name())) await leaveSignals();
-      exitCode = await start(command);
       const options = command.optsWithGlobals<PlaceOptions & { readonly json?: boolean }>();
+      const start = (await load()) as (...given: unknown[]) => number | Promise<number>;
+      exitCode = await start(...given.slice(0, -2), options, context);
       const isWatched = context.isTerminal && context.isErrorTerminal && options.json !== true;
       if (isWatched && !SERVING.has(command.name()))
         (await import('./cli/update-notice.ts')).tellOfUpdate(options, context);

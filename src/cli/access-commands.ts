@@ -1,33 +1,25 @@
 import { type Command, Option } from 'commander';
 import { APPROVAL_STATES } from '../domain/approval.ts';
 import { APPROVAL_MODES, PRESETS, SCOPES } from '../domain/key.ts';
-import type { ClientContext } from './context.ts';
-import { count, gathered, helpExamples, nonEmpty, type Runs } from './declaration.ts';
-
-type Connected = (command: Command) => Command;
+import { connected, count, gathered, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 const NAME = 'the id or the name of the key';
 const ID = 'the id, or the beginning of it';
 
 /** The commands for limited keys, sends that wait for approval, and the audit log. */
-export function declareAccessCommands(
-  program: Command,
-  context: ClientContext,
-  runs: Runs,
-  connected: Connected,
-): void {
-  declareKeyCommands(program, context, runs, connected);
-  declareApprovalCommands(program, context, runs, connected);
+export function declareAccessCommands(program: Command, runs: Runs): void {
+  declareKeyCommands(program, runs);
+  declareApprovalCommands(program, runs);
   connected(program.command('audit'))
     .description('Show who did what with which key, oldest first.')
     .option('--key <id>', 'only of this key; owner for your own', nonEmpty)
     .option('--after <line>', 'only lines after this id', count)
     .option('--limit <number>', 'maximum number (100)', count)
     .addHelpText('after', helpExamples('postern audit', 'postern audit --key 7f3a9c1e --json'))
-    .action(runs(async (command) => (await import('./commands/audit.ts')).audit(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/audit.ts')).audit));
 }
 
-function declareKeyCommands(program: Command, context: ClientContext, runs: Runs, connected: Connected): void {
+function declareKeyCommands(program: Command, runs: Runs): void {
   const keys = program
     .command('keys')
     .description('Make and change keys that may do less than yours, for agents and scripts.')
@@ -49,24 +41,16 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
     .option('--expires <time>', 'an instant such as 2026-12-31T00:00:00Z, or never (in 90 days)', nonEmpty)
     .option('--dry-run', 'its sends only say what would happen')
     .addHelpText('after', helpExamples('postern keys add reporter --preset notifier --send me@example.com'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/keys.ts')).addKey(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/keys.ts')).addKey));
   connected(keys.command('list'))
     .description('List the keys.')
     .addHelpText('after', helpExamples('postern keys list'))
-    .action(runs(async (command) => (await import('./commands/keys.ts')).listKeys(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/keys.ts')).listKeys));
   connected(keys.command('show'))
     .description('Show what a key may do, and which groups closed.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys show agent'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/keys.ts')).showKey(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/keys.ts')).showKey));
   for (const change of ['allow', 'forbid'] as const) {
     connected(keys.command(change))
       .description(change === 'allow' ? 'Add people to the lists of a key.' : 'Take people from the lists of a key.')
@@ -74,44 +58,27 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
       .option('--read <whom>', 'whom it may read; may be repeated', gathered)
       .option('--send <whom>', 'whom it may write to; may be repeated', gathered)
       .addHelpText('after', helpExamples(`postern keys ${change} agent --send +15550100`))
-      .action(
-        runs(async (command) => {
-          const { changeLists } = await import('./commands/keys.ts');
-          return changeLists(command.args[0] ?? '', command.optsWithGlobals(), context, change);
-        }),
-      );
+      .action(runs(async () => (await import('./commands/keys.ts')).changeLists.bind(null, change)));
   }
   connected(keys.command('check'))
     .description('Say what would become of a send with a key; exits with 1 if it would be refused.')
     .argument('<key>', NAME, nonEmpty)
     .requiredOption('--send <whom>', 'an address or a conversation id', nonEmpty)
     .addHelpText('after', helpExamples('postern keys check agent --send +15550100'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/keys.ts')).checkKey(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/keys.ts')).checkKey));
   connected(keys.command('rotate'))
     .description('Give a key a new secret. The old one works for another 24 hours.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys rotate agent'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/keys.ts')).rotateKey(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/keys.ts')).rotateKey));
   connected(keys.command('revoke'))
     .description('Revoke a key at once, with its webhooks and what waits for a decision.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys revoke agent'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/keys.ts')).revokeKey(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/keys.ts')).revokeKey));
 }
 
-function declareApprovalCommands(program: Command, context: ClientContext, runs: Runs, connected: Connected): void {
+function declareApprovalCommands(program: Command, runs: Runs): void {
   const approvals = program
     .command('approvals')
     .description('List and decide sends that wait for you.')
@@ -121,50 +88,26 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
     .addOption(new Option('--state <state>', 'those in this state').choices(APPROVAL_STATES))
     .option('--all', 'also those that were decided')
     .addHelpText('after', helpExamples('postern approvals list --all'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/approvals.ts')).listApprovals(command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/approvals.ts')).listApprovals));
   connected(approvals.command('show'))
     .description('Show exactly what would be sent, and to whom.')
     .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern approvals show 0d4c'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/approvals.ts')).showApproval(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/approvals.ts')).showApproval));
   connected(approvals.command('approve'))
     .description('Show it, ask, and send exactly that.')
     .argument('<approval>', ID, nonEmpty)
     .option('--yes', 'do not ask')
     .addHelpText('after', helpExamples('postern approvals approve 0d4c'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/approvals.ts')).approve(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/approvals.ts')).approve));
   connected(approvals.command('prove'))
     .description('Prove which conversation is with yourself, to decide there by tapback.')
     .argument('[code]', 'the code that stands there; without it one is written and asked for', nonEmpty)
     .addHelpText('after', helpExamples('postern approvals prove', 'postern approvals prove 482913'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/self-chat.ts')).proveSelfChat(command.args[0], command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/self-chat.ts')).proveSelfChat));
   connected(approvals.command('deny'))
     .description('Decide that it is not sent.')
     .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern approvals deny 0d4c'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/approvals.ts')).deny(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/approvals.ts')).deny));
 }

@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
-import type { ClientContext } from './context.ts';
 import { gathered, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 import { SINCE_FORMS, sinceTime } from './since.ts';
 
 /** The commands that archive everything in chat.db and verify an archive. */
-export function declareArchiveCommands(program: Command, context: ClientContext, runs: Runs): void {
+export function declareArchiveCommands(program: Command, runs: Runs): void {
   const time = (value: string): string => sinceTime(value, systemClock.now());
   const command = program
     .command('export')
@@ -32,11 +31,7 @@ export function declareArchiveCommands(program: Command, context: ClientContext,
         'postern export verify ~/Documents/Messages',
       ),
     )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/export.ts')).exportMessages(command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/export.ts')).exportMessages));
   command
     .command('verify')
     .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
@@ -45,9 +40,5 @@ export function declareArchiveCommands(program: Command, context: ClientContext,
     .option('--demo', 'the messages of postern demo')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/export-verify.ts')).verify(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/export-verify.ts')).verify));
 }

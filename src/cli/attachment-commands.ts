@@ -1,14 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ClientContext } from './context.ts';
-import { count, helpExamples, nonEmpty, type Runs } from './declaration.ts';
+import { connected, count, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 /** The commands for files of messages and files to send. */
-export function declareAttachmentCommands(
-  program: Command,
-  context: ClientContext,
-  runs: Runs,
-  connected: (command: Command) => Command,
-): void {
+export function declareAttachmentCommands(program: Command, runs: Runs): void {
   const attachments = program
     .command('attachments')
     .description('Get files of messages, and upload files to send.')
@@ -27,26 +21,12 @@ export function declareAttachmentCommands(
         'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg',
       ),
     )
-    .action(
-      runs(async (command) => {
-        const [message = '', n = '0'] = command.args;
-        const { getAttachment } = await import('./commands/attachments.ts');
-        return getAttachment(message, Number(n), command.optsWithGlobals(), context);
-      }),
-    );
+    .action(runs(async () => (await import('./commands/attachments.ts')).getAttachment));
   connected(attachments.command('upload'))
     .description('Upload a file, and print the id to send it by. postern send --attach does both.')
     .argument('<file>', 'the file', nonEmpty)
     .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/attachments.ts')).uploadAttachment(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/attachments.ts')).uploadAttachment));
 }
 
 function place(value: string): number {

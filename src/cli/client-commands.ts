@@ -4,8 +4,8 @@ import { systemClock } from '../runtime/clock.ts';
 import { declareAccessCommands } from './access-commands.ts';
 import { declareAttachmentCommands } from './attachment-commands.ts';
 import { WAIT_STATES } from './commands/send-wait.ts';
-import type { ClientContext } from './context.ts';
 import {
+  connected,
   count,
   eventTypes,
   gathered,
@@ -20,15 +20,15 @@ import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from './since
 import { declareWebhookCommands } from './webhook-commands.ts';
 
 /** The commands that talk to a running service. */
-export function declareClientCommands(program: Command, context: ClientContext, runs: Runs): void {
+export function declareClientCommands(program: Command, runs: Runs): void {
   connected(program.command('status'))
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
-    .action(runs(async (command) => (await import('./commands/status.ts')).status(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/status.ts')).status));
   connected(program.command('open'), { json: false })
     .description('Open the console in a browser, signed in.')
     .addHelpText('after', helpExamples('postern open', 'postern open --demo'))
-    .action(runs(async (command) => (await import('./commands/open.ts')).open(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/open.ts')).open));
   connected(program.command('send'))
     .description('Send a message.')
     .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)
@@ -54,32 +54,19 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         "postern send +15550100 'Happy birthday!' --at 'tomorrow 08:00'",
       ),
     )
-    .action(
-      runs(async (command) => {
-        const [recipient = '', text] = command.args;
-        return (await import('./commands/send.ts')).send(recipient, text, command.optsWithGlobals(), context);
-      }),
-    );
+    .action(runs(async () => (await import('./commands/send.ts')).send));
   connected(program.command('conversations'))
     .description('List conversations, most recent first.')
     .option('--limit <number>', 'maximum number (50)', count)
     .option('--unread', 'only those with unread messages')
     .addHelpText('after', helpExamples('postern conversations --limit 5', 'postern conversations --unread'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/conversations.ts')).conversations(command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/conversations.ts')).conversations));
   connected(program.command('people'))
     .description('List the people you have conversations with, each over all addresses.')
     .argument('[words...]', 'only those in whose name or addresses every word occurs')
     .option('--limit <number>', 'maximum number (50), at most 200', count)
     .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/people.ts')).people(command.args, command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/people.ts')).people));
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'a conversation id, or its address or name')
@@ -100,11 +87,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         "postern messages --since 2h --json | jq -r '.[].body'",
       ),
     )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/messages.ts')).messages(command.args[0], command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/messages.ts')).messages));
   connected(program.command('search'))
     .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
     .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
@@ -118,11 +101,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         'postern search --status',
       ),
     )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/search.ts')).search(command.args, command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs<[readonly string[]]>(async () => (await import('./commands/search.ts')).search));
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .argument('[conversation]', 'only of this one: a conversation id, or its address or name', nonEmpty)
@@ -142,32 +121,17 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         "postern tail 'Ana Silva' --exec 'jq -r .data.body >> ana.txt'",
       ),
     )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/tail.ts')).tail(command.args[0], command.optsWithGlobals(), context),
-      ),
-    );
-  declareScheduledCommands(program, context, runs, connected);
-  declareAttachmentCommands(program, context, runs, connected);
-  declareWebhookCommands(program, context, runs, connected);
-  declareAccessCommands(program, context, runs, connected);
+    .action(runs(async () => (await import('./commands/tail.ts')).tail));
+  declareScheduledCommands(program, runs);
+  declareAttachmentCommands(program, runs);
+  declareWebhookCommands(program, runs);
+  declareAccessCommands(program, runs);
   connected(program.command('mcp'), { json: false })
     .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
-    .action(runs(async (command) => (await import('./commands/mcp.ts')).mcp(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/mcp.ts')).mcp));
   connected(program.command('check-update', { hidden: true }), { json: false })
     .description('Read update.url in the background, for the next command to tell of it.')
     .addHelpText('after', helpExamples('postern check-update'))
-    .action(
-      runs(async (command) => (await import('./update-notice.ts')).checkUpdate(command.optsWithGlobals(), context)),
-    );
-}
-
-/** Adds the options of every command that talks to the service. */
-function connected(command: Command, { json = true } = {}): Command {
-  const made = command
-    .option('--demo', 'the service of postern demo')
-    .option('--url <address>', 'URL of the service (environment: POSTERN_URL)', nonEmpty)
-    .option('--key-file <file>', 'file with the API key (or POSTERN_API_KEY in the environment)', nonEmpty);
-  return json ? made.option('--json', 'as JSON') : made;
+    .action(runs(async () => (await import('./update-notice.ts')).checkUpdate));
 }

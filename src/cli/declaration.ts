@@ -2,9 +2,24 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SETTINGS } from '../config/settings.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { decodeOffset } from '../domain/offset.ts';
+import type { ClientContext } from './context.ts';
 
-/** Wraps a function that returns an exit code as a command's action. */
-export type Runs = (start: (command: Command) => Promise<number>) => (...given: unknown[]) => Promise<void>;
+/**
+ * Makes the action of a command from the function that runs it, which is loaded only then. It receives the command's
+ * arguments, its options and the context, and returns the exit code.
+ */
+export type Runs = <Given extends unknown[]>(
+  load: () => Promise<(...given: [...Given, options: never, context: ClientContext]) => number | Promise<number>>,
+) => (...given: unknown[]) => Promise<void>;
+
+/** Adds the options of every command that talks to the service. */
+export function connected(command: Command, { json = true } = {}): Command {
+  const made = command
+    .option('--demo', 'the service of postern demo')
+    .option('--url <address>', 'URL of the service (environment: POSTERN_URL)', nonEmpty)
+    .option('--key-file <file>', 'file with the API key (or POSTERN_API_KEY in the environment)', nonEmpty);
+  return json ? made.option('--json', 'as JSON') : made;
+}
 
 /** The examples at the end of a command's help. */
 export function helpExamples(...lines: readonly string[]): string {

@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { ClientContext } from './context.ts';
 import { count, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 /** The commands that change the simulated Mac of a running demo. */
-export function declareDemoCommands(demo: Command, context: ClientContext, runs: Runs): void {
+export function declareDemoCommands(demo: Command, runs: Runs): void {
   const people = () => import('./commands/demo-people.ts');
   demo
     .command('say')
@@ -17,12 +16,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
       'after',
       helpExamples("postern demo say +15550100 'ping'", "postern demo say +15550101 'Who is in?' --in Garden"),
     )
-    .action(
-      runs(async (command) => {
-        const [person = '', text = ''] = command.args;
-        return (await people()).say(person, text, command.optsWithGlobals(), context);
-      }),
-    );
+    .action(runs(async () => (await people()).say));
   demo
     .command('react')
     .description('One of the people reacts to a message; without --from, you do on another device.')
@@ -32,12 +26,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
     .option('--take-back', 'takes the reaction away again')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern demo react 12 love --from +15550100'))
-    .action(
-      runs(async (command) => {
-        const [row = '', reaction = ''] = command.args;
-        return (await people()).react(row, reaction, command.optsWithGlobals(), context);
-      }),
-    );
+    .action(runs(async () => (await people()).react));
   demo
     .command('edit')
     .description('The text of a message is changed.')
@@ -45,13 +34,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
     .argument('<text>', 'the new text', nonEmpty)
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples("postern demo edit 12 'I meant Saturday'"))
-    .action(
-      runs(async (command) => {
-        const [row = '', text = ''] = command.args;
-        const edit = { do: 'edit', row: Number(row), text } as const;
-        return (await people()).change(edit, command.optsWithGlobals(), context);
-      }),
-    );
+    .action(runs(async () => (await people()).edit));
   const CHANGES = {
     unsend: 'A message is taken back by who wrote it.',
     delete: 'A message is deleted from this Mac.',
@@ -64,11 +47,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
       .argument('<message>', 'its id', count)
       .option('--json', 'as JSON')
       .addHelpText('after', helpExamples(`postern demo ${name} 12`))
-      .action(
-        runs(async (command) =>
-          (await people()).change({ do: name, row: Number(command.args[0]) }, command.optsWithGlobals(), context),
-        ),
-      );
+      .action(runs(async () => (await people()).change.bind(null, name)));
   }
   demo
     .command('fail')
@@ -76,17 +55,12 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
     .argument('[times]', 'how many (1)', atMost(100), 1)
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern demo fail', 'postern demo fail 3'))
-    .action(
-      runs(async (command) => {
-        const fail = { do: 'scenario', name: 'error_22', times: Number(command.args[0] ?? 1) } as const;
-        return (await people()).change(fail, command.optsWithGlobals(), context);
-      }),
-    );
+    .action(runs(async () => (await people()).fail));
   demo
     .command('reset')
     .description('Forget all that happened; the demo must not run.')
     .addHelpText('after', helpExamples('postern demo reset'))
-    .action(runs(async (command) => (await people()).reset(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await people()).reset));
 }
 
 function atMost(limit: number): (value: string) => number {

@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type FleetContent, MAC_ID } from '../domain/fleet.ts';
-import type { ClientContext } from './context.ts';
 import { count, gathered, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
 
 /** The commands for running a fleet of Macs. */
-export function declareFleetCommands(program: Command, context: ClientContext, runs: Runs): void {
+export function declareFleetCommands(program: Command, runs: Runs): void {
   const code = () => import('./commands/fleet.ts');
   const fleet = program
     .command('fleet')
@@ -30,7 +29,7 @@ export function declareFleetCommands(program: Command, context: ClientContext, r
         'postern fleet init --connect',
       ),
     )
-    .action(runs(async (command) => (await code()).initFleet(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await code()).initFleet));
   const onMac = (name: string, description: string): Command =>
     located(fleet.command(name))
       .description(description)
@@ -38,23 +37,23 @@ export function declareFleetCommands(program: Command, context: ClientContext, r
       .option('--offline', 'only write files; postern fleet init --connect does the rest later')
       .addHelpText('after', helpExamples(`postern fleet ${name} m7`));
   onMac('add', 'Make the key of a Mac, and print what belongs into its config.toml.').action(
-    runs(async (command) => (await code()).addMac(command.args[0] ?? '', command.optsWithGlobals(), context)),
+    runs(async () => (await code()).addMac),
   );
   onMac('adopt', 'Give a Mac that was replaced a new key. The old one is refused from the next reload on.').action(
-    runs(async (command) => (await code()).adoptMac(command.args[0] ?? '', command.optsWithGlobals(), context)),
+    runs(async () => (await code()).adoptMac),
   );
   onMac('revoke', 'Take a Mac out of the fleet. Its key is refused from the next reload on.').action(
-    runs(async (command) => (await code()).revokeMac(command.args[0] ?? '', command.optsWithGlobals(), context)),
+    runs(async () => (await code()).revokeMac),
   );
   located(fleet.command('rotate'))
     .description('Change the content key, in three steps: run it, distribute the files it names, and run it again.')
     .addHelpText('after', helpExamples('postern fleet rotate'))
-    .action(runs(async (command) => (await code()).rotateContentKey(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await code()).rotateContentKey));
   located(fleet.command('status'))
     .description('Show servers, streams and Macs; exits with 1 if there is a problem.')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern fleet status'))
-    .action(runs(async (command) => (await code()).showFleet(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await code()).showFleet));
 }
 
 function located(command: Command): Command {

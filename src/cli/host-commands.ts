@@ -9,19 +9,19 @@ import { EXIT_CODES } from './exit-codes.ts';
 import { declareFleetCommands } from './fleet-commands.ts';
 
 /** The commands that serve and those that maintain the machine. */
-export function declareHostCommands(program: Command, context: ClientContext, runs: Runs): void {
+export function declareHostCommands(program: Command, runs: Runs): void {
   program
     .command('serve', { isDefault: true })
     .description('Run the service (the default command). The first launch only writes the configuration.')
     .option('--supervised', 'for launchd and other supervisors that restart it')
     .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
-    .action(runs(async (command) => (await import('./commands/serve.ts')).serve(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/serve.ts')).serve));
   program
     .command('hub')
     .description('Run a hub: one gateway for the many Macs of a fleet. It runs on any machine, in any number.')
     .option('--supervised', 'for supervisors that restart it')
     .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
-    .action(runs(async (command) => (await import('./commands/hub.ts')).hub(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/hub.ts')).hub));
   const demo = program
     .command('demo')
     .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
@@ -30,13 +30,13 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
     .option('--allow-network', 'let --host be one that other machines reach, in a container for example')
     .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
-    .action(runs(async (command) => (await import('./commands/demo.ts')).demo(command.optsWithGlobals(), context)));
-  declareDemoCommands(demo, context, runs);
+    .action(runs(async () => (await import('./commands/demo.ts')).demo));
+  declareDemoCommands(demo, runs);
   program
     .command('run', { hidden: true })
     .description('Write the configuration if there is none, then serve; without Messages, run the demo.')
     .addHelpText('after', helpExamples('postern run'))
-    .action(runs(async (command) => (await import('./commands/run.ts')).run(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/run.ts')).run));
   program
     .command('doctor')
     .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
@@ -56,8 +56,7 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
       ),
     )
     .action(
-      runs(async (command) => {
-        const options = command.optsWithGlobals<ReportCommandOptions>();
+      runs(async () => async (options: ReportCommandOptions, context: ClientContext) => {
         const isReport = options.macReport === true || options.sendToMe !== undefined;
         return isReport
           ? (await import('./doctor/report-command.ts')).reportCommand(options, context)
@@ -70,41 +69,35 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .option('--renew-runtime', 'also replace its private Node; the permissions must be granted again')
     .option('--no-wait', 'ask for the permissions once, and do not wait for them')
     .addHelpText('after', helpExamples('postern install'))
-    .action(
-      runs(async (command) => (await import('./commands/install.ts')).install(command.optsWithGlobals(), context)),
-    );
+    .action(runs(async () => (await import('./commands/install.ts')).install));
   program
     .command('uninstall')
     .description('Uninstall Postern from this Mac. The configuration is kept.')
     .option('--purge', 'also remove configuration, state, logs and granted permissions')
     .addHelpText('after', helpExamples('postern uninstall --purge'))
-    .action(
-      runs(async (command) => (await import('./commands/uninstall.ts')).uninstall(command.optsWithGlobals(), context)),
-    );
-  declareAgentCommands(program, context, runs);
-  declareBackupCommands(program, context, runs);
-  declareArchiveCommands(program, context, runs);
-  declareConfigCommands(program, context, runs);
-  declareFleetCommands(program, context, runs);
-  declareShellCommands(program, context, runs);
+    .action(runs(async () => (await import('./commands/uninstall.ts')).uninstall));
+  declareAgentCommands(program, runs);
+  declareBackupCommands(program, runs);
+  declareArchiveCommands(program, runs);
+  declareConfigCommands(program, runs);
+  declareFleetCommands(program, runs);
+  declareShellCommands(program, runs);
 }
 
 /** The commands behind the shells' completions and the manual page. */
-function declareShellCommands(program: Command, context: ClientContext, runs: Runs): void {
+function declareShellCommands(program: Command, runs: Runs): void {
   program
     .command('completion')
     .description('Print the completion script of a shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(['zsh', 'bash', 'fish']))
     .addHelpText('after', helpExamples('source <(postern completion zsh)', 'postern completion fish | source'))
-    .action(
-      runs(async (command) => (await import('./commands/completion.ts')).completion(command.args[0] ?? '', context)),
-    );
+    .action(runs(async () => (await import('./commands/completion.ts')).completion));
   program
     .command('man')
     .description('Print the manual page. After make install it is there as: man postern')
     .addHelpText('after', helpExamples('postern man > postern.1'))
     .action(
-      runs(async () => {
+      runs(async () => async (_options: object, context: Context) => {
         const { manualPage } = await import('./manual-page.ts');
         const day = new Date(systemClock.now()).toISOString().slice(0, 10);
         context.stdout(manualPage(program, { version: context.version, day, exitCodes: EXIT_CODES }).trimEnd());
@@ -116,10 +109,10 @@ function declareShellCommands(program: Command, context: ClientContext, runs: Ru
     .description('Print what fits in place of the last word, for the scripts of shells.')
     .argument('[words...]', 'the words of the line after the program')
     .addHelpText('after', helpExamples("postern complete -- messages ''"))
-    .action(runs(async (command) => (await import('./commands/complete.ts')).complete(program, command.args, context)));
+    .action(runs(async () => (await import('./commands/complete.ts')).complete.bind(null, program)));
 }
 
-function declareAgentCommands(program: Command, context: ClientContext, runs: Runs): void {
+function declareAgentCommands(program: Command, runs: Runs): void {
   const ORDERS = {
     start: 'Start the installed service, on a Mac.',
     stop: 'Stop the installed service until the next login, on a Mac.',
@@ -130,7 +123,7 @@ function declareAgentCommands(program: Command, context: ClientContext, runs: Ru
       .command(order)
       .description(description)
       .addHelpText('after', helpExamples(`postern ${order}`))
-      .action(runs(async () => (await import('./commands/agent.ts')).control(order, context)));
+      .action(runs(async () => (await import('./commands/agent.ts')).control.bind(null, order)));
   }
   program
     .command('logs')
@@ -140,10 +133,10 @@ function declareAgentCommands(program: Command, context: ClientContext, runs: Ru
     .option('--errors', 'what it wrote to stderr, such as a crash')
     .option('--json', 'the lines as they are in the file')
     .addHelpText('after', helpExamples('postern logs -f', 'postern logs --errors'))
-    .action(runs(async (command) => (await import('./commands/logs.ts')).logs(command.optsWithGlobals(), context)));
+    .action(runs<[]>(async () => (await import('./commands/logs.ts')).logs));
 }
 
-function declareBackupCommands(program: Command, context: Context, runs: Runs): void {
+function declareBackupCommands(program: Command, runs: Runs): void {
   program
     .command('backup')
     .description('Write the configuration and the state to one file. The service may run.')
@@ -151,11 +144,7 @@ function declareBackupCommands(program: Command, context: Context, runs: Runs): 
     .option('--force', 'replace the file if it exists')
     .option('--demo', 'the configuration of postern demo')
     .addHelpText('after', helpExamples('postern backup ~/postern.backup'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/backup.ts')).backup(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/backup.ts')).backup));
   program
     .command('restore')
     .description('Put a backup in place of the configuration and the state. The service must be stopped.')
@@ -163,14 +152,10 @@ function declareBackupCommands(program: Command, context: Context, runs: Runs): 
     .option('--force', 'replace a configuration and a state that exist')
     .option('--demo', 'the configuration of postern demo')
     .addHelpText('after', helpExamples('postern restore ~/postern.backup'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/restore.ts')).restore(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/restore.ts')).restore));
 }
 
-function declareConfigCommands(program: Command, context: Context, runs: Runs): void {
+function declareConfigCommands(program: Command, runs: Runs): void {
   const config = program
     .command('config')
     .description('Check the configuration, print its path or the key, change the key.')
@@ -180,21 +165,17 @@ function declareConfigCommands(program: Command, context: Context, runs: Runs): 
     .description('List every mistake in config.toml; exits with 78 if it cannot be used.')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern config check'))
-    .action(runs(async (command) => (await import('./commands/config.ts')).check(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/config.ts')).check));
   located(config.command('path'))
     .description('Print where config.toml is.')
     .addHelpText('after', helpExamples('$EDITOR "$(postern config path)"'))
-    .action(
-      runs(async (command) => (await import('./commands/config.ts')).showPath(command.optsWithGlobals(), context)),
-    );
+    .action(runs(async () => (await import('./commands/config.ts')).showPath));
   located(config.command('key'))
     .description('Print the API key of the owner, for use in a shell.')
     .addHelpText('after', helpExamples('KEY=$(postern config key --demo)'))
-    .action(
-      runs(async (command) => (await import('./commands/config.ts')).showOwnerKey(command.optsWithGlobals(), context)),
-    );
+    .action(runs(async () => (await import('./commands/config.ts')).showOwnerKey));
   located(config.command('rotate-key'))
     .description('Write a new random key to config.toml, and change nothing else.')
     .addHelpText('after', helpExamples('postern config rotate-key'))
-    .action(runs(async (command) => (await import('./commands/config.ts')).rotate(command.optsWithGlobals(), context)));
+    .action(runs(async () => (await import('./commands/config.ts')).rotate));
 }

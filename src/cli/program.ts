@@ -22,8 +22,8 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
     .addHelpText('after', `${EXIT_CODES}\n${EXAMPLES}`)
     .exitOverride();
   program.commandsGroup('Run and manage the service:');
-  declareHostCommands(program, context, runs);
+  declareHostCommands(program, runs);
   program.commandsGroup('Use the running service:');
-  declareClientCommands(program, context, runs);
+  declareClientCommands(program, runs);
   return program;
 }

@@ -1,19 +1,13 @@
 import { type Command, Option } from 'commander';
 import { INCLUDES } from '../domain/include.ts';
 import { FAILURE_MODES } from '../domain/webhook.ts';
-import type { ClientContext } from './context.ts';
-import { eventTypes, gathered, helpExamples, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
+import { connected, eventTypes, gathered, helpExamples, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
 import { maxAgeSeconds } from './since.ts';
 
 const ID = 'the id, or the beginning of it';
 
 /** The commands for webhooks: settings, deliveries, and a receiver to try them out. */
-export function declareWebhookCommands(
-  program: Command,
-  context: ClientContext,
-  runs: Runs,
-  connected: (command: Command) => Command,
-): void {
+export function declareWebhookCommands(program: Command, runs: Runs): void {
   const webhooks = program
     .command('webhooks')
     .description('List, add, change, test and replay webhooks, or receive them here.')
@@ -28,34 +22,18 @@ export function declareWebhookCommands(
   connected(webhooks.command('list', { isDefault: true }))
     .description('List the webhooks (the default).')
     .addHelpText('after', helpExamples('postern webhooks list --json'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).listWebhooks(command.optsWithGlobals(), context),
-      ),
-    );
-  declareSettings(webhooks, context, runs, connected);
+    .action(runs(async () => (await import('./commands/webhooks.ts')).listWebhooks));
+  declareSettings(webhooks, runs);
   connected(webhooks.command('deliveries'))
     .description('List the last 100 deliveries of a webhook.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).listDeliveries(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/webhooks.ts')).listDeliveries));
   connected(webhooks.command('test'))
     .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).testWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/webhooks.ts')).testWebhook));
   connected(webhooks.command('replay'))
     .description('Redeliver everything after a row, or what was dropped; or skip what is not delivered yet.')
     .argument('<webhook>', ID, nonEmpty)
@@ -66,15 +44,7 @@ export function declareWebhookCommands(
       'after',
       helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
     )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).replayWebhook(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/webhooks.ts')).replayWebhook));
   filters(connected(webhooks.command('listen')))
     .description(
       'Receive events here for a while: registers a webhook, prints and checks what comes, removes it again.',
@@ -86,19 +56,10 @@ export function declareWebhookCommands(
       'after',
       helpExamples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
     )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks-listen.ts')).listen(command.optsWithGlobals(), context),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/webhooks-listen.ts')).listen));
 }
 
-function declareSettings(
-  webhooks: Command,
-  context: ClientContext,
-  runs: Runs,
-  connected: (command: Command) => Command,
-): void {
+function declareSettings(webhooks: Command, runs: Runs): void {
   settings(connected(webhooks.command('add')))
     .description('Register a webhook. It receives events from now on.')
     .argument('<url>', 'the URL that events are posted to')
@@ -111,15 +72,7 @@ function declareSettings(
         'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
       ),
     )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhook-settings.ts')).addWebhook(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/webhook-settings.ts')).addWebhook));
   settings(connected(webhooks.command('edit')))
     .description('Change a webhook. What is not given stays, and so does its position.')
     .argument('<webhook>', ID, nonEmpty)
@@ -135,28 +88,12 @@ function declareSettings(
         'postern webhooks edit 3f2a --secret-file new.txt',
       ),
     )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhook-settings.ts')).editWebhook(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/webhook-settings.ts')).editWebhook));
   connected(webhooks.command('show'))
     .description('Show the settings of a webhook and how it is doing.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks show 3f2a'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhook-settings.ts')).showWebhook(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/webhook-settings.ts')).showWebhook));
   for (const change of ['pause', 'resume'] as const) {
     connected(webhooks.command(change))
       .description(
@@ -166,26 +103,13 @@ function declareSettings(
       )
       .argument('<webhook>', ID, nonEmpty)
       .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
-      .action(
-        runs(async (command) => {
-          const { pauseWebhook } = await import('./commands/webhook-settings.ts');
-          return pauseWebhook(command.args[0] ?? '', command.optsWithGlobals(), context, change);
-        }),
-      );
+      .action(runs(async () => (await import('./commands/webhook-settings.ts')).pauseWebhook.bind(null, change)));
   }
   connected(webhooks.command('remove'))
     .description('Remove a webhook; nothing more is sent to it.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks remove 3f2a'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).removeWebhook(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/webhooks.ts')).removeWebhook));
 }
 
 /** Adds the settings for adding and changing a webhook. */

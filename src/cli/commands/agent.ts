@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { reportErrors, settingsIn, thisMachine } from '../this-machine.ts';
 
 /** `postern start|stop|restart`: the agent that launchd runs. */
-export function control(order: AgentOrder, context: Context): Promise<number> {
+export function control(order: AgentOrder, _options: object, context: Context): Promise<number> {
   return reportErrors(
     controlAgent(thisMachine(context), order, (configDir) => settingsIn(configDir, context.environment)),
     context,

@@ -20,7 +20,12 @@ const COMMANDS: ReadonlySet<string> = new Set([':files', ':folders']);
  * `postern complete -- WORDS`, for shell scripts: prints the candidates for the last word, one per line, each with a
  * tab and its description; or `:files` or `:folders`. Prints nothing on any failure.
  */
-export async function complete(program: Command, words: readonly string[], context: ClientContext): Promise<number> {
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  _options: object,
+  context: ClientContext,
+): Promise<number> {
   const completion = completionOf(program, words);
   if (completion.kind === 'files' || completion.kind === 'folders') context.stdout(`:${completion.kind}`);
   else {

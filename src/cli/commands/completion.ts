@@ -5,7 +5,7 @@ import { type Context, EXIT } from '../context.ts';
 const FILES = { zsh: '_postern', bash: 'postern.bash', fish: 'postern.fish' } as const;
 
 /** `postern completion SHELL`: prints the shell's script. */
-export async function completion(shell: string, { stdout }: Context): Promise<number> {
+export async function completion(shell: string, _options: object, { stdout }: Context): Promise<number> {
   const file = FILES[shell as keyof typeof FILES];
   stdout(readFileSync(new URL(`../completions/${file}`, import.meta.url), 'utf8').trimEnd());
   return EXIT.ok;

@@ -41,20 +41,39 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
  * `postern demo react`: one of the simulated people reacts to a message, or without --from the owner on another
  * device.
  */
-export function react(row: string, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
+export function react(row: number, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(placeOf(options, context), context, async ({ client }) => {
     const from = options.from === undefined ? undefined : (await recipientOf(client, options.from)).id;
     return tell(options, context, {
       do: 'react',
-      to: Number(row),
+      to: row,
       ...reactionNamed(reaction, options.takeBack === true),
       ...(from !== undefined && { from }),
     });
   });
 }
 
-/** `postern demo edit|unsend|delete|read`: changes a message that was already written. */
-export function change(command: Command, options: PeopleOptions, context: ClientContext): Promise<number> {
+/** `postern demo edit`: a message gets another text. */
+export function edit(row: number, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
+  return told({ do: 'edit', row, text }, options, context);
+}
+
+/** `postern demo unsend|delete|read`. */
+export function change(
+  what: 'unsend' | 'delete' | 'read',
+  row: number,
+  options: PeopleOptions,
+  context: ClientContext,
+): Promise<number> {
+  return told({ do: what, row }, options, context);
+}
+
+/** `postern demo fail`: the next sends are not delivered. */
+export function fail(times: number, options: PeopleOptions, context: ClientContext): Promise<number> {
+  return told({ do: 'scenario', name: 'error_22', times }, options, context);
+}
+
+function told(command: Command, options: PeopleOptions, context: ClientContext): Promise<number> {
   return reportRefusal(placeOf(options, context), context, () => tell(options, context, command));
 }
 

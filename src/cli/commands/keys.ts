@@ -94,10 +94,10 @@ export function showKey(given: string, options: ConnectionOptions, context: Clie
 
 /** Adds entries to a key's lists, or removes them. */
 export function changeLists(
+  change: 'allow' | 'forbid',
   given: string,
   options: ListOptions,
   context: ClientContext,
-  change: 'allow' | 'forbid',
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
     if (options.read === undefined && options.send === undefined) {

@@ -105,10 +105,10 @@ export function editWebhook(given: string, options: EditOptions, context: Client
 }
 
 export function pauseWebhook(
+  change: 'pause' | 'resume',
   given: string,
   options: ConnectionOptions,
   context: ClientContext,
-  change: 'pause' | 'resume',
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
     const { id } = await webhookOf(client, given);

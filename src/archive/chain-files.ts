@@ -7,6 +7,7 @@ import { makeFolderOf, openToAppend, syncFile, writeAll } from './private-files.
 
 const SYNCED_AT_ONCE = 32;
 const MAX_CHAINS = 2000;
+const WAITING_BYTES = 8_388_608;
 
 interface Chain {
   readonly record: ChainRecord;
@@ -15,7 +16,8 @@ interface Chain {
   written: Head;
   /** The same with what waits. */
   head: Head;
-  waiting: string[];
+  /** Where its lines are among those that wait: beginnings and ends in turn. */
+  waiting: number[];
 }
 
 /** Where a line was put. */
@@ -36,25 +38,32 @@ export class ChainFiles {
   /** Paths of the files that were written to, and the folders of those that are new. */
   readonly #touched = new Set<string>();
   #waiting = new Set<Chain>();
-  #waitingCharacters = 0;
+  /** The lines that wait, as bytes: as strings they would outlive many collections of garbage. */
+  readonly #bytes: Buffer;
+  #used = 0;
 
-  constructor(folder: string, index: ArchiveIndex) {
+  constructor(folder: string, index: ArchiveIndex, waitingBytes = WAITING_BYTES) {
     this.#folder = folder;
     this.#index = index;
-  }
-
-  get waitingCharacters(): number {
-    return this.#waitingCharacters;
+    this.#bytes = Buffer.allocUnsafe(waitingBytes);
   }
 
   append(path: string, key: string, members: string): Place {
     const chain = this.#chain(path, key);
     const { text, head } = nextLine(chain.head, members);
     const start = chain.head.bytes;
-    chain.waiting.push(text);
+    const size = head.bytes - start;
+    if (this.#used > 0 && this.#used + size > this.#bytes.length) {
+      this.flush();
+      return this.append(path, key, members);
+    }
     chain.head = head;
-    this.#waiting.add(chain);
-    this.#waitingCharacters += text.length;
+    if (size > this.#bytes.length) this.#write(chain, Buffer.from(text));
+    else {
+      chain.waiting.push(this.#used, this.#used + this.#bytes.write(text, this.#used));
+      this.#used += size;
+      this.#waiting.add(chain);
+    }
     return { file: chain.record.id, n: head.lines, start };
   }
 
@@ -65,9 +74,16 @@ export class ChainFiles {
 
   /** Writes what waits. Whatever the index says of it may be kept from now on. */
   flush(): void {
-    for (const chain of this.#waiting) this.#write(chain);
+    for (const chain of this.#waiting) {
+      const lines: Buffer[] = [];
+      for (let at = 0; at < chain.waiting.length; at += 2) {
+        lines.push(this.#bytes.subarray(chain.waiting[at], chain.waiting[at + 1]));
+      }
+      this.#write(chain, lines.length === 1 ? (lines[0] ?? Buffer.alloc(0)) : Buffer.concat(lines));
+      chain.waiting = [];
+    }
     this.#waiting = new Set();
-    this.#waitingCharacters = 0;
+    this.#used = 0;
     // The index knows them: a thousand conversations of ten years are ten thousand files.
     if (this.#chains.size > MAX_CHAINS) this.#chains.clear();
   }
@@ -92,7 +108,7 @@ export class ChainFiles {
     return chain;
   }
 
-  #write(chain: Chain): void {
+  #write(chain: Chain, lines: Buffer): void {
     const path = join(this.#folder, chain.path);
     if (!this.#touched.has(chain.path)) {
       makeFolderOf(this.#folder, chain.path);
@@ -102,7 +118,7 @@ export class ChainFiles {
     this.#touched.add(chain.path);
     if (chain.written.lines === 0) this.#touched.add(dirname(chain.path));
     try {
-      writeAll(file, Buffer.from(chain.waiting.join('')));
+      writeAll(file, lines);
     } catch (error) {
       // A full disk takes the first part of what it is given.
       ftruncateSync(file, chain.written.bytes);
@@ -110,7 +126,6 @@ export class ChainFiles {
     } finally {
       closeSync(file);
     }
-    chain.waiting = [];
     chain.written = chain.head;
     this.#index.setHead(chain.record.id, chain.head);
   }

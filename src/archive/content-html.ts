@@ -115,7 +115,7 @@ export function remarks({ effect, scheduled, undecoded, mirror }: MessageDetails
 }
 
 /** What a message without a text is, in words. */
-export function emptyWords(details: (MessageDetails & { readonly sentence?: string | undefined }) | undefined): string {
+export function emptyWords(details: MessageDetails | undefined): string {
   if (details === undefined) return 'An empty message';
   const { sentence, handwriting, digital_touch: touch, kind } = details;
   if (sentence !== undefined) return sentence;

@@ -74,7 +74,6 @@ export interface ExportReport {
 const PAGE_ROWS = 500;
 /** Rows after which the index is committed. */
 const COMMIT_ROWS = 8000;
-const MAX_WAITING_CHARACTERS = 6_000_000;
 const REMOVALS_AT_ONCE = 1000;
 
 /** Extends an archive by everything that is new in chat.db or has changed. Throws AppError, with what it did kept. */
@@ -204,7 +203,7 @@ class Run {
   /** Lines are in their files before the index keeps where: what it lacks is read from there. */
   #commitIfDue(rows: number): void {
     this.#sinceCommit += rows;
-    if (this.#sinceCommit < COMMIT_ROWS && this.#files.waitingCharacters < MAX_WAITING_CHARACTERS) return;
+    if (this.#sinceCommit < COMMIT_ROWS) return;
     this.#sinceCommit = 0;
     this.#files.flush();
     this.#archive.index.commit();

@@ -85,7 +85,7 @@ function turnHtml(message: Message, { names, isGroup, calendar }: MessageContext
 }
 
 /** What happened, as the sentence of the row says it, else in words of the archive. */
-function eventWords(details: MessageDetails & { readonly sentence?: string | undefined }, names: NameLookup): string {
+function eventWords(details: MessageDetails, names: NameLookup): string {
   const { sentence, group_event: event, kind } = details;
   if (sentence !== undefined) return sentence;
   const who = event?.who === undefined ? 'Somebody' : (names.nameOf(event.who) ?? event.who);

@@ -1,17 +1,24 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { Chance } from '../../src/simulator/chatter.ts';
 import { archived, bodiesOf, chainsOf, linesOf, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
-import { isLong } from '../support/conditions.ts';
+import { isLong, testIf } from '../support/conditions.ts';
 import { seedOfForm } from '../support/seed.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const RUN = fileURLToPath(new URL('./archive-run.mjs', import.meta.url));
+const disk = mkdtempSync(join(tmpdir(), 'postern-disk-'));
+const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=300k,mode=700', 'tmpfs', disk]).status === 0;
+afterAll(() => {
+  if (isMounted) spawnSync('umount', [disk]);
+  rmSync(disk, { recursive: true });
+});
 const root = temporaryFolder();
 const chatDb = join(root, 'Messages', 'chat.db');
 const folder = join(root, 'archive');
@@ -90,3 +97,22 @@ test(`an export that is killed ${KILLS} times at random goes on each time, and w
     last.set(guid, said);
   }
 }, 600_000);
+
+testIf(isMounted, 'needs to mount a disk')(
+  'a full disk ends an export with whole lines, and room lets it go on',
+  async () => {
+    const path = join(root, 'full', 'chat.db');
+    const fixture = new ChatFixture(path);
+    const chat = fixture.chat('any;-;+15550100', ['+15550100']);
+    for (let n = 0; n < 400; n += 1) fixture.message({ chat, text: `message ${n} ${'x'.repeat(500)}` });
+    const onDisk = join(disk, 'archive');
+    await expect(archived(path, onDisk)).rejects.toMatchObject({ code: 'archive_disk_full' });
+    expect((await verified(onDisk)).faults).toEqual([]);
+    expect(spawnSync('mount', ['-o', 'remount,size=20m', disk]).status).toBe(0);
+    await archived(path, onDisk);
+    expect(bodiesOf(onDisk)).toHaveLength(400);
+    expect(await verified(onDisk)).toMatchObject({ faults: [], unsealed: 0 });
+    expect(spawnSync('mount', ['-o', 'remount,ro', disk]).status).toBe(0);
+    await expect(archived(path, onDisk)).rejects.toThrow(/EROFS/);
+  },
+);

@@ -12,6 +12,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ArchiveIndex } from '../../src/archive/archive-index.ts';
+import { readChain } from '../../src/archive/chain.ts';
+import { ChainFiles } from '../../src/archive/chain-files.ts';
 import { destination } from '../../src/archive/destination.ts';
 import { archived, bodiesOf, chainsOf, compared, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
@@ -305,6 +308,20 @@ describe('an attachment', () => {
     expect(everythingIn(folder).filter((entry) => entry.startsWith('files/'))).toEqual([]);
     expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: {} });
   });
+});
+
+test('lines that do not fit into memory together are written in their order', async () => {
+  mkdirSync(folder);
+  const index = new ArchiveIndex(join(folder, 'index.db'));
+  const files = new ChainFiles(folder, index, 600);
+  const path = (n: number): string => `conversations/000000000000000${n}/messages-2026.ndjson`;
+  for (let n = 0; n < 30; n += 1) files.append(path(n % 3), 'key', `"text":"${'é'.repeat(n % 7 === 0 ? 400 : 20)}"`);
+  await files.sync();
+  index.commit();
+  const heads = index.files().map(({ head }) => head);
+  index.close();
+  expect(heads.map(({ lines }) => lines)).toEqual([10, 10, 10]);
+  for (const [n, head] of heads.entries()) expect([...readChain(join(folder, path(n)))].at(-1)).toMatchObject({ head });
 });
 
 describe('the folder of an archive', () => {

@@ -10,7 +10,7 @@ export interface Entry {
   readonly n: number;
   /** The number of its first line: the order of messages of the same second. */
   readonly first: number;
-  /** Where the line begins in the file. */
+  /** The byte at which the line begins in its file. */
   readonly start: number;
   /** The date of a message in seconds since 1970; null for a reaction, which no page shows by itself. */
   readonly at: number | null;
@@ -22,7 +22,7 @@ export interface Entry {
   readonly database: number;
   /** How many of its attachments are not in the archive. */
   readonly missing: number;
-  /** Where its earlier lines begin, oldest first, with commas. */
+  /** The bytes at which its earlier lines begin, oldest first, separated by commas. */
   readonly earlier: string;
 }
 
@@ -56,7 +56,7 @@ const TABLES = `
 const ENTRY = 'e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier';
 
 /**
- * Where the line of each row is. Everything in it can be read from the NDJSON files, which are the truth: it is
+ * The index that finds the lines of each row. Everything in it can be read from the NDJSON files, which are the truth: it is
  * brought up to date when the archive is opened, and made again when it is missing or damaged.
  */
 export class ArchiveIndex {

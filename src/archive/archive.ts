@@ -22,14 +22,14 @@ export interface OpenArchive {
   close(): void;
 }
 
-/** What a run leaves that was killed before it wrote the manifest, and what the Finder puts into every folder. */
+/** Files of a run that was killed before it wrote the manifest, and the file that the Finder puts into every folder. */
 const NOTHING_YET = new Set([
   ...[LOCK, INDEX].flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]),
   ...[MANIFEST + PART, '.DS_Store'],
 ]);
 
 /**
- * Opens an archive, or an empty or missing folder for a new one, and brings its index up to date. What a run that did
+ * Opens an archive, or an empty or missing folder for a new one, and brings its index up to date. Whatever a run that did
  * not end wrote after its last whole line is cut off. Throws `archive_damaged`, `archive_in_use`, `archive_foreign`.
  */
 export function openArchive(folder: string): OpenArchive {
@@ -128,7 +128,7 @@ function synchronizedLog(folder: string, seal: Head, isUnfinished: boolean): Hea
   }
 }
 
-/** Reads a chain to its end and cuts off what no whole line is, if a run did not end. Throws `archive_damaged`. */
+/** Reads a chain to its end and cuts off a line that is not whole, if a run did not end. Throws `archive_damaged`. */
 function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use: (line: ReadLine) => void): Head {
   let head = from;
   for (const line of readChain(path, from)) {

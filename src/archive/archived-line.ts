@@ -1,7 +1,7 @@
 import type { Message } from '../domain/message.ts';
 import type { Reaction } from '../domain/reaction.ts';
 
-/** What an archive has of one attachment; `n` is its number in `GET /messages/{id}/attachments/{n}`. */
+/** One attachment in an archive; `n` is its number in `GET /messages/{id}/attachments/{n}`. */
 export type ArchivedFile = StoredFile | MissingFile;
 
 export interface StoredFile {
@@ -10,7 +10,7 @@ export interface StoredFile {
   /** Its path in the archive. */
   readonly file: string;
   readonly bytes: number;
-  /** The same in a form that every browser shows or plays, where it was asked for. */
+  /** A copy in a form that every browser shows or plays, with `--attachments convert`. */
   readonly converted?: { readonly sha256: string; readonly file: string; readonly bytes: number } | undefined;
 }
 
@@ -42,9 +42,9 @@ export interface ArchivedLine {
   readonly reaction?: Reaction;
   /** Its row is gone from chat.db. */
   readonly removed?: true;
-  /** Of a removed row. */
+  /** The guid of a removed row. */
   readonly guid?: string;
-  /** Of a message with attachments. */
+  /** The attachments of a message that has any. */
   readonly files?: readonly ArchivedFile[];
 }
 
@@ -56,7 +56,7 @@ export function countMissing(files: readonly ArchivedFile[] | undefined): number
   return files?.filter((file) => !isStored(file)).length ?? 0;
 }
 
-/** What a row is known by, in this and in every later chat.db. Only a damaged database has rows without a guid. */
+/** Returns the key of a row, the same in every later chat.db. Only a damaged database has rows without a guid. */
 export function rowKey(guid: string, rowId: number | string): string {
   return guid === '' ? `#${rowId}` : guid;
 }

@@ -14,13 +14,13 @@ interface Chain {
   readonly path: string;
   /** The end of what is written. */
   written: Head;
-  /** The same with what waits. */
+  /** The end including the lines that wait. */
   head: Head;
-  /** Where its lines are among those that wait: beginnings and ends in turn. */
+  /** Offsets of its lines among those that wait: beginnings and ends in turn. */
   waiting: number[];
 }
 
-/** Where a line was put. */
+/** The file and the place of a line. */
 export interface Place {
   readonly file: number;
   readonly n: number;
@@ -72,7 +72,7 @@ export class ChainFiles {
     return this.#chain(path, key).head.lines;
   }
 
-  /** Writes what waits. Whatever the index says of it may be kept from now on. */
+  /** Writes the lines that wait. The index may be committed afterwards. */
   flush(): void {
     for (const chain of this.#waiting) {
       const lines: Buffer[] = [];
@@ -120,7 +120,7 @@ export class ChainFiles {
     try {
       writeAll(file, lines);
     } catch (error) {
-      // A full disk takes the first part of what it is given.
+      // A full disk takes the first part of a write.
       ftruncateSync(file, chain.written.bytes);
       throw error;
     } finally {

@@ -5,7 +5,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 export interface Head {
   readonly lines: number;
   readonly bytes: number;
-  /** Of the last line. */
+  /** The hash of the last line. */
   readonly hash: string;
 }
 
@@ -21,7 +21,7 @@ const ENDING = HASH_AT + 64 + '"}'.length;
 const OBJECT_END = 0x7d;
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1 << 18;
-/** A message with a body of 1 MiB, each character of it escaped, and its details. */
+/** A message with a body of 1 MiB, each character escaped, and its details. */
 const MAX_LINE_BYTES = 1 << 26;
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -42,7 +42,7 @@ export function nextLine(head: Head, members: string): SealedLine {
 
 export interface ReadLine {
   readonly n: number;
-  /** Where it begins in the file. */
+  /** The byte at which it begins in the file. */
   readonly start: number;
   /** Its JSON, without the line break. Valid until the next line is read. */
   readonly bytes: Buffer;

@@ -11,7 +11,7 @@ const STYLES: ReadonlyMap<string, string> = new Map([
   ['underline', 'u'],
   ['strikethrough', 's'],
 ]);
-/** What stands for an attachment, or an app's own balloon, in a text. */
+/** Placeholders of attachments and of apps' balloons in a text. */
 const PLACEHOLDERS = /[\uFFFC\uFFFD]/g;
 
 /** The text of a message, with its styles where they are known. A part that was unsent says so. */
@@ -42,12 +42,12 @@ function plain(text: string): Html {
 }
 
 function styled(content: Html, styles: NonNullable<TextRun['styles']>): Html {
-  // What a damaged archive names here is no element.
+  // A damaged archive may name anything here.
   const names = styles.map((style) => STYLES.get(style)).filter((name) => name !== undefined);
   return names.reduce((inner, name) => new Html(`<${name}>${inner.text}</${name}>`), content);
 }
 
-/** What a message holds besides its text and its files: a link, the card of an app, a poll, a transcript, a translation. */
+/** Renders everything but text and files: a link, the card of an app, a poll, a transcript, a translation. */
 export function cardsHtml(details: MessageDetails, names: NameLookup): readonly Html[] {
   const { link, app, poll, transcript, translations = [] } = details;
   return [
@@ -104,7 +104,7 @@ export function formerTexts({ edits = [] }: MessageDetails): readonly string[] {
   );
 }
 
-/** How it was sent to look, and what of it could not be read. */
+/** Returns its effect and other remarks, such as that a part could not be read. */
 export function remarks({ effect, scheduled, undecoded, mirror }: MessageDetails): readonly string[] {
   return [
     effect && `Sent with ${effect.name === 'other' ? 'an effect' : effect.name}`,
@@ -114,7 +114,7 @@ export function remarks({ effect, scheduled, undecoded, mirror }: MessageDetails
   ].filter((remark): remark is string => typeof remark === 'string');
 }
 
-/** What a message without a text is, in words. */
+/** Describes a message without a text. */
 export function emptyWords(details: MessageDetails | undefined): string {
   if (details === undefined) return 'An empty message';
   const { sentence, handwriting, digital_touch: touch, kind } = details;

@@ -5,13 +5,13 @@ import { AppError, errorCode } from '../domain/errors.ts';
 /** A folder that no archive may be in. */
 export interface ForbiddenPlace {
   readonly path: string;
-  /** What is in it, such as "the configuration of Postern". */
+  /** Its content, such as "the configuration of Postern". */
   readonly holds: string;
 }
 
 /**
  * The folder of an archive with its links followed. Throws `archive_misplaced` when it is, or is beneath, one of those
- * folders: by whatever name, since what counts is the folder itself.
+ * folders: by whatever name, since the folder itself is compared.
  */
 export function destination(out: string, forbidden: readonly ForbiddenPlace[]): string {
   const folder = realPlace(resolve(out));

@@ -27,7 +27,7 @@ export interface ExportOptions {
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly names: NameLookup;
-  /** Whether pages are made. */
+  /** True to make pages. */
   readonly html: boolean;
   /** The zone that pages show times in. */
   readonly timeZone: string;
@@ -46,7 +46,7 @@ export interface ExportProgress {
   readonly total: number;
 }
 
-/** What a run did. */
+/** The result of a run. */
 export interface ExportReport {
   /** Rows looked at. */
   rows: number;
@@ -66,7 +66,7 @@ export interface ExportReport {
   elsewhere: number;
   warnings: string[];
   isInterrupted: boolean;
-  /** Of the whole archive; "" when the run was interrupted. */
+  /** The seal of the whole archive; "" when the run was interrupted. */
   seal: string;
 }
 
@@ -200,7 +200,7 @@ class Run {
     return datedMs > sinceMs && datedMs < untilMs;
   }
 
-  /** Lines are in their files before the index keeps where: what it lacks is read from there. */
+  /** Lines are in their files before the index names their places: missing entries are read from the files. */
   #commitIfDue(rows: number): void {
     this.#sinceCommit += rows;
     if (this.#sinceCommit < COMMIT_ROWS) return;

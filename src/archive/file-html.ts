@@ -42,7 +42,7 @@ function storedHtml({ name }: AttachmentDetails, stored: StoredFile): Html {
 }
 
 /**
- * The name and size of a file. What is stored as `.bin` is not linked: a browser may show it as a page, with what
+ * Renders the name and size of a file. One stored as `.bin` is not linked: a browser may show it as a page, with what
  * somebody wrote for it to do.
  */
 function fileCard(name: string, { file, bytes }: StoredFile): Html {

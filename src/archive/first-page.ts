@@ -9,7 +9,7 @@ export interface ListedConversation {
   readonly title: string;
   readonly subtitle: string;
   readonly messages: number;
-  /** Of its newest message, in seconds since 1970. */
+  /** The date of its newest message, in seconds since 1970. */
   readonly lastAt: number;
   readonly years: readonly { readonly year: string; readonly pages: readonly YearPage[] }[];
 }

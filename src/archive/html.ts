@@ -26,7 +26,7 @@ export function escaped(text: string): string {
   return text.replace(CONTROLS, '\uFFFD').replace(SPECIAL, (character) => ENTITIES[character] ?? '');
 }
 
-/** Fills a template: what is put in is escaped unless it is Html. undefined and false leave nothing. */
+/** Fills a template and escapes every part that is not Html. undefined and false leave nothing. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0] ?? '';
   for (const [at, part] of parts.entries()) text += filled(part) + (strings[at + 1] ?? '');
@@ -48,7 +48,7 @@ export function safeLink(url: string | undefined): string | undefined {
   return URL.canParse(url) ? new URL(url).href : undefined;
 }
 
-/** Of one that begins in a text. Brackets and points at its end belong to the sentence around it. */
+/** Links within a text. Brackets and points at its end belong to the sentence around it. */
 const LINK = /https:\/\/[^\s<>"'`]+/g;
 const AFTER_LINK = /[.,:;!?)\]}»”’…]$/;
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { chatIdentity } from '../domain/address.ts';
 
-// Where everything is in an archive, relative to its folder.
+// The paths in an archive, relative to its folder.
 
 export const MANIFEST = 'manifest.json';
 export const LOG = 'log.ndjson';
@@ -18,7 +18,7 @@ export const PART = '.part';
 const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
 const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
 
-/** The same for every guid of a conversation, whatever service or macOS gave it. */
+/** Returns one key for all guids of a conversation, whatever service or macOS gave them. */
 export function conversationKey(guid: string): string {
   const { style, identifier } = chatIdentity(guid) ?? { style: '', identifier: guid };
   return hash('sha256', `${style};${identifier}`, 'hex').slice(0, 16);
@@ -35,7 +35,7 @@ export function chainOf(path: string): { readonly key: string; readonly year: st
   return key === undefined || year === undefined ? undefined : { key, year };
 }
 
-/** Where a file with this SHA-256 is stored. */
+/** Returns the path of a stored file with this SHA-256. */
 export function storedPath(sha256: string, extension: string): string {
   return `${FILES}/${sha256.slice(0, 2)}/${sha256}.${extension}`;
 }

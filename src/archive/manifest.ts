@@ -8,10 +8,10 @@ import { readWhole, writeWhole } from './private-files.ts';
 export const FORMAT = 'postern-archive';
 const VERSION = 1;
 
-/** What manifest.json says: what the folder is, and where each file ended when a run was complete. */
+/** The content of manifest.json: the end of each file when the last run was complete. */
 export interface Manifest {
   readonly created_at: string;
-  /** Of the runs that were complete. */
+  /** Number of complete runs. */
   readonly runs: number;
   /** The Mac of the last run by its own name, and the version that wrote it. */
   readonly mac: string;
@@ -24,7 +24,7 @@ export interface Manifest {
   readonly files: ReadonlyMap<string, Head>;
 }
 
-/** One hash over the ends of all files: whoever has noted it can prove that nothing of the archive was changed. */
+/** Returns one hash over the ends of all files: noting it proves later that nothing in the archive was changed. */
 export function sealOf(files: ReadonlyMap<string, Head>): string {
   const lines = [...files].map(([path, { lines, hash }]) => `${path} ${lines} ${hash}\n`);
   return hash('sha256', lines.sort().join(''), 'hex');

@@ -8,11 +8,11 @@ import { filesHtml } from './file-html.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import type { Calendar } from './page-frame.ts';
 
-/** What a page shows of one row. */
+/** One row as a page shows it. */
 export interface ShownMessage {
   readonly message: Message;
   readonly files: readonly ArchivedFile[];
-  /** What earlier lines of the archive say, oldest first. */
+  /** The message in earlier lines of the archive, oldest first. */
   readonly earlier: readonly Message[];
   /** Its row is gone from chat.db. */
   readonly isRemoved: boolean;
@@ -78,13 +78,13 @@ ${isTurn && turnHtml(message, context)}${quote(details, context)}${contentHtml(s
 `;
 }
 
-/** Who writes, in a group, and when. */
+/** Renders the sender, in a group, and the time. */
 function turnHtml(message: Message, { names, isGroup, calendar }: MessageContext): Html {
   const who = isGroup && !message.is_from_me && html`<b><bdi>${personOf(message, names)}</bdi></b> `;
   return html`<p class="who">${who}${calendar.time(message.timestamp)}</p>`;
 }
 
-/** What happened, as the sentence of the row says it, else in words of the archive. */
+/** Describes an event by the sentence of its row, else in words of the archive. */
 function eventWords(details: MessageDetails, names: NameLookup): string {
   const { sentence, group_event: event, kind } = details;
   if (sentence !== undefined) return sentence;
@@ -150,7 +150,7 @@ function reactionsHtml(details: MessageDetails | undefined, { names }: MessageCo
   return html`<ul class="reactions" aria-label="Reactions">${items}</ul>`;
 }
 
-/** What it was before, as far as the archive saw it. */
+/** Renders its former texts, as far as the archive saw them. */
 function historyHtml({ message, earlier, isRemoved }: ShownMessage, { calendar }: MessageContext): Html {
   const isUnsent = message.details?.retracted_at != null;
   const former = message.details === undefined ? [] : formerTexts(message.details);

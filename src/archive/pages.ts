@@ -55,7 +55,7 @@ export async function makePages(parts: PagesParts): Promise<void> {
   writeWhole(join(folder, FIRST_PAGE), listHtml(list, { mac: parts.mac, at: parts.at, calendar }).text);
 }
 
-/** What the pages of a conversation have in common. */
+/** A conversation with its years, as all of its pages show it. */
 class Conversation implements ListedConversation {
   readonly key: string;
   readonly title: string;

@@ -21,7 +21,7 @@ export function archivedPeople(folder: string, addresses: readonly string[], now
   return { nameOf: (address) => names.get(address) };
 }
 
-/** What people.json says; nothing when it is no such file. */
+/** Reads people.json; no names when it is not such a file. */
 function namesIn(text = '{}'): readonly (readonly [string, string])[] {
   try {
     const document: unknown = JSON.parse(text);

@@ -25,7 +25,7 @@ export interface RowWriterParts {
   readonly files: ChainFiles;
   readonly source: ArchiveSource;
   readonly stored: StoredFiles;
-  /** Whether attachments that an earlier run did not store are tried again. */
+  /** True to try attachments again that an earlier run did not store. */
   readonly wantsFiles: boolean;
   readonly report: ExportReport;
   readonly run: number;
@@ -176,7 +176,7 @@ export class RowWriter {
     return files.append(path, key, `"seen_at":"${at}",${replaces}"${kind}":${JSON.stringify(data)}${attachments}`);
   }
 
-  /** Begins each file with what the conversation is, and says it again when that has changed. */
+  /** Describes the conversation at the beginning of each file, and again after a change. */
   #describe(guid: string, path: string, key: string, at: string): void {
     const { index, files, source } = this.#parts;
     let isChanged = false;
@@ -194,7 +194,7 @@ export class RowWriter {
   /** The last line of a row that says what it was: of a removed one, the one before its removal. */
   #lineOf(entry: Entry): ArchivedLine {
     const start = entry.print === REMOVED ? Number(entry.earlier.split(',').at(-1)) : entry.start;
-    // Of this run: it may wait still.
+    // A line of this run may still wait.
     if (entry.run === this.#parts.run) this.#parts.files.flush();
     const reader = new LineReader(join(this.#parts.folder, this.#pathOf(entry.file)));
     try {
@@ -229,7 +229,7 @@ function describe(guid: string, chat: SourceChat | undefined, before: string | u
   };
 }
 
-/** Whether a line says what a row is now. A file that was stored stays stored, so more of them is the only difference. */
+/** Reports whether a line still describes its row. A stored file stays stored, so only their number can differ. */
 function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly ArchivedFile[] | undefined): boolean {
   const before = line.message ?? line.reaction;
   if (before === undefined || comparable(before) !== comparable(data)) return false;

@@ -10,14 +10,14 @@ import { explained } from './errors.ts';
 import { FILES, storedPath } from './layout.ts';
 import { Draft, makeFolderOf, syncFile } from './private-files.ts';
 
-/** What a stored file may be called. A program that opens a file by its name runs none of these. */
+/** Extensions of stored files. No program that opens a file by its name runs any of these. */
 const EXTENSIONS: ReadonlySet<string> = new Set([
   ...['jpg', 'jpeg', 'png', 'gif', 'heic', 'heif', 'webp', 'tif', 'tiff', 'bmp'],
   ...['m4a', 'mp3', 'caf', 'amr', 'wav', 'aif', 'aiff', 'aac'],
   ...['mov', 'mp4', 'm4v', '3gp'],
   ...['pdf', 'vcf', 'txt'],
 ]);
-/** Of files whose name has no extension. */
+/** Extensions by type, for files whose name has none. */
 const BY_TYPE: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -35,13 +35,13 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
   'text/vcard': 'vcf',
 };
-/** What some browsers show or play in no other form. */
+/** Conversions of formats that some browsers do not show or play. */
 const CONVERTED: Readonly<Record<string, ConvertedForm>> = {
   ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
   ...Object.fromEntries(['caf', 'amr', 'aif', 'aiff'].map((name) => [name, { as: 'm4a' }] as const)),
 };
 
-/** `none`: no file is copied. `convert`: besides each original, a form of it that every browser shows or plays. */
+/** `none`: no file is copied. `convert`: also stores a form that every browser shows or plays. */
 export type AttachmentMode = 'none' | 'copy' | 'convert';
 
 export interface StoredFilesParts {
@@ -150,7 +150,7 @@ async function copy(file: AttachmentFile, draft: Draft, folder: string): Promise
     }
   } catch (error) {
     if (isAppError(error)) throw error;
-    // Of reading: the file is gone, or its disk.
+    // Reading failed: the file is gone, or its disk.
     if (/^E[A-Z]+$/.test(errorCode(error) ?? '')) return undefined;
     throw error;
   }

@@ -10,7 +10,7 @@ import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
 import { FILES, LOG, MANIFEST, PART, storedHash } from './layout.ts';
 import { type Manifest, readManifest, sealOf } from './manifest.ts';
 
-/** What is wrong with one file of an archive; `line` where it is one of its lines. */
+/** A fault in one file of an archive; `line` where it is one of its lines. */
 export interface Fault {
   readonly file: string;
   readonly line?: number;
@@ -43,7 +43,7 @@ export interface VerifyOptions {
   readonly onLine?: (line: ArchivedLine) => void;
 }
 
-/** Lines, or pieces of an attachment, between two looks at what else there is to do. */
+/** Bytes read between two turns of the event loop. */
 const TURN_BYTES = 1 << 22;
 const FILES_MEMBER = '"files":[';
 
@@ -105,7 +105,7 @@ class Verification {
     try {
       for (const line of readChain(join(folder, path))) {
         if (isWrong(line)) {
-          // What a run that did not end left of its last line is cut off by the next one.
+          // The next run cuts off the incomplete last line of one that did not end.
           if (line.n > seal.lines && isUnfinished && line.wrong === 'is not complete') break;
           this.#faults.push({ file: path, line: line.n, what: line.wrong });
           return;

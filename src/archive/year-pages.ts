@@ -84,7 +84,7 @@ async function writePage(parts: YearParts, page: YearPage, reader: LineReader): 
   }
 }
 
-/** What the lines of a row say; undefined where the latest is no message. */
+/** Reads the lines of a row; undefined where none is a message. */
 function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
   const starts = [...entry.earlier.split(',').filter(Boolean).map(Number), entry.start];
   const isRemoved = entry.print === REMOVED;

@@ -6,6 +6,7 @@ import ts from 'typescript';
 const ROOT = join(import.meta.dirname, '../..');
 
 /** Folders whose comments are still to be rewritten. */
+const NOT_YET: readonly string[] = ['src/fleet'];
 
 const IDIOMS = ['is had', 'can be had', 'is told', 'gives back', 'as it is now', 'anew', 'mend(?:s|ed|ing)?'];
 const PHRASES = [

@@ -57,7 +57,7 @@ const TAPBACKS: Readonly<Partial<Record<Reaction['reaction_type'], string>>> = {
 /** Messages this close together have one time and one name. */
 const TURN_MS = 5 * 60_000;
 const MAX_BIG_EMOJI = 3;
-const EMOJI = /^(?:\p{Extended_Pictographic}(?:\uFE0F|\u200D\p{Extended_Pictographic}|\p{Emoji_Modifier})*\s*)+$/u;
+const EMOJI = /^\p{Extended_Pictographic}(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}\s]|\u200D|\uFE0F)*$/u;
 const GUID = /^[\w-]{1,64}$/;
 
 /** One message of a page. */

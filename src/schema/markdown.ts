@@ -72,7 +72,7 @@ export function plainText(markdown: string): string {
         page.beginBlock();
         break;
       case 'tr_close':
-        page.write(cells.join(' | ').replace(/(?: \| )+$/, ''));
+        page.write(cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1).join(' | '));
         cells = [];
         break;
       case 'fence':

@@ -27,7 +27,7 @@ const WORKS = {
     return rows;
   },
   verify: () => async () => (await verifyArchive({ folder, signal: NEVER, onProgress: ignore })).lines,
-  /** What the API answers for each row, as JSON that goes nowhere. */
+  /** Makes the API's JSON of each row and drops it. */
   details: () => () => {
     const connection = open();
     const log = new ChatLog(connection);

@@ -29,6 +29,7 @@ import { LimitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { limitedPeople } from './limited-people.ts';
 import { LimitedReader, limitedAttachments } from './limited-reader.ts';
+import { limitedScheduled } from './limited-scheduled.ts';
 import { LimitedSearch, limitedChatNames } from './limited-search.ts';
 import { LimitedSender } from './limited-sender.ts';
 import { LimitedWebhooks } from './limited-webhooks.ts';
@@ -256,7 +257,7 @@ export class LimitedAccess implements AccessService {
       contacts,
       chats: limitedChatNames(owner.chats, chats),
       approvals: new CallerApprovals(this.#desk, clock, key),
-      scheduled: this.#parts.scheduler.of(id, (chat) => key.stored.scopes.includes('read') && chats.has(chat)),
+      scheduled: limitedScheduled(this.#parts.scheduler.entries, key, chats),
       status: async () => {
         const own = new Set(webhooks.list().map((webhook) => webhook.id));
         const { held_sends: _ofAll, ...report } = await owner.status();

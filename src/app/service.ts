@@ -199,7 +199,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       webhooks,
       contacts,
       approvals: access.ownerApprovals(),
-      scheduled: scheduler.of(OWNER),
+      scheduled: scheduler.entries,
       status: () => ({ ...status.report(), ...access.heldSends(), ...(host.people && { demo: true }) }),
       search,
       chats: new ChatDbNames(connection),

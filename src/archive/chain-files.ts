@@ -28,8 +28,8 @@ export interface Place {
 }
 
 /**
- * Appends to the chains of an archive. Lines wait in memory until `flush`, since rows come by their ids and each may be
- * of another file; after it they are in their files, and after `sync` on the disk.
+ * Appends to the chains of an archive. Rows come by their ids, so consecutive lines belong to different files: they stay
+ * in memory until `flush` writes them. `sync` forces them to disk.
  */
 export class ChainFiles {
   readonly #folder: string;

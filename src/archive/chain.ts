@@ -26,9 +26,9 @@ const MAX_LINE_BYTES = 1 << 26;
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Makes the next line of a chain. `members` are the JSON members between its number and its hash, which is the SHA-256
- * of the line without the member `hash`. Each line names the hash of the one before, so none can be changed, taken out
- * or put in without changing all that follow.
+ * Makes the next line of a chain. `members` are the JSON members between its number and its hash. The hash is the
+ * SHA-256 of the line without its `hash` member. Each line names the hash of the previous one, so a line cannot be
+ * changed, removed or inserted without changing every later one.
  */
 export function nextLine(head: Head, members: string): SealedLine {
   const text = `{"n":${head.lines + 1},"prev":"${head.hash}",${members}`;

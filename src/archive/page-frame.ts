@@ -4,7 +4,7 @@ import { escaped, Html, html } from './html.ts';
 
 // Nothing that the pages show may come from anywhere but the archive, and no script may run, whatever people have sent.
 
-const STYLE = readFileSync(new URL('./page.css', import.meta.url), 'utf8');
+const STYLE = ['page.css', 'message.css'].map((name) => readFileSync(new URL(name, import.meta.url), 'utf8')).join('');
 const POLICY = [
   "default-src 'none'",
   // Some browsers do not take a file beside the page for its own.

@@ -25,14 +25,6 @@ export interface ReactionDetails extends MessageContent {
   readonly kind: (typeof ASSOCIATED_KINDS)[number];
 }
 
-/** Reports whether a reaction marks its message: votes and added options are reactions too, which their poll counts. */
-export function isMark({ associated_message_type: type }: Reaction): boolean {
-  return type >= FIRST_TAPBACK && type < FIRST_VOTE;
-}
-
-const FIRST_TAPBACK = 1000;
-const FIRST_VOTE = 4000;
-
 /** `data` of a reaction event (decision C8). */
 export interface Reaction {
   readonly id: string;

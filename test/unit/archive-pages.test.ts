@@ -8,46 +8,10 @@ import { pagesOf } from '../../src/archive/pages.ts';
 import { storedExtension } from '../../src/archive/stored-files.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { archived, everythingIn } from '../support/archive-fixture.ts';
-import { CHROMIUM, inBrowser, openPage } from '../support/browser.ts';
-import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { EVIL, hostileChat } from '../support/hostile-archive.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
-const EVIL = `"'><img src=x onerror=alert(1)><script>alert(1)</script></style>&amp;\u0000<!--`;
-
-/** A conversation in which everything that a person can write is an attack. */
-function hostileChat(name: string): {
-  chatDb: string;
-  fixture: ChatFixture;
-  write: (text: string, iso: string) => number;
-} {
-  const chatDb = join(root, name, 'Messages', 'chat.db');
-  const fixture = new ChatFixture(chatDb);
-  const chat = fixture.chat('any;+;chat1', [EVIL, '+15550101'], { display_name: EVIL });
-  const write = (text: string, iso: string): number =>
-    fixture.message({
-      chat,
-      text,
-      date: appleNs(iso),
-      handle_id: fixture.handle(EVIL),
-      guid: `${EVIL}${text.slice(0, 9)}`,
-    });
-  const row = write(EVIL, '2026-05-01T10:00:00Z');
-  write('javascript:alert(1) https://example.com/"onclick="alert(1) http://example.com', '2026-05-01T11:00:00Z');
-  const reply = write('a reply', '2026-05-02T00:00:00Z');
-  fixture.sqlite.exec(
-    `UPDATE message SET thread_originator_guid = (SELECT guid FROM message WHERE ROWID = ${row}) WHERE ROWID = ${reply}`,
-  );
-  fixture.attach(row, '/nowhere/a.html', { transfer_name: EVIL, mime_type: 'text/html' });
-  fixture.message({
-    chat,
-    associated_message_type: 2006,
-    associated_message_emoji: EVIL,
-    associated_message_guid: fixture.guid(reply),
-  });
-  return { chatDb, fixture, write };
-}
-
 function pagesIn(folder: string): readonly string[] {
   return everythingIn(folder)
     .map((entry) => entry.split(' ')[0] ?? '')
@@ -55,7 +19,7 @@ function pagesIn(folder: string): readonly string[] {
 }
 
 test('pages hold no element, attribute or link that somebody wrote', async () => {
-  const { chatDb } = hostileChat('escaped');
+  const { chatDb } = hostileChat(join(root, 'escaped'));
   const folder = join(root, 'escaped', 'archive');
   await archived(chatDb, folder, { html: true, names: { nameOf: () => EVIL } });
   const pages = pagesIn(folder).map((path) => readFileSync(join(folder, path), 'utf8'));
@@ -75,33 +39,8 @@ test('pages hold no element, attribute or link that somebody wrote', async () =>
   expect(pages.join('')).toContain('&lt;script&gt;');
 });
 
-inBrowser('a browser opens them from the file system without a script, a request or a complaint', async () => {
-  const { chatDb } = hostileChat('browser');
-  const folder = join(root, 'browser', 'archive');
-  await archived(chatDb, folder, { html: true });
-  const { browser, page } = await openPage(CHROMIUM ?? '');
-  try {
-    const complaints: string[] = [];
-    page.on('console', (message) => complaints.push(message.text()));
-    page.on('dialog', (dialog) => complaints.push(dialog.message()));
-    page.on('request', (request) => {
-      if (!request.url().startsWith(`file://${folder}/`)) complaints.push(`asked ${request.url()}`);
-    });
-    await page.setViewportSize({ width: 390, height: 800 });
-    await page.goto(`file://${join(folder, 'index.html')}`);
-    await page.click('td a');
-    expect(await page.locator('article').count()).toBe(3);
-    expect(await page.locator('h2').allTextContents()).toEqual(['Friday, 1 May 2026', 'Saturday, 2 May 2026']);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    expect(await page.evaluate('getComputedStyle(document.querySelector(".bubble")).borderRadius')).toBe('18px');
-    expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-  }
-});
-
 test('pages are made again when their messages or their neighbours have changed, else left alone', async () => {
-  const { chatDb, fixture, write } = hostileChat('again');
+  const { chatDb, fixture, write } = hostileChat(join(root, 'again'));
   const folder = join(root, 'again', 'archive');
   const made = (): readonly (readonly [string, number])[] =>
     pagesIn(folder).map((path) => [path, statSync(join(folder, path)).mtimeMs]);

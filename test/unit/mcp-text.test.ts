@@ -242,7 +242,7 @@ describe('lines', () => {
     const votes = {
       ...poll,
       reactions: [
-        { ...REACTION, associated_message_type: 4000 },
+        { ...REACTION, reaction_type: 'other' as const, associated_message_type: 4000 },
         { ...REACTION, sender: ANA },
       ],
     };

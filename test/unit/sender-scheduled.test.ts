@@ -62,7 +62,7 @@ async function schedule(inMs: number, more: Partial<SendRequest> = {}, by?: Call
   return answer.scheduled;
 }
 
-const own = (keyId = OWNER) => service.scheduler.of(keyId);
+const own = () => service.scheduler.entries;
 const now = ({ id }: { readonly id: string }): ScheduledSend => own().get(id);
 async function pass(ms: number): Promise<void> {
   await service.clock.advance(ms);

@@ -12,8 +12,6 @@ const NOTICES = new Set([
   'shareplay',
   'other',
 ]);
-/** Tapbacks and stickers. Votes are reactions too, but a poll counts them itself. */
-const [FIRST_TAPBACK, FIRST_VOTE] = [1000, 4000];
 
 export const isNotice = ({ details }) => NOTICES.has(details?.kind);
 
@@ -50,10 +48,9 @@ export function notesOf(details) {
   ];
 }
 
-/** The reactions to show on a message. */
+/** The reactions to show on a message. Votes are reactions too, but a poll counts them itself. */
 export function marksOf({ kind, reactions = [] } = {}) {
-  if (kind !== 'poll') return reactions;
-  return reactions.filter(({ associated_message_type: type }) => type >= FIRST_TAPBACK && type < FIRST_VOTE);
+  return reactions.filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other');
 }
 
 /** Reports whether a reaction is a vote, or an added option: its poll is reported as changed. */

@@ -91,8 +91,8 @@ class Pipeline {
   }
 
   /**
-   * Calls `next` once all complete requests so far are answered; never if the connection closes first. Only the first
-   * of several calls counts until then. `next` finds the socket paused if it had to wait.
+   * Calls `next` once all complete requests so far are answered; never if the connection closes first. Until then,
+   * further calls are ignored. If `next` had to wait, the socket is paused when it runs.
    */
   whenAnswered(next: () => void): void {
     if (this.#next !== undefined) return;

@@ -75,8 +75,8 @@ export interface Scheduler {
   heldBytes(): number;
   /** Ids of those that are not over, whose files must stay. */
   openIds(): readonly string[];
-  /** The entries of one key, all of them for the owner; those of the phone only where `isReadable` admits them. */
-  of(keyId: string, isReadable?: (conversationId: string) => boolean): ScheduledSends;
+  /** Those of all keys and of the phone, as the owner sees them. */
+  readonly entries: ScheduledSends;
 }
 
 export interface ScheduledQuery {

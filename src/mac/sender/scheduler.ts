@@ -13,7 +13,7 @@ import type {
 import type { HeldFiles, MessageSender, SchedulingStore, SendRequest } from '../../domain/ports/sending.ts';
 import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
-import { CallerScheduled, shownScheduled } from './caller-scheduled.ts';
+import { AllScheduled, shownScheduled } from './all-scheduled.ts';
 import { requestHash } from './idempotency.ts';
 import { ScheduledRun } from './scheduled-run.ts';
 
@@ -50,6 +50,7 @@ export interface SchedulerParts {
  * Messages is asked, and whatever cancels or ends one needs the other state.
  */
 export class SendScheduler implements Scheduler {
+  readonly entries: ScheduledSends;
   readonly #parts: SchedulerParts;
   readonly #run: ScheduledRun;
   #cancelTimer: Cancel | undefined;
@@ -60,6 +61,7 @@ export class SendScheduler implements Scheduler {
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
     this.#run = new ScheduledRun(parts);
+    this.entries = new AllScheduled(this, parts.store, parts.onPhone);
   }
 
   /** Goes on with what an earlier process left. Call it once sends are possible. */
@@ -157,11 +159,6 @@ export class SendScheduler implements Scheduler {
 
   openIds(): readonly string[] {
     return this.#parts.store.list({ states: ['scheduled', 'sending'] }).map(({ id }) => id);
-  }
-
-  of(keyId: string, isReadable: (conversationId: string) => boolean = () => true): ScheduledSends {
-    const { store, onPhone } = this.#parts;
-    return new CallerScheduled(this, store, () => onPhone().filter(({ to }) => isReadable(to)), keyId);
   }
 
   #again(earlier: Exclude<ReturnType<SchedulingStore['schedule']>, 'claimed'>, hash: string) {

@@ -191,8 +191,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Ends held sends: they may be decided before the backup is restored and must not be sent again. The backup has none
- * of their texts.
+ * Ends held sends: they may be decided before the backup is restored and must not be sent again. Their texts
+ * are not in the backup.
  */
 function endHeldSends(backup: Sqlite): void {
   // A state database of an earlier version has none.

@@ -1,6 +1,6 @@
 import type { Event } from '../../../domain/event.ts';
 import type { Message } from '../../../domain/message.ts';
-import { isMark, type Reaction } from '../../../domain/reaction.ts';
+import type { Reaction } from '../../../domain/reaction.ts';
 import { sentenceOf } from '../../../domain/sentence.ts';
 import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
@@ -97,11 +97,13 @@ function saidBy(message: Message, { labels }: LineContext): string {
 function notesOf({ body, details }: Message, { labels, time }: LineContext): readonly string[] {
   if (details === undefined) return [];
   const { kind, scheduled } = details;
-  const marks = kind === 'poll' ? details.reactions.filter(isMark) : details.reactions;
-  const reactions = marks.map(
-    ({ is_from_me: isOwn, sender, emoji, reaction_type: type }) =>
-      `${isOwn ? 'me' : labels.person(sender)} ${shortLine(emoji ?? type.replace('_', ' '), 20)}`,
-  );
+  const reactions = details.reactions
+    // A poll counts its votes itself.
+    .filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other')
+    .map(
+      ({ is_from_me: isOwn, sender, emoji, reaction_type: type }) =>
+        `${isOwn ? 'me' : labels.person(sender)} ${shortLine(emoji ?? type.replace('_', ' '), 20)}`,
+    );
   return [
     ...(details.edited_at !== null && body !== '' ? ['(edited)'] : []),
     ...(scheduled === undefined ? [] : [`(to be sent ${time.day(scheduled.for)} ${time.time(scheduled.for)})`]),

@@ -1,4 +1,3 @@
-import { OWNER } from '../../domain/audit.ts';
 import type {
   ScheduledOnPhone,
   ScheduledQuery,
@@ -14,47 +13,42 @@ interface Canceller {
   cancel(entry: StoredScheduled): void;
 }
 
-/** The scheduled sends that one key may see: all for the owner, its own for a limited key. */
-export class CallerScheduled implements ScheduledSends {
+/** The scheduled sends of all keys and of the phone, as the owner sees them. */
+export class AllScheduled implements ScheduledSends {
   readonly #canceller: Canceller;
   readonly #store: ScheduledStore;
   readonly #onPhone: ScheduledOnPhone;
-  readonly #keyId: string;
 
-  constructor(canceller: Canceller, store: ScheduledStore, onPhone: ScheduledOnPhone, keyId: string) {
+  constructor(canceller: Canceller, store: ScheduledStore, onPhone: ScheduledOnPhone) {
     this.#canceller = canceller;
     this.#store = store;
     this.#onPhone = onPhone;
-    this.#keyId = keyId;
   }
 
   list({ state, source }: ScheduledQuery): readonly ScheduledSend[] {
     const states = state === undefined ? SCHEDULED_STATES.slice(0, 2) : [state];
-    const keyId = this.#keyId === OWNER ? undefined : this.#keyId;
-    const own = source === 'phone' ? [] : this.#store.list({ states, keyId }).map(shownScheduled);
+    const own = source === 'phone' ? [] : this.#store.list({ states }).map(shownScheduled);
     const isPhoneAsked = source !== 'postern' && states.includes('scheduled');
     const all = [...own, ...(isPhoneAsked ? this.#onPhone() : [])];
     return all.toSorted((a, b) => a.send_at.localeCompare(b.send_at));
   }
 
   get(id: string): ScheduledSend {
-    return this.#phone(id) ?? shownScheduled(this.#own(id));
+    return this.#phone(id) ?? shownScheduled(this.#stored(id));
   }
 
   cancel(id: string): void {
     if (this.#phone(id) !== undefined) throw problem('scheduled_on_phone');
-    this.#canceller.cancel(this.#own(id));
+    this.#canceller.cancel(this.#stored(id));
   }
 
   #phone(id: string): ScheduledSend | undefined {
     return id.startsWith('phone-') ? this.#onPhone().find((one) => one.id === id) : undefined;
   }
 
-  #own(id: string): StoredScheduled {
+  #stored(id: string): StoredScheduled {
     const entry = this.#store.get(id);
-    if (entry === undefined || (this.#keyId !== OWNER && entry.key_id !== this.#keyId)) {
-      throw problem('scheduled_not_found');
-    }
+    if (entry === undefined) throw problem('scheduled_not_found');
     return entry;
   }
 }

@@ -1,0 +1,21 @@
+import type { ScheduledSends } from '../domain/ports/scheduled.ts';
+import { problem } from '../domain/problems.ts';
+import type { ScheduledSend } from '../domain/scheduled.ts';
+import type { LimitedKey } from './limited-key.ts';
+import type { ReadableChats } from './readable.ts';
+
+/** The scheduled sends that a key asked for, and those of the phone in conversations that it may read. */
+export function limitedScheduled(all: ScheduledSends, key: LimitedKey, chats: ReadableChats): ScheduledSends {
+  const isVisible = ({ source, key_id: keyId, to }: ScheduledSend): boolean =>
+    source === 'phone' ? key.stored.scopes.includes('read') && chats.has(to) : keyId === key.stored.id;
+  const get = (id: string): ScheduledSend => {
+    const entry = all.get(id);
+    if (!isVisible(entry)) throw problem('scheduled_not_found');
+    return entry;
+  };
+  return {
+    list: (query) => all.list(query).filter(isVisible),
+    get,
+    cancel: (id) => all.cancel(get(id).id),
+  };
+}

@@ -24,6 +24,8 @@ export interface Entry {
   readonly missing: number;
   /** The bytes at which its earlier lines begin, oldest first, separated by commas. */
   readonly earlier: string;
+  /** The number of the first line of the same message under another guid, in the same file; null for none. */
+  readonly twinOf: number | null;
 }
 
 export const NOT_COMPARED = 0;
@@ -39,7 +41,7 @@ export interface ChainRecord {
   readonly page: string;
 }
 
-const VERSION = 1;
+const VERSION = 2;
 const CACHE_KIB = 16_384;
 
 const TABLES = `
@@ -49,11 +51,17 @@ const TABLES = `
   CREATE TABLE database (number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL);
   CREATE TABLE entry (guid TEXT PRIMARY KEY, file INTEGER NOT NULL, n INTEGER NOT NULL, first INTEGER NOT NULL,
     start INTEGER NOT NULL, at INTEGER, print INTEGER NOT NULL, run INTEGER NOT NULL, database INTEGER NOT NULL, missing INTEGER NOT NULL,
-    earlier TEXT NOT NULL) WITHOUT ROWID;
+    earlier TEXT NOT NULL, twin_of INTEGER) WITHOUT ROWID;
   CREATE INDEX entry_by_date ON entry (file, at, first);
+  CREATE INDEX twin ON entry (file, twin_of) WHERE twin_of IS NOT NULL;
   PRAGMA user_version = ${VERSION};`;
 
-const ENTRY = 'e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier';
+const ENTRY =
+  'e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier, e.twin_of';
+
+/** A message that pages show: not one that is gone from chat.db and is there under another guid. */
+const IS_SHOWN = `e.at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry t
+  WHERE t.file = e.file AND t.twin_of = e.first AND (e.print = ${REMOVED} OR e.database <> t.database))`;
 
 /**
  * The index that finds the lines of each row. Everything in it can be read from the NDJSON files, which are the truth: it is
@@ -107,9 +115,9 @@ export class ArchiveIndex {
   }
 
   put(entry: Entry): void {
-    const { guid, file, n, first, start, at, print, run, database, missing, earlier } = entry;
-    const sql = 'INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
-    this.#run(sql, guid, file, n, first, start, at, print, run, database, missing, earlier);
+    const { guid, file, n, first, start, at, print, run, database, missing, earlier, twinOf } = entry;
+    const sql = 'INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+    this.#run(sql, guid, file, n, first, start, at, print, run, database, missing, earlier, twinOf);
   }
 
   /** Rows that were in this database and are not known to be removed. */
@@ -131,21 +139,28 @@ export class ArchiveIndex {
     return this.#all(sql, guid, database, REMOVED, run, limit).map(toEntry);
   }
 
-  /** Dates of the messages of a file, in their order. */
+  /** Messages of a file that are dated in this second, at most `limit`; those of earlier runs only. */
+  datedAt(path: string, at: number, run: number, limit: number): readonly Entry[] {
+    const sql = `SELECT ${ENTRY} FROM entry e
+      WHERE e.file = (SELECT id FROM file WHERE path = ?) AND e.at = ? AND e.run < ? ORDER BY e.first LIMIT ?`;
+    return this.#all(sql, path, at, run, limit).map(toEntry);
+  }
+
+  /** Dates of the messages of a file that pages show, in their order. */
   dates(file: number): readonly number[] {
-    const sql = 'SELECT at FROM entry WHERE file = ? AND at IS NOT NULL ORDER BY at, first';
+    const sql = `SELECT e.at FROM entry e WHERE e.file = ? AND ${IS_SHOWN} ORDER BY e.at, e.first`;
     return this.#all(sql, file).map(([at]) => Number(at));
   }
 
-  /** Messages of a file by date, `limit` of them after the first `offset`. */
+  /** `limit` of these messages by date, after the first `offset`. */
   byDate(file: number, offset: number, limit: number): readonly Entry[] {
-    const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND e.at IS NOT NULL ORDER BY e.at, e.first LIMIT ? OFFSET ?`;
+    const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND ${IS_SHOWN} ORDER BY e.at, e.first LIMIT ? OFFSET ?`;
     return this.#all(sql, file, limit, offset).map(toEntry);
   }
 
-  /** How many messages a file has, and when the last is dated. */
+  /** How many messages of a file pages show, and when the last is dated. */
   summary(file: number): { readonly messages: number; readonly lastAt: number } {
-    const row = this.#get('SELECT count(*), max(at) FROM entry WHERE file = ? AND at IS NOT NULL', file);
+    const row = this.#get(`SELECT count(*), max(e.at) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, file);
     return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };
   }
 
@@ -238,7 +253,7 @@ function toRecord(row: Row): ChainRecord {
 }
 
 function toEntry(row: Row): Entry {
-  const [guid, file, n, first, start, at, print, run, database, missing, earlier] = row;
+  const [guid, file, n, first, start, at, print, run, database, missing, earlier, twinOf] = row;
   return {
     guid: guid as string,
     file: file as number,
@@ -251,5 +266,6 @@ function toEntry(row: Row): Entry {
     database: database as number,
     missing: missing as number,
     earlier: earlier as string,
+    twinOf: twinOf as number | null,
   };
 }

@@ -167,5 +167,6 @@ function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, 
     database: 0,
     missing: countMissing(line.files),
     earlier: before === undefined ? '' : [before.earlier, before.start].filter((part) => part !== '').join(),
+    twinOf: before?.twinOf ?? line.twin_of ?? null,
   });
 }

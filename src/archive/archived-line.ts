@@ -37,6 +37,8 @@ export interface ArchivedLine {
   readonly seen_at: string;
   /** The earlier line of the same row. */
   readonly replaces?: number;
+  /** The first line of the same message under another guid: iCloud may give an old message a new one. */
+  readonly twin_of?: number;
   readonly conversation?: ArchivedConversation;
   readonly message?: Message;
   readonly reaction?: Reaction;

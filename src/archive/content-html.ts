@@ -107,7 +107,7 @@ export function formerTexts({ edits = [] }: MessageDetails): readonly string[] {
 /** Returns its effect and other remarks, such as that a part could not be read. */
 export function remarks({ effect, scheduled, undecoded, mirror }: MessageDetails): readonly string[] {
   return [
-    effect && `Sent with ${effect.name === 'other' ? 'an effect' : effect.name}`,
+    effect && `Sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`,
     scheduled && 'Scheduled on the phone',
     mirror === true && 'A copy of an own message',
     undecoded && 'Some of it could not be read',

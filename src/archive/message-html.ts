@@ -2,6 +2,7 @@ import type { MessageDetails, MessageKind } from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
 import type { NameLookup } from '../domain/ports/contacts.ts';
 import type { Reaction } from '../domain/reaction.ts';
+import { eventSentence } from '../domain/sentence.ts';
 import type { ArchivedFile } from './archived-line.ts';
 import { cardsHtml, emptyWords, formerTexts, remarks, textHtml } from './content-html.ts';
 import { filesHtml } from './file-html.ts';
@@ -37,14 +38,6 @@ const EVENTS: ReadonlySet<MessageKind> = new Set([
   'audio_kept',
   'shareplay',
 ]);
-const EVENT_WORDS: Readonly<Partial<Record<MessageKind, string>>> = {
-  participant_change: 'Somebody joined or left the conversation.',
-  group_rename: 'The conversation was renamed.',
-  group_action: 'The conversation was changed.',
-  location_share: 'Location sharing was changed.',
-  audio_kept: 'A voice message was kept.',
-  shareplay: 'SharePlay.',
-};
 const TAPBACKS: Readonly<Partial<Record<Reaction['reaction_type'], string>>> = {
   love: '❤️',
   thumbs_up: '👍',
@@ -66,7 +59,7 @@ export function messageHtml(shown: ShownMessage, context: MessageContext): Html 
   const { details } = message;
   const id = GUID.test(message.guid) && html` id="${message.guid}"`;
   if (details !== undefined && EVENTS.has(details.kind)) {
-    const words = eventWords(details, context.names);
+    const words = eventWords(message, details, context.names);
     return html`<article${id}><p class="event"><span dir="auto">${message.body || words}</span> · ${context.calendar.time(message.timestamp)}</p></article>
 `;
   }
@@ -84,23 +77,11 @@ function turnHtml(message: Message, { names, isGroup, calendar }: MessageContext
   return html`<p class="who">${who}${calendar.time(message.timestamp)}</p>`;
 }
 
-/** Describes an event by the sentence of its row, else in words of the archive. */
-function eventWords(details: MessageDetails, names: NameLookup): string {
-  const { sentence, group_event: event, kind } = details;
-  if (sentence !== undefined) return sentence;
-  const who = event?.who === undefined ? 'Somebody' : (names.nameOf(event.who) ?? event.who);
-  switch (event?.type) {
-    case 'added':
-      return `${who} was added to the conversation.`;
-    case 'removed':
-      return `${who} was removed from the conversation.`;
-    case 'left':
-      return 'Somebody left the conversation.';
-    case 'renamed':
-      return event.name === undefined ? 'The conversation was renamed.' : `The conversation was named “${event.name}”.`;
-    default:
-      return EVENT_WORDS[kind] ?? 'The conversation was changed.';
-  }
+/** Describes an event in the words of its sentence, with the archive's names. */
+function eventWords(message: Message, details: MessageDetails, names: NameLookup): string {
+  const people = [message.sender, details.group_event?.who ?? ''].filter((address) => address !== '');
+  const known = Object.fromEntries(people.map((address) => [address, names.nameOf(address) ?? address]));
+  return eventSentence(message, details, known) ?? details.sentence ?? '';
 }
 
 function beginsTurn(message: Message, before: Message | undefined): boolean {
@@ -139,7 +120,9 @@ function contentHtml({ message, files }: ShownMessage, { names }: MessageContext
 }
 
 function reactionsHtml(details: MessageDetails | undefined, { names }: MessageContext): Html {
-  const reactions = details?.reactions ?? [];
+  // A poll counts its votes itself.
+  const isVote = ({ reaction_type: type }: Reaction): boolean => details?.kind === 'poll' && type === 'other';
+  const reactions = (details?.reactions ?? []).filter((reaction) => !isVote(reaction));
   if (reactions.length === 0) return NO_HTML;
   const people = new Map<string, string[]>();
   for (const reaction of reactions) {

@@ -144,7 +144,8 @@ export class RowWriter {
       index.put({ ...before, print, database, missing });
       return;
     }
-    const place = this.#append(data, before, files);
+    const twinOf = before === undefined ? this.#twinOf(message) : before.twinOf;
+    const place = this.#append(data, before, files, twinOf);
     index.put({
       guid: key,
       ...place,
@@ -155,13 +156,32 @@ export class RowWriter {
       database,
       missing,
       earlier: before === undefined ? '' : withEarlier(before),
+      twinOf,
     });
     if (before === undefined) report.added += 1;
     else report.changed += 1;
   }
 
+  /**
+   * The first line of a message of an earlier run that a new row repeats under another guid: same conversation, sender,
+   * second and text. Null for none.
+   */
+  #twinOf(message: Message | undefined): number | null {
+    const { index, run } = this.#parts;
+    // The first run has nothing to compare with.
+    if (message === undefined || run === 1) return null;
+    const path = chainPath(conversationKey(message.conversation_id), message.timestamp.slice(0, 4));
+    const others = index.datedAt(path, secondsOf(message) ?? 0, run, MAX_OF_A_SECOND);
+    return others.find((entry) => isTwin(this.#lineOf(entry).message, message))?.first ?? null;
+  }
+
   /** The lines of one row stay in one file, whatever becomes of its date and its conversation. */
-  #append(data: Message | Reaction, before: Entry | undefined, archived: readonly ArchivedFile[] | undefined) {
+  #append(
+    data: Message | Reaction,
+    before: Entry | undefined,
+    archived: readonly ArchivedFile[] | undefined,
+    twinOf: number | null,
+  ) {
     const { files, seenAt } = this.#parts;
     const path =
       before === undefined
@@ -171,9 +191,11 @@ export class RowWriter {
     const at = seenAt();
     if (key === conversationKey(data.conversation_id)) this.#describe(data.conversation_id, path, key, at);
     const replaces = before === undefined ? '' : `"replaces":${before.n},`;
+    const twin = twinOf === null ? '' : `"twin_of":${twinOf},`;
     const kind = 'message_guid' in data ? 'reaction' : 'message';
     const attachments = archived === undefined ? '' : `,"files":${JSON.stringify(archived)}`;
-    return files.append(path, key, `"seen_at":"${at}",${replaces}"${kind}":${JSON.stringify(data)}${attachments}`);
+    const row = `"${kind}":${JSON.stringify(data)}${attachments}`;
+    return files.append(path, key, `"seen_at":"${at}",${replaces}${twin}${row}`);
   }
 
   /** Describes the conversation at the beginning of each file, and again after a change. */
@@ -234,6 +256,16 @@ function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly Ar
   const before = line.message ?? line.reaction;
   if (before === undefined || comparable(before) !== comparable(data)) return false;
   return countStored(line.files) === countStored(files);
+}
+
+/** Messages of one second that a new one is compared with. */
+const MAX_OF_A_SECOND = 20;
+
+function isTwin(archived: Message | undefined, message: Message): boolean {
+  if (archived === undefined) return false;
+  const said = ({ sender, is_from_me, body, attachments, details }: Message) =>
+    JSON.stringify([sender, is_from_me, body, attachments.length, details?.kind]);
+  return said(archived) === said(message);
 }
 
 function countStored(files: readonly ArchivedFile[] | undefined): number {

@@ -154,6 +154,28 @@ describe('an archive', () => {
     expect([...bodiesOf(folder)].sort()).toEqual(['another row with the first id', 'in both', 'only in the old one']);
   });
 
+  test('names the message that came back under another guid, and shows it once', async () => {
+    const at = '2020-05-01T10:00:00Z';
+    const old = write('an old text', at);
+    write('an old text', at, { handle_id: fixture.handle('+15550101') });
+    await archived(chatDb, folder);
+    fixture.sqlite.exec(`DELETE FROM message WHERE ROWID = ${old}`);
+    const back = write('an old text', at);
+    write('an old text', '2020-05-01T10:00:01Z');
+    await archived(chatDb, folder, { html: true });
+    fixture.sqlite.exec(`UPDATE message SET is_read = 1, date_read = ${appleNs(at)} WHERE ROWID = ${back}`);
+    const page = () => readFileSync(join(dirname(onlyChain()), '2020.html'), 'utf8');
+    for (const index of ['', 'index.db']) {
+      if (index !== '') rmSync(join(folder, index));
+      await archived(chatDb, folder, { html: true });
+      expect(page().match(/an old text/g)).toHaveLength(3);
+      expect(page()).not.toContain('Deleted from Messages');
+    }
+    const twins = linesOf(folder).map(({ twin_of: twin }) => twin);
+    expect(twins.filter((twin) => twin !== undefined)).toEqual([2, 2]);
+    expect((await verified(folder)).faults).toEqual([]);
+  });
+
   test('has only what was asked for, and later the rest', async () => {
     fixture.message({ chat: fixture.chat('iMessage;-;+15550199'), text: 'another conversation' });
     write('too old', '2026-01-01T00:00:00Z');
@@ -248,66 +270,6 @@ test('a comparison with chat.db counts what is the same, new, gone and different
     differing: [fixture.guid(edited ?? 0)],
   });
   expect(everythingIn(folder)).toEqual(before);
-});
-
-describe('an attachment', () => {
-  const attach = (name: string, content: string | undefined, row = write(name)): void => {
-    const file = join(dirname(chatDb), 'Attachments', name);
-    mkdirSync(dirname(file), { recursive: true });
-    if (content !== undefined) writeFileSync(file, content);
-    fixture.attach(row, file, { transfer_name: name });
-  };
-  const files = () => linesOf(folder).flatMap((line) => line.files ?? []);
-
-  test('is stored once for each content, with an extension of a fixed list', async () => {
-    for (const [name, content] of Object.entries({
-      'a.jpg': 'same',
-      'b.jpg': 'same',
-      'c.HTML': '<b>',
-      'd.svg': '<svg>',
-      'e.pdf': '',
-      f: 'x',
-    }))
-      attach(name, content);
-    expect(await archived(chatDb, folder)).toMatchObject({ files: 5 });
-    expect(files().map((file) => ('file' in file ? file.file.split('.').at(-1) : file))).toEqual([
-      'jpg',
-      'jpg',
-      'bin',
-      'bin',
-      'pdf',
-      'bin',
-    ]);
-    expect((await verified(folder)).attachments).toBe(5);
-  });
-
-  test('that is not there is named with the reason, and stored by a later run; what was stored stays', async () => {
-    attach('late.jpg', undefined);
-    attach('here.jpg', 'here');
-    expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: { missing: 1 } });
-    writeFileSync(join(dirname(chatDb), 'Attachments', 'late.jpg'), 'late');
-    rmSync(join(dirname(chatDb), 'Attachments', 'here.jpg'));
-    expect(await archived(chatDb, folder)).toMatchObject({ files: 1, changed: 1, missing: {} });
-    expect(await archived(chatDb, folder)).toMatchObject({ files: 0, changed: 0, missing: {} });
-    expect(files()).toHaveLength(3);
-  });
-
-  test('that gets shorter while it is copied is no file of the archive', async () => {
-    attach('a.jpg', 'the content');
-    const file = { name: 'a.jpg', mimeType: null, bytes: 11, version: '', close: async () => {} };
-    async function* half() {
-      yield Buffer.from('the');
-    }
-    const report = await archived(chatDb, folder, { files: { open: async () => ({ ...file, read: half }) } });
-    expect(report.missing).toEqual({ changed: 1 });
-    async function* gone() {
-      yield Buffer.from('the');
-      throw Object.assign(new Error('gone'), { code: 'ENOENT' });
-    }
-    await archived(chatDb, folder, { files: { open: async () => ({ ...file, read: gone }) } });
-    expect(everythingIn(folder).filter((entry) => entry.startsWith('files/'))).toEqual([]);
-    expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: {} });
-  });
 });
 
 test('lines that do not fit into memory together are written in their order', async () => {

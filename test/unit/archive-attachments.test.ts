@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, expect, test } from '@jest/globals';
+import type { AttachmentReader } from '../../src/domain/ports/reading.ts';
+import { problem } from '../../src/domain/problems.ts';
+import { AttachmentFiles } from '../../src/mac/chatdb/attachment-files.ts';
+import { Connection } from '../../src/mac/chatdb/connection.ts';
+import { archived, chainsOf, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+
+let folder: string;
+let chatDb: string;
+let fixture: ChatFixture;
+let chat: number;
+
+beforeEach(() => {
+  const home = join(root, randomUUID());
+  folder = join(home, 'archive');
+  chatDb = join(home, 'Messages', 'chat.db');
+  fixture = new ChatFixture(chatDb);
+  chat = fixture.chat('iMessage;-;+15550100', ['+15550100']);
+});
+
+/** A message with a file; undefined for one whose file is not on this Mac. */
+function attach(name: string, content: string | undefined): void {
+  const row = fixture.message({ chat, text: name, date: appleNs('2026-05-01T10:00:00Z') });
+  const file = join(dirname(chatDb), 'Attachments', name);
+  mkdirSync(dirname(file), { recursive: true });
+  if (content !== undefined) writeFileSync(file, content);
+  fixture.attach(row, file, { transfer_name: name });
+}
+
+const files = () => linesOf(folder).flatMap((line) => line.files ?? []);
+
+test('an attachment is stored once for each content, with an extension of a fixed list', async () => {
+  for (const [name, content] of Object.entries({
+    'a.jpg': 'same',
+    'b.jpg': 'same',
+    'c.HTML': '<b>',
+    'd.svg': '<svg>',
+    'e.pdf': '',
+    f: 'x',
+  }))
+    attach(name, content);
+  expect(await archived(chatDb, folder)).toMatchObject({ files: 5 });
+  expect(files().map((file) => ('file' in file ? file.file.split('.').at(-1) : file))).toEqual([
+    'jpg',
+    'jpg',
+    'bin',
+    'bin',
+    'pdf',
+    'bin',
+  ]);
+  expect((await verified(folder)).attachments).toBe(5);
+});
+
+test('an attachment that is not there is named with the reason, and stored by a later run; what was stored stays', async () => {
+  attach('late.jpg', undefined);
+  attach('here.jpg', 'here');
+  expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: { missing: 1 } });
+  writeFileSync(join(dirname(chatDb), 'Attachments', 'late.jpg'), 'late');
+  rmSync(join(dirname(chatDb), 'Attachments', 'here.jpg'));
+  expect(await archived(chatDb, folder)).toMatchObject({ files: 1, changed: 1, missing: {} });
+  expect(await archived(chatDb, folder)).toMatchObject({ files: 0, changed: 0, missing: {} });
+  expect(files()).toHaveLength(3);
+});
+
+test('an attachment that browsers do not show is stored as they show it, too, and what cannot be converted is counted', async () => {
+  for (const name of ['a.HEIC', 'b.caf', 'broken.heic', 'c.jpg']) attach(name, name);
+  const connection = new Connection({ path: chatDb, home: '/', log: collectingLog() });
+  const inner = new AttachmentFiles(connection);
+  const open: AttachmentReader['open'] = async (id, n, form) => {
+    const file = await inner.open(id, n);
+    if (file === undefined || form === undefined) return file;
+    await file.close();
+    if (file.name.startsWith('broken')) throw problem('conversion_unavailable');
+    const bytes = Buffer.from(`${file.name} as ${form.as}`);
+    async function* read() {
+      yield bytes;
+    }
+    return { ...file, bytes: bytes.length, read, close: async () => {} };
+  };
+  const options = { attachments: 'convert', files: { open }, html: true } as const;
+  expect(await archived(chatDb, folder, options)).toMatchObject({ files: 6, notConverted: 1 });
+  const converted = files().map((file) => ('converted' in file ? file.converted?.file : undefined));
+  expect(converted.map((path) => path && readFileSync(join(folder, path), 'utf8'))).toEqual([
+    'a.HEIC as jpeg',
+    'b.caf as m4a',
+    undefined,
+    undefined,
+  ]);
+  const page = readFileSync(join(folder, dirname(chainsOf(folder)[0] ?? ''), '2026.html'), 'utf8');
+  for (const path of converted) if (path !== undefined) expect(page).toContain(`src="../../${path}"`);
+  expect(await archived(chatDb, folder, options)).toMatchObject({ files: 0, changed: 0, notConverted: 0 });
+  connection.close();
+  rmSync(join(folder, converted[0] ?? ''));
+  expect((await verified(folder)).faults).toEqual([
+    expect.objectContaining({ line: 2, what: expect.stringContaining('which is missing') }),
+  ]);
+});
+
+test('an attachment that gets shorter while it is copied is no file of the archive', async () => {
+  attach('a.jpg', 'the content');
+  const file = { name: 'a.jpg', mimeType: null, bytes: 11, version: '', close: async () => {} };
+  async function* half() {
+    yield Buffer.from('the');
+  }
+  const report = await archived(chatDb, folder, { files: { open: async () => ({ ...file, read: half }) } });
+  expect(report.missing).toEqual({ changed: 1 });
+  async function* gone() {
+    yield Buffer.from('the');
+    throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+  }
+  await archived(chatDb, folder, { files: { open: async () => ({ ...file, read: gone }) } });
+  expect(everythingIn(folder).filter((entry) => entry.startsWith('files/'))).toEqual([]);
+  expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: {} });
+});

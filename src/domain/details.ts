@@ -91,6 +91,9 @@ export interface LastMessage {
   readonly body: string;
   /** As that of its details: for a list that shows what is no text. */
   readonly sentence?: string | undefined;
+  /** The event behind its sentence, if somebody did something to the conversation. */
+  readonly group_event?: MessageContent['group_event'];
+  readonly location_share?: MessageContent['location_share'];
   readonly timestamp: string;
 }
 

@@ -3,7 +3,7 @@ import type { MessageDetails } from './details.ts';
 import type { Message } from './message.ts';
 import type { NameLookup } from './ports/contacts.ts';
 import type { Reaction } from './reaction.ts';
-import { sentenceOf } from './sentence.ts';
+import { eventSentence } from './sentence.ts';
 
 /** Names by address, for the known addresses of one item (decision K1). */
 export type Names = Readonly<Record<string, string>>;
@@ -50,17 +50,30 @@ export function messageWithNames(message: Message, lookup: NameLookup): Message 
   return { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, details: named, names };
 }
 
-/** Only what somebody did to a conversation names people. */
 function withSentence(message: Message, details: MessageDetails, names: Names): MessageDetails {
-  if (details.group_event === undefined && details.location_share === undefined) return details;
-  return { ...details, sentence: sentenceOf(message, details, names) };
+  const sentence = namedEvent(message, details, names);
+  return sentence === undefined ? details : { ...details, sentence };
+}
+
+/** The sentence with names of a row that names people: only what somebody did to a conversation does. */
+function namedEvent(
+  message: Pick<Message, 'sender' | 'is_from_me'>,
+  event: Pick<MessageDetails, 'group_event' | 'location_share'>,
+  names: Names,
+): string | undefined {
+  if (event.group_event === undefined && event.location_share === undefined) return undefined;
+  return eventSentence(message, event, names);
 }
 
 export function conversationWithNames(conversation: Conversation, lookup: NameLookup): Conversation {
   const { id, display_name, participants, last_message_at, details } = conversation;
   if (details !== undefined) {
-    const names = namesOf(participants, lookup, partyOf(id), details.last_message?.sender);
-    return { id, display_name, participants, last_message_at, details, names };
+    const last = details.last_message ?? undefined;
+    const names = namesOf(participants, lookup, partyOf(id), last?.sender, last?.group_event?.who);
+    const sentence = last && namedEvent(last, last, names);
+    const named =
+      last === undefined || sentence === undefined ? details : { ...details, last_message: { ...last, sentence } };
+    return { id, display_name, participants, last_message_at, details: named, names };
   }
   const { byParticipants } = foundNames(lookup);
   let names = byParticipants.get(participants);

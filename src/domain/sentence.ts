@@ -15,6 +15,7 @@ type Told = MessageContent &
     readonly kind: MessageDetails['kind'] | ReactionDetails['kind'];
   };
 type Said = Pick<Message, 'body' | 'sender' | 'is_from_me'>;
+type ToldEvent = Pick<Told, 'group_event' | 'location_share'> & Partial<Pick<Told, 'kind'>>;
 
 /**
  * One sentence for a row (decision V1): one line of at most 200 characters. Content has no subject ("Poll: Pizza, Soup"),
@@ -23,7 +24,7 @@ type Said = Pick<Message, 'body' | 'sender' | 'is_from_me'>;
 export function sentenceOf(message: Said, details: Told, names: Names = NO_NAMES): string {
   if (details.retracted_at !== null) return 'Unsent a message';
   const event = eventSentence(message, details, names);
-  if (event !== undefined) return bodySentence(event);
+  if (event !== undefined) return event;
   const card = cardSentence(message.body, details);
   const notes = notesOf(details, card === undefined);
   const text = bodySentence(card ?? textOf(message.body, details));
@@ -44,7 +45,20 @@ export function bodySentence(text: string): string {
 }
 
 /** Says what somebody did to a conversation; undefined for content. */
-function eventSentence({ sender, is_from_me: isOwn }: Said, details: Told, names: Names): string | undefined {
+export function eventSentence(
+  person: Pick<Said, 'sender' | 'is_from_me'>,
+  details: ToldEvent,
+  names: Names,
+): string | undefined {
+  const words = eventWords(person, details, names);
+  return words === undefined ? undefined : bodySentence(words);
+}
+
+function eventWords(
+  { sender, is_from_me: isOwn }: Pick<Said, 'sender' | 'is_from_me'>,
+  details: ToldEvent,
+  names: Names,
+): string | undefined {
   const nameOf = (address: string): string => (Object.hasOwn(names, address) ? (names[address] ?? address) : address);
   const who = isOwn ? 'You' : nameOf(sender) || 'Someone';
   const { group_event: event, location_share: share, kind } = details;

@@ -31,6 +31,8 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
           is_from_me: z.boolean(),
           body: briefBody,
           sentence: z.string().optional().meta({ description: 'What it is, where it is more than a text.' }),
+          group_event: contentMembers.group_event,
+          location_share: contentMembers.location_share,
           timestamp: z.iso.datetime({ precision: 0 }),
         })
         .nullable(),

@@ -113,7 +113,11 @@ test('the newest message says in a sentence what is no text, and keeps its body'
   });
   expect(await last()).toMatchObject({ body: 'https://example.org', sentence: 'Link: https://example.org' });
   fixture.message({ chat, handle_id, item_type: 3, group_action_type: 0 });
-  expect(await last()).toMatchObject({ body: '', sentence: '+15550100 left the conversation.' });
+  expect(await last()).toMatchObject({
+    body: '',
+    sentence: '+15550100 left the conversation.',
+    group_event: { type: 'left' },
+  });
 });
 
 test('values of any kind in the columns that count give numbers all the same', async () => {

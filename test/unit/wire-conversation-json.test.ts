@@ -12,6 +12,20 @@ const group: Conversation = {
 };
 const empty: Conversation = { ...group, id: 'iMessage;+;chat2', display_name: null, participants: [] };
 
+test('the last message says with names who did something to the conversation', () => {
+  const said = (members: object): string | undefined => {
+    const last = { id: '1', sender: '+15550101', is_from_me: false, body: '', timestamp: '2026-03-01T12:00:00Z' };
+    const details = { is_group: true, service: null, last_message: { ...last, ...members } };
+    return conversationWithNames({ ...group, details }, people).details?.last_message?.sentence;
+  };
+  expect(said({ sentence: 'x', group_event: { type: 'added', who: '+15550100' } })).toBe('+15550101 added Ann.');
+  expect(said({ sentence: 'x', sender: '+15550100', location_share: { action: 'started', by_me: false } })).toBe(
+    'Ann started sharing location.',
+  );
+  expect(said({ sentence: 'Voice message' })).toBe('Voice message');
+  expect(said({ body: 'hello' })).toBeUndefined();
+});
+
 describe('conversations with names', () => {
   test('are the same text at every request', () => {
     const expected = JSON.stringify([

@@ -1,5 +1,5 @@
 import type { Conversation } from '../../domain/conversation.ts';
-import { brief, type ConversationDetails } from '../../domain/details.ts';
+import { brief, type ConversationDetails, type LastMessage } from '../../domain/details.ts';
 import type { Message } from '../../domain/message.ts';
 import { INT_PARAM } from './columns.ts';
 import type { ChatDbHandle, SchemaInfo } from './database.ts';
@@ -112,10 +112,17 @@ export function withConversationDetails(
 const LINK = /^https?:\/\//i;
 
 /** Nothing for a message whose text says all. */
-function sentenceOfLast(snapshot: Snapshot, last: Message): { readonly sentence?: string } {
+function sentenceOfLast(
+  snapshot: Snapshot,
+  last: Message,
+): Pick<LastMessage, 'sentence' | 'group_event' | 'location_share'> {
   if (last.body !== '' && last.attachments.length === 0 && !LINK.test(last.body)) return {};
-  const sentence = detailsOf(snapshot, last)?.sentence;
-  return sentence === undefined ? {} : { sentence };
+  const { sentence, group_event: event, location_share: share } = detailsOf(snapshot, last) ?? {};
+  return {
+    ...(sentence !== undefined && { sentence }),
+    ...(event !== undefined && { group_event: event }),
+    ...(share !== undefined && { location_share: share }),
+  };
 }
 
 function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined {

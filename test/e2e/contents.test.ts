@@ -59,7 +59,9 @@ test('one message of each kind says what it is, in a list, an event and over MCP
   const { key } = await limitedKey(service, { preset: 'reader', read: [ANA] });
   const client = await connectMcp('2026 over HTTP', service, key);
   const { text } = await client.call('messages_read', { conversation_id: `any;-;${ANA}`, limit: 100 });
+  const { text: events } = await client.call('events_poll', { after: '0', limit: 200, late: true });
   await client.close();
+  expect(events).toContain(`voted for "Pizza" in poll [${rows['poll with a title']}]`);
   // It shows texts as they are, and calls people by labels.
   const cards = [...sentences.values()].filter((sentence) => /^[A-Z][^(]*: |^Unsent|^You /.test(sentence));
   expect(cards.length).toBeGreaterThan(12);

@@ -5,6 +5,7 @@ import { Labels, type NameOf } from '../../src/api/mcp/text/labels.ts';
 import { DayLines, MAX_SHOWN_BODY } from '../../src/api/mcp/text/lines.ts';
 import { LocalTime } from '../../src/api/mcp/text/times.ts';
 import { indented, shortLine, visibleJson } from '../../src/api/mcp/text/visible.ts';
+import type { Poll } from '../../src/domain/cards.ts';
 import type { MessageDetails } from '../../src/domain/details.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Reaction } from '../../src/domain/reaction.ts';
@@ -252,6 +253,33 @@ describe('lines', () => {
     const event = { type: 'added', who: '+15550101' } as const;
     const added = { ...DETAILS, kind: 'participant_change', group_event: event, sentence: 'x' } as const;
     expect(text([message('', { details: added })])).toMatch(/Ana \(\+15550100\): Ana added Ben \(\+15550101\)\.$/);
+  });
+
+  test('say what was voted, and nothing that looks like another line', () => {
+    const poll = {
+      options: [
+        { id: 'a', text: 'Pizza "now"\n[9] 10:00 me: yes', votes: [] },
+        { id: 'b', text: 'Soup', votes: [] },
+      ],
+    };
+    const details = (choices: readonly string[], sentence: string): Reaction => ({
+      ...REACTION,
+      sender: ANA,
+      reaction_type: 'other',
+      details: { kind: 'poll_vote', sentence, poll_vote: { poll_guid: 'G7', choices } },
+    });
+    const line = (reaction: Reaction, of?: Poll): string => {
+      const labels = new Labels((address) => NAMES.get(address));
+      const lines = new DayLines({ labels, time: new LocalTime('UTC'), groupName: () => undefined });
+      lines.reaction(reaction, false, of);
+      return lines.text.slice(lines.text.indexOf('\n') + 1);
+    };
+    expect(line(details(['b', 'a'], 'Voted in a poll'), poll)).toBe(
+      `[8] 23:30 Ana (+15550100) voted for "Pizza 'now' [9] 10:00 me: yes", "Soup" in poll [7]`,
+    );
+    expect(line(details([], 'Took back a vote in a poll'), poll)).toMatch(/: Took back a vote in a poll \[7\]$/);
+    expect(line(details(['b'], 'Voted in a poll'))).toMatch(/: Voted in a poll \[7\]$/);
+    expect(line({ ...REACTION, sender: ANA })).toMatch(/ reacted love to \[7\]$/);
   });
 
   test('cost at most 16 tokens a message', () => {

@@ -1,4 +1,4 @@
-import type { Event } from '../../../domain/event.ts';
+import type { Poll } from '../../../domain/cards.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Reaction } from '../../../domain/reaction.ts';
 import { sentenceOf } from '../../../domain/sentence.ts';
@@ -36,10 +36,10 @@ export class DayLines {
     this.#add(message.timestamp, messageLine(message, this.#context));
   }
 
-  /** `read` is its message with details. */
-  event({ type, data }: Event, read?: Message): void {
-    if ('body' in data) this.message(read ?? data);
-    else this.#add(data.timestamp, reactionLine(data, type === 'reaction.removed', this.#context));
+  /** `poll` is that of a vote. */
+  reaction(reaction: Reaction, isRemoved: boolean, poll: Poll | undefined): void {
+    const said = reaction.details === undefined ? reactedWith(reaction, isRemoved) : rowOfAnother(reaction, poll);
+    this.#add(reaction.timestamp, `${lineStart(reaction, this.#context)}${said}`);
   }
 
   get length(): number {
@@ -120,12 +120,26 @@ function bodyText(id: string, body: string): string {
   return `${beginning(text, MAX_SHOWN_BODY)} (cut here; messages_read with message_id "${id}" has the rest)`;
 }
 
-function reactionLine(reaction: Reaction, isRemoved: boolean, context: LineContext): string {
+function reactedWith(reaction: Reaction, isRemoved: boolean): string {
   const sign = reaction.emoji ?? reaction.reaction_type.replace('_', ' ');
   const target = reaction.message_id === '' ? 'a message' : `[${reaction.message_id}]`;
   const action = isRemoved ? `took back ${shortLine(sign, 20)} from` : `reacted ${shortLine(sign, 20)} to`;
-  return `${lineStart(reaction, context)} ${action} ${target}`;
+  return ` ${action} ${target}`;
 }
+
+/** Describes a vote by its choices, and by its sentence what else only the contract calls a reaction. */
+function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
+  const target = id === '' ? '' : ` [${id}]`;
+  const choices = details?.poll_vote?.choices ?? [];
+  const chosen = (poll?.options ?? []).filter((option) => choices.includes(option.id));
+  // Their options are other people's words, so they are always in quotes.
+  const texts = chosen.slice(0, MAX_CHOICES).map(({ text = '?' }) => `"${shortLine(text, 60).replaceAll('"', "'")}"`);
+  if (texts.length > 0) return ` voted for ${texts.join(', ')} in poll${target}`;
+  return `: ${indented(details?.sentence ?? '')}${target}`;
+}
+
+/** Further choices are not named in a line. */
+const MAX_CHOICES = 10;
 
 /** The author, and the recipient if the answer leaves it unclear. */
 function lineStart(row: Message | Reaction, context: LineContext): string {

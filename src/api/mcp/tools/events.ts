@@ -10,7 +10,7 @@ import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
 import { groupNames } from './conversations.ts';
 import { junk, junkNote } from './junk.ts';
-import { detailed } from './messages-read.ts';
+import { messagesWithDetails, WITH_DETAILS, withDetailsOf } from './messages-read.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
 
@@ -150,21 +150,33 @@ class EventReader {
       return { text: text + this.#note(), next: this.#textOf(this.#upTo) };
     }
     const { caller, names, time, nonce } = this.#context;
-    const rows = this.#entries.map(({ event }) => event.data);
+    const events = this.#entries.map((entry) => this.#withDetails(entry));
+    const rows = events.map(({ data }) => data);
     const groupName = await groupNames(rows, caller.reader);
     const labels = new Labels(await names());
     const lines = new DayLines({ labels, time, groupName, conversationId: this.#conversation });
-    const messages = rows.filter((row) => 'body' in row);
-    const read = new Map((await detailed(messages, this.#context)).map((message) => [message.id, message]));
+    const ids = rows.map(shownMessageOf).filter((id) => id !== '');
+    const read = await messagesWithDetails(ids, this.#context);
     let end = this.#upTo;
     for (const [index, entry] of this.#entries.entries()) {
-      lines.event(entry.event, read.get(entry.event.data.id));
+      const { type, data } = events[index] ?? entry.event;
+      const message = read.get(shownMessageOf(data));
+      if ('body' in data) lines.message(withDetailsOf(data, message));
+      else lines.reaction(data, type === 'reaction.removed', message?.details?.poll);
       const isLast = index === this.#entries.length - 1;
       if (isLast || lines.length <= MAX_ANSWER - MAX_LINE) continue;
       end = entry.offset;
       break;
     }
     return { text: fenced(lines.text, nonce) + this.#note(), next: this.#textOf(end) };
+  }
+
+  /** Adds details to votes, added options and messages of apps, which only the contract calls reactions. */
+  #withDetails(entry: Entry): Event {
+    const { event } = entry;
+    if (!('message_guid' in event.data) || event.data.reaction_type !== 'other') return event;
+    // Serialised for this caller, who may not see everything.
+    return JSON.parse(this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 
   #shown(entries: readonly Entry[]): readonly Entry[] {
@@ -193,6 +205,12 @@ class EventReader {
     const { conversation_id: id } = entry.event.data;
     return this.#conversation === undefined || id === this.#conversation;
   }
+}
+
+/** Id of the message that a line shows: its own, or of a vote the poll; "" for none. */
+function shownMessageOf(row: Event['data']): string {
+  if ('body' in row) return row.id;
+  return row.details?.poll_vote === undefined ? '' : row.message_id;
 }
 
 function offsetOf(text: string): ClientOffset {

@@ -16,7 +16,7 @@ import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutpu
 
 /** Limit of one whole message. */
 const MAX_PART = 12_000;
-const WITH_DETAILS = includeSet(['details']);
+export const WITH_DETAILS = includeSet(['details']);
 
 export const messagesRead = tool({
   name: 'messages_read',
@@ -113,12 +113,28 @@ function queryBehind(text: string): Query {
 }
 
 /** Adds details to messages that were found without them, if their rows still exist. */
-export async function detailed(messages: readonly Message[], { caller }: ToolContext): Promise<readonly Message[]> {
-  const read = await Promise.all(messages.map(async ({ id }) => caller.reader.message(id, { include: WITH_DETAILS })));
-  return messages.map((message, place) => {
-    const details = read[place]?.details;
-    return details === undefined ? message : { ...message, details };
-  });
+export async function detailed(messages: readonly Message[], context: ToolContext): Promise<readonly Message[]> {
+  const read = await messagesWithDetails(
+    messages.map(({ id }) => id),
+    context,
+  );
+  return messages.map((message) => withDetailsOf(message, read.get(message.id)));
+}
+
+/** A message as it was found, with the details of its row. */
+export function withDetailsOf(message: Message, read: Message | undefined): Message {
+  return read?.details === undefined ? message : { ...message, details: read.details };
+}
+
+/** The messages with these ids and their details, if their rows still exist. */
+export async function messagesWithDetails(
+  ids: readonly string[],
+  { caller }: Pick<ToolContext, 'caller'>,
+): Promise<ReadonlyMap<string, Message>> {
+  const read = await Promise.all(
+    [...new Set(ids)].map(async (id) => caller.reader.message(id, { include: WITH_DETAILS })),
+  );
+  return new Map(read.flatMap((message) => (message === undefined ? [] : [[message.id, message]])));
 }
 
 /** The lines of some messages. `conversation` is not repeated in them. */

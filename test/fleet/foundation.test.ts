@@ -6,7 +6,9 @@ import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
 import { parseToml } from '../../src/config/syntax.ts';
 import { qualify, splitId } from '../../src/domain/fleet.ts';
+import type { Message } from '../../src/domain/message.ts';
 import { problem } from '../../src/domain/problems.ts';
+import { qualifiedMessage } from '../../src/fleet/hub/qualified.ts';
 import { FleetConnection } from '../../src/fleet/protocol/connection.ts';
 import { agentKeys, Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
 import { encodeEvent, eventId, openEvent, readEventHeaders } from '../../src/fleet/protocol/event-message.ts';
@@ -62,6 +64,19 @@ test('a qualified id is split at its first ~', () => {
   for (const text of ['812', '~812', 'm7~', 'M7~812', 'm.7~812', `${'a'.repeat(33)}~1`]) {
     expect(splitId(text)).toBeUndefined();
   }
+});
+
+test('every row that a message names is named with its Mac', () => {
+  const details = { reply_to: { id: '3' }, part_of: { id: '4', guid: 'G' }, reactions: [{ id: '5', message_id: '7' }] };
+  const message = { id: '7', conversation_id: 'any;-;a', details } as unknown as Message;
+  expect(qualifiedMessage('m7', message)).toMatchObject({
+    id: 'm7~7',
+    details: {
+      reply_to: { id: 'm7~3' },
+      part_of: { id: 'm7~4', guid: 'G' },
+      reactions: [{ id: 'm7~5', message_id: 'm7~7' }],
+    },
+  });
 });
 
 describe('the envelope', () => {

@@ -11,7 +11,7 @@ function idOf(mac: string, id: string): string {
 
 export function qualifiedMessage(mac: string, message: Message): Message {
   const { details, ...members } = message;
-  const { reply_to } = details ?? {};
+  const { reply_to, part_of } = details ?? {};
   return {
     ...members,
     id: idOf(mac, message.id),
@@ -21,6 +21,7 @@ export function qualifiedMessage(mac: string, message: Message): Message {
       details: {
         ...details,
         reply_to: reply_to ? { ...reply_to, id: idOf(mac, reply_to.id) } : null,
+        ...(part_of && { part_of: { ...part_of, id: idOf(mac, part_of.id) } }),
         reactions: details.reactions.map((reaction) => qualifiedReaction(mac, reaction)),
       },
     }),

@@ -119,7 +119,12 @@ describe('test/contract.md', () => {
     expect([...new Set(rows.map(({ rule }) => rule))]).toEqual(RULES);
   });
 
-  test('names test files that exist, and groups that are in them', () => {
+  test('names no test file that does not exist', () => {
+    const names = all(read('test/contract.md'), TEST_NAME);
+    expect(names.filter((name) => pathOfTest(name) === undefined)).toEqual([]);
+  });
+
+  test('names the groups of tests that are in those files', () => {
     const missing: string[] = [];
     for (const { rule, tests } of rows) {
       let text = '';

@@ -1,8 +1,10 @@
 // The databases everything is measured on: made once by the simulator, kept in bench/.cache.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
 import { ChatDatabase } from '../dist/src/simulator/chat-database.js';
 import { fillLarge } from '../dist/src/simulator/fill.js';
+import { encodeAttributedBody } from '../dist/src/simulator/typedstream.js';
 import { retext } from './search-texts.mjs';
 
 const CACHE = new URL('.cache/', import.meta.url).pathname;
@@ -50,6 +52,38 @@ export function textsDatabase(messages) {
   return cached(`texts-${messages}-in-${conversations}`, (path) =>
     make(path, { messages, conversations, busiest: Math.round(messages * 0.3) }, (made) => retext(made)),
   );
+}
+
+/** The word that some voice messages say. */
+export const SPOKEN = 'gramophone';
+const VOICE_ROWS = 50;
+
+/** Texts as people write them, one in fifty of them spoken: a voice message with its transcript. */
+export function transcriptsDatabase(messages) {
+  const conversations = Math.max(100, Math.round((messages * 3) / 1000));
+  return cached(`transcripts-${messages}-in-${conversations}`, (path) =>
+    make(path, { messages, conversations, busiest: Math.round(messages * 0.3) }, (made) => {
+      retext(made);
+      speak(made);
+    }),
+  );
+}
+
+function speak({ sqlite }) {
+  const update = sqlite.prepare('UPDATE message SET text = NULL, attributedBody = ? WHERE ROWID = ?');
+  const rows = sqlite
+    .prepare(
+      `SELECT ROWID, attributedBody FROM message WHERE ROWID % ${VOICE_ROWS} = 0 AND attributedBody IS NOT NULL
+       AND associated_message_type = 0`,
+    )
+    .all();
+  sqlite.exec('BEGIN');
+  for (const [row, body] of rows) {
+    const word = row % (VOICE_ROWS * 20) === 0 ? ` ${SPOKEN}` : '';
+    const attributes = { __kIMMessagePartAttributeName: 0, IMAudioTranscription: decodeAttributedBody(body) + word };
+    update.run(encodeAttributedBody('\uFFFC', [{ length: 1, attributes }]), row);
+  }
+  sqlite.exec('COMMIT');
 }
 
 function make(path, filling, change = () => undefined) {

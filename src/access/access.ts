@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { OWNER } from '../domain/audit.ts';
+import { mayCallBack } from '../domain/callback-hosts.ts';
 import type { Caller, EventView } from '../domain/caller.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
+import type { Key } from '../domain/key.ts';
 import type {
   AccessService,
   ApprovalStore,
@@ -117,7 +119,7 @@ export class LimitedAccess implements AccessService {
       clock,
       note: (action, target, outcome) => this.audit.note({ keyId: 'owner', action, target, outcome }),
       remaining: (key) => remaining(stores.audit, key, clock.now()),
-      onChange: (key) => this.#onKeyChange(key),
+      onChange: (key, before) => this.#onKeyChange(key, before),
     });
     const { sender, ownerInChatDb: owner } = given;
     this.selfChat = new SelfChat({
@@ -193,14 +195,20 @@ export class LimitedAccess implements AccessService {
     this.audit.close();
   }
 
-  #onKeyChange(key: LimitedKey): void {
-    const { id } = key.stored;
-    if (this.keys.withId(id) === undefined) {
+  #onKeyChange(key: LimitedKey, before: Key = key.stored): void {
+    const { id, callback_hosts: hosts } = key.stored;
+    const isRevoked = this.keys.withId(id) === undefined;
+    if (isRevoked) {
       this.#desk.voidAll(id);
       this.#parts.scheduler.cancelAll(id);
-      const { webhooks } = this.#parts.owner();
       void this.#parts.uploads.removeOf(id);
-      for (const webhook of webhooks.list()) if (webhook.keyId === id) void webhooks.remove(webhook.id);
+    }
+    const { webhooks } = this.#parts.owner();
+    for (const webhook of webhooks.list().filter(({ keyId }) => keyId === id)) {
+      // One that the owner pointed elsewhere was never allowed by the list, and stays.
+      const isForbidden = mayCallBack(before.callback_hosts, webhook.url) && !mayCallBack(hosts, webhook.url);
+      if (isForbidden) this.audit.note({ keyId: OWNER, action: 'webhook', target: webhook.id, outcome: 'removed' });
+      if (isRevoked || isForbidden) void webhooks.remove(webhook.id);
     }
     this.#parts.onKeyChange(id);
   }
@@ -232,6 +240,7 @@ export class LimitedAccess implements AccessService {
     const webhooks = new LimitedWebhooks({
       webhooks: owner.webhooks,
       keyId: id,
+      hosts: () => key.stored.callback_hosts,
       clock,
       note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
     });

@@ -38,7 +38,7 @@ export interface KeyRingParts {
   readonly note: (action: 'key', target: string, outcome: string) => void;
   readonly remaining: (key: Key) => Remaining;
   /** Called when a key changed, expired or was revoked, so that everything running under it is checked again. */
-  readonly onChange: (key: LimitedKey) => void;
+  readonly onChange: (key: LimitedKey, before?: Key) => void;
 }
 
 /** The limited keys: creates, finds, changes and revokes them. */
@@ -109,6 +109,7 @@ export class KeyRing implements Keys {
       dry_run: settings.dry_run ?? false,
       created_at: isoSecond(nowMs),
       expires_at: settings.expires_at === undefined ? isoSecond(nowMs + LIFETIME_MS) : settings.expires_at,
+      callback_hosts: settings.callback_hosts ?? [],
       last_used_at: null,
       hash: digest(secret),
       previous: null,
@@ -169,11 +170,12 @@ export class KeyRing implements Keys {
   }
 
   #update(key: LimitedKey, stored: StoredKey, outcome: string): void {
+    const before = key.stored;
     this.#parts.store.update(stored);
     key.stored = stored;
     this.#parts.note('key', stored.id, outcome);
     this.#watchExpiry();
-    this.#parts.onChange(key);
+    this.#parts.onChange(key, before);
   }
 
   #noteUse(key: LimitedKey, nowMs: number): void {
@@ -238,6 +240,7 @@ const OWNERS_KEY: KeyRecord = {
   dry_run: false,
   created_at: '1970-01-01T00:00:00Z',
   expires_at: null,
+  callback_hosts: [],
   last_used_at: null,
   closed: [],
 };

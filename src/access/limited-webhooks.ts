@@ -1,3 +1,4 @@
+import { hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
@@ -10,11 +11,13 @@ const MAX_OWN = 8;
 export interface LimitedWebhooksParts {
   readonly webhooks: WebhookRegistry;
   readonly keyId: string;
+  /** The key's `callback_hosts`. */
+  readonly hosts: () => readonly string[];
   readonly clock: Clock;
   readonly note: (target: string, outcome: string) => void;
 }
 
-/** The webhooks of one key. Those of others do not exist for it, and its own post only to this machine. */
+/** The webhooks of one key. Those of others do not exist for it, and its own post only where the owner allowed. */
 export class LimitedWebhooks implements WebhookRegistry {
   readonly #parts: LimitedWebhooksParts;
 
@@ -32,11 +35,12 @@ export class LimitedWebhooks implements WebhookRegistry {
   }
 
   async add(webhook: NewWebhook): Promise<StoredWebhook> {
-    assertAllowed(webhook);
+    this.#assertAllowed(webhook);
     if (this.list().length >= MAX_OWN) throw problem('too_many_webhooks', { max: MAX_OWN });
     const { webhooks, keyId, note } = this.#parts;
     const added = await webhooks.add({ ...webhook, keyId });
     note(added.id, 'registered');
+    this.#noteAddress(added.url);
     return added;
   }
 
@@ -45,9 +49,10 @@ export class LimitedWebhooks implements WebhookRegistry {
     const { webhooks, clock, note } = this.#parts;
     const webhook = this.get(id);
     if (webhook === undefined) throw problem('webhook_not_found');
-    assertAllowed(changedWebhook(webhook, changes, clock.now()));
+    this.#assertAllowed(changedWebhook(webhook, changes, clock.now()));
     const changed = await webhooks.change(id, changes);
     note(id, 'changed');
+    if (hostAndPortOf(changed.url) !== hostAndPortOf(webhook.url)) this.#noteAddress(changed.url);
     return changed;
   }
 
@@ -87,21 +92,20 @@ export class LimitedWebhooks implements WebhookRegistry {
   #isOwn({ keyId }: StoredWebhook): boolean {
     return keyId === this.#parts.keyId;
   }
-}
 
-/**
- * With headers of its choice, a request could impersonate another program at a service that only this machine
- * reaches.
- */
-function assertAllowed({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void {
-  if (!isOnThisMachine(url)) throw problem('webhook_not_allowed');
-  if (Object.keys(headers).length > 0) throw problem('webhook_headers_not_allowed');
-  const { username, password } = new URL(url);
-  if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
-}
+  /**
+   * With headers of its choice, a request could impersonate another program at a service that only this machine
+   * reaches.
+   */
+  #assertAllowed({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void {
+    if (!mayCallBack(this.#parts.hosts(), url)) throw problem('webhook_not_allowed');
+    if (Object.keys(headers).length > 0) throw problem('webhook_headers_not_allowed');
+    const { username, password } = new URL(url);
+    if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
+  }
 
-/** Accepts loopback names and literal addresses: any other name could point to another machine tomorrow. */
-function isOnThisMachine(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  /** Notes an address outside this machine that events now go to (decision P7). */
+  #noteAddress(url: string): void {
+    if (!isOnThisMachine(url)) this.#parts.note(hostAndPortOf(url), 'posts_to');
+  }
 }

@@ -13,6 +13,8 @@ export interface KeyOptions {
   readonly dry_run?: boolean;
   /** Null means never. Default: in 90 days. */
   readonly expires_at?: string | null;
+  /** Hosts besides this machine that its webhooks may post to, such as `nas.local:5678`. */
+  readonly callback_hosts?: readonly string[];
 }
 
 export type NewKeyOptions = KeyOptions & { readonly name: string } & (

@@ -94,6 +94,8 @@ export type SentMessage = Message & { readonly replayed?: true };
 /** A send that waits for the owner's approval. */
 export interface HeldSend {
   readonly approval: Approval;
+  /** The console's place for the decision, relative to the service's address; absent before version 0.2. */
+  readonly console?: string;
 }
 
 export interface ScheduleOptions extends SendOptions {

@@ -30,7 +30,7 @@ import type {
   WebhookEdits,
 } from './options.ts';
 import { PeopleApi } from './people-api.ts';
-import { has, isPosternError, notPostern, PosternError, parsed } from './postern-error.ts';
+import { has, isPosternError, notPostern, onlyDryRun, PosternError, parsed } from './postern-error.ts';
 import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, pause, queryOf, RECONNECT_MS, Requests, STEADY_MS } from './request.ts';
 import { ScheduledApi } from './scheduled-api.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
@@ -154,9 +154,9 @@ export class PosternClient {
       idempotencyKey,
     });
     const value = parsed(text);
+    if (has(value, 'would')) throw onlyDryRun(status);
     if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, this.#place);
-    const isReplayed = header('idempotent-replayed') === 'true';
-    return { ...(value as Message | HeldSend), ...(isReplayed && { replayed: true }) };
+    return { ...(value as Message | HeldSend), ...(header('idempotent-replayed') === 'true' && { replayed: true }) };
   }
 
   /** Returns what `send` would do, without sending. */

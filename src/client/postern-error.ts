@@ -55,6 +55,14 @@ export function notPostern(status: number, place: string): PosternError {
   });
 }
 
+/** The error for a send with a key whose every send is a dry run. */
+export function onlyDryRun(status: number): PosternError {
+  return new PosternError(status, {
+    code: 'dry_run',
+    detail: 'Nothing was sent: this key only says what would happen (dry_run).',
+  });
+}
+
 /** The error when there was no answer. */
 export function noAnswer(error: unknown, place: string): PosternError {
   const cause = rootOf(error);

@@ -14,8 +14,8 @@ export const ACCESS_PROBLEMS = {
   },
   webhook_not_allowed: {
     status: 403,
-    detail: 'This key may register only webhooks on this machine.',
-    hint: 'Use http://127.0.0.1 or http://localhost. The owner of Postern can register any other.',
+    detail: 'This key may not register a webhook on this host.',
+    hint: 'Use http://127.0.0.1 or http://localhost. The owner of Postern can add a host with "postern keys allow KEY --callback-host HOST".',
   },
   webhook_headers_not_allowed: {
     status: 403,

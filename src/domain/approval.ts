@@ -60,6 +60,11 @@ export interface Approval {
   readonly shown?: string | undefined;
 }
 
+/** The place in the console where the owner decides on a held send, relative to the service's address. */
+export function approvalInConsole(id: string): string {
+  return `/console#/access/${id}`;
+}
+
 /** Reports whether the state is final. */
 export function hasEnded({ state }: Pick<Approval, 'state'>): boolean {
   return state !== 'held' && state !== 'approved';

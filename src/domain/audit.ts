@@ -6,7 +6,7 @@ export interface AuditEntry {
   /** `owner` for the owner's key, `tapback` for the owner's tapbacks. */
   readonly key_id: string;
   readonly action: AuditAction;
-  /** A chat id, an address, or the id of a key, an approval or a webhook. */
+  /** A chat id, an address, the id of a key, an approval or a webhook, or the host that a webhook posts to. */
   readonly target: string | null;
   /** The result, or the code of the refusal. */
   readonly outcome: string;

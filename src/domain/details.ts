@@ -99,6 +99,8 @@ export interface LastMessage {
 
 /** The `details` of a Conversation with `include=details` (decision K3). */
 export interface ConversationDetails {
+  /** Row id of its chat in chat.db: a number for programs that cannot use ids (decision Y1). */
+  readonly chat_number: number;
   /** Unread incoming messages; absent if the database does not record it. */
   readonly unread_count?: number | undefined;
   readonly is_group: boolean;

@@ -30,6 +30,8 @@ export interface KeySettings {
   readonly dry_run: boolean;
   /** ISO 8601 UTC; null means never. */
   readonly expires_at: string | null;
+  /** Hosts besides this machine that its webhooks may post to, with or without a port (decision P7). */
+  readonly callback_hosts: readonly string[];
 }
 
 /** A limited key without its secret. */

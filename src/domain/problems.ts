@@ -66,6 +66,12 @@ export const PROBLEMS = {
     detail: 'The API key is missing or wrong.',
     hint: 'Send the api_key of config.toml in the header X-API-Key; a WebSocket sends it as ?api_key= in its URL.',
   },
+  bearer_refused: {
+    status: 401,
+    code: 'unauthorized',
+    detail: 'This Bearer token is no valid limited key.',
+    hint: 'Only a key made by "postern keys add" may come as a Bearer token. Send any other in the header X-API-Key.',
+  },
   host_not_allowed: {
     status: 403,
     detail: 'This host name is not allowed.',

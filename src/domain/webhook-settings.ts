@@ -39,7 +39,7 @@ export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, 
   return {
     ...webhook,
     ...others,
-    url: url === undefined || url === withoutPassword(webhook.url) ? webhook.url : url,
+    url: url === undefined || url === withoutPassword(webhook) ? webhook.url : url,
     headers: changedHeaders(webhook.headers, headers),
     previousSecret: previousSecret(webhook, changes.secret, nowMs),
   };

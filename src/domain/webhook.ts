@@ -58,8 +58,17 @@ export const DEFAULT_SETTINGS: Omit<WebhookSettings, 'url' | 'events'> = {
   filter: null,
 };
 
+/** Another program's protocol, in which a webhook was registered and is called (decision Y2). */
+export interface WebhookWire {
+  readonly protocol: 'bluebubbles';
+  /** As registered, in the protocol's own names. */
+  readonly events: readonly string[];
+}
+
 /** A webhook as stored. */
 export interface StoredWebhook extends Webhook, WebhookSettings {
+  /** Absent for a webhook of the API. */
+  readonly wire?: WebhookWire | undefined;
   /** The previous secret, which also signs until `untilMs` (decision P5). */
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
   /** The held delivery; null if there is none. */
@@ -70,9 +79,18 @@ export interface StoredWebhook extends Webhook, WebhookSettings {
   readonly offset: Offset;
 }
 
-/** The URL with `***` instead of its password. Callers pass registered URLs, so that they parse. */
-export function withoutPassword(url: string): string {
+/**
+ * The URL with `***` instead of its password, and of its query if the webhook is of another protocol, whose clients
+ * put the key there.
+ */
+export function withoutPassword({ url, wire }: Pick<StoredWebhook, 'url' | 'wire'>): string {
   const shown = new URL(url);
+  if (wire !== undefined) {
+    if (shown.search !== '') shown.search = '***';
+    shown.hash = '';
+    if (shown.password !== '') shown.password = '***';
+    return shown.href;
+  }
   if (shown.password === '') return url;
   shown.password = '***';
   return shown.href;

@@ -37,7 +37,12 @@ export const approvalSchema = shapeOf<Approval>()(
 );
 
 /** The 202 for a send that waits for approval. */
-export const heldSendSchema = z.object({ approval: approvalSchema }).meta({ id: 'HeldSend' });
+export const heldSendSchema = z
+  .object({
+    approval: approvalSchema,
+    console: z.string().meta({ description: 'Where the owner decides, relative to the address of the service.' }),
+  })
+  .meta({ id: 'HeldSend' });
 
 /** Every 202 for a send: handed over without its row, held, or scheduled. */
 export const acceptedSendSchema = z

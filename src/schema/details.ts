@@ -21,6 +21,7 @@ const briefBody = z.string().meta({ description: 'At most 200 characters.' });
 export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
   z
     .object({
+      chat_number: z.int().meta({ description: 'Row id of its chat in chat.db, for programs that need a number.' }),
       unread_count: z.int().optional().meta({ description: 'Left out where the database cannot say.' }),
       is_group: z.boolean(),
       service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),

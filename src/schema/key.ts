@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { callbackHost } from '../domain/callback-hosts.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import { APPROVAL_MODES, type Caps, type KeyCheck, type KeyRecord, PRESETS, SCOPES } from '../domain/key.ts';
 import { parseInstant } from './instant.ts';
@@ -7,6 +8,7 @@ import { list, text } from './text.ts';
 
 const NS_PER_MS = 1_000_000n;
 const MAX_ENTRIES = 200;
+const MAX_CALLBACK_HOSTS = 20;
 const caps = z.object({ per_minute: z.int(), per_day: z.int(), new_contacts_per_day: z.int() });
 const access = z.union([z.literal('*'), z.array(z.string()).readonly()]);
 
@@ -25,6 +27,10 @@ export const keySchema = shapeOf<KeyRecord>()(
       dry_run: z.boolean(),
       created_at: z.string(),
       expires_at: z.string().nullable(),
+      callback_hosts: z
+        .array(z.string())
+        .readonly()
+        .meta({ description: 'Hosts besides this machine that its webhooks may post to.' }),
       last_used_at: z.string().nullable(),
       closed: z
         .array(z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() }))
@@ -92,6 +98,23 @@ const expiresAt = z
   .nullable()
   .meta({ format: 'date-time', description: 'In 90 days by default; null: never.' });
 
+const callbackHosts = list(
+  'The callback_hosts',
+  z
+    .string({ error: 'A callback host must be a text.' })
+    .max(260, 'A callback host must have at most 260 characters.')
+    .transform((written, context) => {
+      const host = callbackHost(written);
+      if (host !== undefined) return host;
+      const message = 'A callback host must be a name or an IP address (IPv6 in brackets), with or without a port.';
+      context.issues.push({ code: 'custom', input: written, message });
+      return z.NEVER;
+    }),
+  MAX_CALLBACK_HOSTS,
+)
+  .transform((hosts) => [...new Set(hosts)])
+  .meta({ description: 'Hosts besides this machine that its webhooks may post to; without a port, any port there.' });
+
 const settings = {
   read: people('read').optional(),
   send: people('send').optional(),
@@ -111,6 +134,7 @@ const settings = {
     .optional(),
   dry_run: z.boolean({ error: 'The dry_run must be true or false.' }).optional(),
   expires_at: expiresAt.optional(),
+  callback_hosts: callbackHosts.optional(),
 };
 
 const PRESET_NAMES = Object.keys(PRESETS) as [keyof typeof PRESETS, ...(keyof typeof PRESETS)[]];

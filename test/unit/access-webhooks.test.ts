@@ -12,6 +12,7 @@ test.each(['http://admin:s3cret@127.0.0.1:3291/x', 'http://admin@localhost/', 'h
     const webhooks = new LimitedWebhooks({
       webhooks: registry as unknown as WebhookRegistry,
       keyId: 'key',
+      hosts: () => [],
       clock: new FakeClock(),
       note: () => {},
     });

@@ -48,6 +48,7 @@ describe.each(MACOS_SCHEMAS)('the details of conversations on the %s schema', (s
     const { items } = await reader.listConversations({ limit: 50, offset: 0, include });
     const details = byId(items);
     expect(details.get('any;-;+15550100')).toEqual({
+      chat_number: expect.any(Number),
       unread_count: 3,
       is_group: false,
       service: 'iMessage',
@@ -94,6 +95,7 @@ test('the number of unread messages is left out where only reading all of them w
   fixture.message({ chat, text: 'Hello', handle_id: fixture.handle('+15550100') });
   const [conversation] = (await reader.listConversations({ limit: 50, offset: 0, include })).items;
   expect(conversation?.details).toEqual({
+    chat_number: chat,
     is_group: false,
     service: null,
     last_message: { id: '1', sender: '+15550100', is_from_me: false, body: 'Hello', timestamp: '2026-01-01T00:00:00Z' },

@@ -50,16 +50,21 @@ const PREFLIGHT: Answer = {
 /** Guard, then limit, then key (decision E3). Outside the API, only existing paths (decision S3). */
 export class AccessControl {
   readonly guard: OriginPolicy;
+  /** Returns a guard with the same rules for another port. */
+  readonly newGuard: () => OriginPolicy;
   readonly #limit: RateLimit;
   readonly #keys: ApiKeys;
+  readonly #callers: Callers;
   readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
   /** Requests that run, or whose answer is not read yet. */
   #keyless = 0;
 
   constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
-    this.guard = new OriginPolicy(settings);
+    this.newGuard = () => new OriginPolicy(settings);
+    this.guard = this.newGuard();
     this.#limit = new RateLimit(settings.rateLimitPerMinute);
     this.#keys = new ApiKeys(apiKey, callers);
+    this.#callers = callers;
     this.#openPaths = openPaths;
   }
 
@@ -96,10 +101,32 @@ export class AccessControl {
       return undefined;
     }
     const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
-    if (caller === undefined) throw unauthorized();
+    if (caller === undefined) throw unauthorized(request);
     if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
     exchange.caller = caller;
     return undefined;
+  }
+
+  /**
+   * Admits a request with a limited key at the port of another protocol, which has its own guard. Returns false
+   * without a valid one: the owner's key is refused there like any other text.
+   */
+  async admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
+    const admitted = this.#admitWire(exchange, guard, key);
+    if ((await admitted.catch(() => false)) === false) await this.#countKeyless(exchange);
+    return admitted;
+  }
+
+  async #admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
+    const { request, headers, arrival } = exchange;
+    guard.checkHost(request);
+    if (guard.source(request) === 'foreign') throw originNotAllowed(arrival);
+    await this.#limit.count(headers);
+    const caller = key === undefined ? undefined : this.#callers.find(key);
+    if (caller?.key === undefined) return false;
+    await this.#limit.countKey(caller.key.id, headers);
+    exchange.caller = caller;
+    return true;
   }
 
   /** Admits a WebSocket handshake, which any page may send: only the key lets it in (decision E4). */
@@ -117,9 +144,9 @@ export class AccessControl {
     } else this.guard.checkHost(request);
     const caller = this.#keys.inQuery(rawQuery, request);
     // Uncounted, so that no foreign page can use up the limit.
-    if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized();
+    if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized(request);
     await this.#limit.count(headers);
-    if (caller === undefined) throw unauthorized();
+    if (caller === undefined) throw unauthorized(request);
     if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
     assertAllowed(caller, ROUTES.openWebSocket.access);
     return caller;

@@ -66,7 +66,12 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The error for a missing key and a wrong one alike (decision E6). */
-export function unauthorized(): AppError {
-  return problem('unauthorized', {}, { headers: { 'WWW-Authenticate': 'ApiKey realm="postern"' } });
+/**
+ * The error for a missing key and a wrong one alike (decision E6). A Bearer token has its own words, the same for the
+ * owner's key and for any other text.
+ */
+export function unauthorized({ headers }: Pick<IncomingMessage, 'headers'> = { headers: {} }): AppError {
+  const isBearer = headers['x-api-key'] === undefined && /^Bearer\b/i.test(headers.authorization ?? '');
+  const name = isBearer ? 'bearer_refused' : 'unauthorized';
+  return problem(name, {}, { headers: { 'WWW-Authenticate': 'ApiKey realm="postern"' } });
 }

@@ -31,8 +31,8 @@ export interface ExchangeContext {
   readonly isClosing: boolean;
 }
 
-/** The entrance of a request: the TCP port or the Unix socket (decision O1). */
-export type Arrival = 'port' | 'socket';
+/** The entrance of a request: the TCP port, the Unix socket (decision O1), or another protocol's port (decision Y2). */
+export type Arrival = 'port' | 'socket' | 'wire';
 
 /** One request and its answer, which goes to the response, or as raw bytes to the socket of a handshake. */
 export class Exchange {
@@ -205,9 +205,14 @@ export class Exchange {
     this.#abandonment?.abort();
   }
 
+  /** Logs an error that is no problem of the catalogue. */
+  noteDefect(error: unknown): void {
+    if (!isAppError(error)) this.#context.log.error('a request failed', { requestId: this.id, error });
+  }
+
   /** Answers with the problem for `error`. */
   fail(error: unknown): void {
-    if (!isAppError(error)) this.#context.log.error('a request failed', { requestId: this.id, error });
+    this.noteDefect(error);
     if ('headersSent' in this.#output && this.#output.headersSent) this.#output.destroy();
     else this.send(problemAnswer(error));
   }

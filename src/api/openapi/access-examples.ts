@@ -15,6 +15,7 @@ const key: KeyRecord = {
   dry_run: false,
   created_at: '2026-01-30T18:00:00Z',
   expires_at: '2026-04-30T18:00:00Z',
+  callback_hosts: [],
   last_used_at: null,
   closed: [],
 };

@@ -108,7 +108,10 @@ export const MESSAGE_OPERATIONS = {
         schema: 'AcceptedSend',
         examples: {
           provisional: { summary: 'Handed to Messages', value: examples.provisional },
-          held: { summary: 'Held', value: { approval: accessExamples.approval } },
+          held: {
+            summary: 'Held',
+            value: { approval: accessExamples.approval, console: `/console#/access/${accessExamples.approval.id}` },
+          },
           scheduled: { summary: 'Scheduled', value: { scheduled: scheduledExample } },
         },
       },

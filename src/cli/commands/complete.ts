@@ -67,7 +67,7 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
   person: conversations,
   whom: conversations,
   webhook: async (client) =>
-    (await client.webhooks()).map(({ id, url }) => ({ value: id.slice(0, SHORT_ID), about: withoutPassword(url) })),
+    (await client.webhooks()).map(({ id, url }) => ({ value: id.slice(0, SHORT_ID), about: withoutPassword({ url }) })),
   approval: async (client) =>
     (await client.approvals.list({ state: 'held' })).map(({ id, to }) => ({ value: id.slice(0, SHORT_ID), about: to })),
   key: async (client) =>

@@ -30,7 +30,7 @@ const SHORT_ID = 8;
 
 export function listWebhooks(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return withService(options, context, async ({ client }) => {
-    const webhooks = (await client.webhooks()).map((webhook) => ({ ...webhook, url: withoutPassword(webhook.url) }));
+    const webhooks = (await client.webhooks()).map((webhook) => ({ ...webhook, url: withoutPassword(webhook) }));
     if (options.json === true) {
       context.stdout(json(webhooks, 2));
       return EXIT.ok;

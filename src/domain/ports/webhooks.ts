@@ -7,6 +7,7 @@ import type {
   WebhookSettings,
   WebhookStatus,
   WebhookTestResult,
+  WebhookWire,
 } from '../webhook.ts';
 
 /** Missing settings are those of `DEFAULT_SETTINGS`. */
@@ -14,6 +15,8 @@ export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
   Partial<Omit<WebhookSettings, 'url' | 'events'>> & {
     /** The limited key that registers it; absent for the owner's. */
     readonly keyId?: string;
+    /** The protocol it was registered in, if that is not the API. */
+    readonly wire?: WebhookWire | undefined;
   };
 
 /** Missing settings stay. Named headers are set, or removed by null. */

@@ -91,6 +91,7 @@ export function withConversationDetails(
   const unread = unreadIn(snapshot, chat.rowId);
   const last = newest ?? newestMessage(snapshot, chat.rowId);
   const details: ConversationDetails = {
+    chat_number: chat.rowId,
     ...(unread !== undefined && { unread_count: unread }),
     is_group: chat.isGroup,
     service: chat.service,

@@ -2,7 +2,7 @@ import type { AccessList, ApprovalMode, Caps, Scope } from '../../domain/key.ts'
 import type { KeyStore, StoredKey } from '../../domain/ports/access.ts';
 import type { Row, Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 
-const SETTINGS = 'read, send, approval, caps, dry_run, expires_at';
+const SETTINGS = 'read, send, approval, caps, dry_run, expires_at, callback_hosts';
 const COLUMNS = `id, name, scopes, created_at, hash, previous_hash, previous_until_ms, last_used_at, ${SETTINGS}`;
 
 /** Stores limited keys by the hashes of their secrets. */
@@ -11,7 +11,7 @@ export function keyStore(database: Sqlite): KeyStore {
   const insert = database.prepare(`INSERT INTO api_key (${COLUMNS}) VALUES (${COLUMNS.replaceAll(/\w+/g, '?')})`);
   const update = database.prepare(
     `UPDATE api_key SET hash = ?, previous_hash = ?, previous_until_ms = ?, read = ?, send = ?, approval = ?, caps = ?,
-       dry_run = ?, expires_at = ? WHERE id = ?`,
+       dry_run = ?, expires_at = ?, callback_hosts = ? WHERE id = ?`,
   );
   const use = database.prepare('UPDATE api_key SET last_used_at = ? WHERE id = ?');
   const revoke = database.prepare('UPDATE api_key SET revoked_at = ? WHERE id = ?');
@@ -55,6 +55,7 @@ function changeable(key: StoredKey) {
     JSON.stringify(key.caps),
     key.dry_run ? 1 : 0,
     key.expires_at,
+    JSON.stringify(key.callback_hosts),
   ] as const satisfies readonly SqlValue[];
 }
 
@@ -75,5 +76,6 @@ function toKey(row: Row): StoredKey {
     caps: JSON.parse(String(row[11])) as Caps,
     dry_run: row[12] === 1,
     expires_at: textAt(13),
+    callback_hosts: JSON.parse(String(row[14])) as string[],
   };
 }

@@ -228,4 +228,6 @@ export const MIGRATIONS = [
    ) STRICT;
    CREATE INDEX scheduled_by_state ON scheduled (state, send_at_ms);
    CREATE INDEX sent_part_by_key ON sent_part (idempotency_key) WHERE idempotency_key IS NOT NULL;`,
+  `ALTER TABLE api_key ADD COLUMN callback_hosts TEXT NOT NULL DEFAULT '[]';
+   ALTER TABLE webhook ADD COLUMN wire TEXT;`,
 ];

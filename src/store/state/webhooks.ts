@@ -11,6 +11,7 @@ import {
   type StoredWebhook,
   type WebhookEventType,
   type WebhookFilter,
+  type WebhookWire,
 } from '../../domain/webhook.ts';
 import { newStoredWebhook } from '../../domain/webhook-settings.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
@@ -36,7 +37,7 @@ const COLUMNS = [
   'previous_until_ms',
   'held',
 ] as const;
-const FIXED = ['id', 'created_at', 'key_id'] as const;
+const FIXED = ['id', 'created_at', 'key_id', 'wire'] as const;
 const SELECT = `SELECT ${[...COLUMNS, ...FIXED].map((column) => `webhook.${column}`).join()}, row_id, change
   FROM webhook JOIN consumer ON consumer.name = 'webhook/' || id`;
 const INSERT = `INSERT INTO webhook (${[...COLUMNS, ...FIXED].join()})
@@ -83,8 +84,8 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     .run(clock.now());
 
   const insertWhole = (webhook: StoredWebhook): void => {
-    const { id, created_at, keyId, offset } = webhook;
-    insert.run(...toColumns(webhook), id, created_at, keyId);
+    const { id, created_at, keyId, wire, offset } = webhook;
+    insert.run(...toColumns(webhook), id, created_at, keyId, wire === undefined ? null : JSON.stringify(wire));
     insertConsumer.run(consumerName(id), offset.rowId, offset.change);
   };
   const updateWhole = (webhook: StoredWebhook): void => {
@@ -208,7 +209,7 @@ function toColumns(webhook: StoredWebhook) {
 
 function toWebhook(row: Row): StoredWebhook {
   const [url, events, secret, include, name, isEnabled, headers, onFailure, filter, previous, untilMs, held] = row;
-  const [id, createdAt, keyId, rowId, change] = row.slice(COLUMNS.length);
+  const [id, createdAt, keyId, wire, rowId, change] = row.slice(COLUMNS.length);
   return {
     id: String(id),
     url: String(url),
@@ -224,6 +225,7 @@ function toWebhook(row: Row): StoredWebhook {
     previousSecret: previous === null ? null : { secret: String(previous), untilMs: Number(untilMs) },
     held: held === null ? null : (JSON.parse(String(held)) as HeldDelivery),
     keyId: textOrNull(keyId),
+    ...(typeof wire === 'string' && { wire: JSON.parse(wire) as WebhookWire }),
     offset: { rowId: Number(rowId), change: Number(change) },
   };
 }

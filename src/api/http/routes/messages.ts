@@ -1,3 +1,4 @@
+import { approvalInConsole } from '../../../domain/approval.ts';
 import type { Mistake } from '../../../domain/errors.ts';
 import type { CallerSender, SendAnswer } from '../../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
@@ -68,7 +69,8 @@ export function messageRoutes(
       if (answer.kind === 'dry_run') return { status: 200, body: answer.dryRun };
       if (answer.kind === 'held') {
         const { approval } = answer;
-        return { status: 202, body: { approval }, headers: { Location: `${API}/approvals/${approval.id}` } };
+        const body = { approval, console: approvalInConsole(approval.id) };
+        return { status: 202, body, headers: { Location: `${API}/approvals/${approval.id}` } };
       }
       const { replayed } = answer;
       if (answer.kind === 'scheduled') {

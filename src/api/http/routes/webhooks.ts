@@ -21,9 +21,10 @@ export function webhookRoutes(): Pick<
   return {
     listWebhooks: ({ caller: { key, webhooks } }) => ({
       status: 200,
-      body: webhooks
-        .list()
-        .map((webhook) => (key === undefined ? { ...shown(webhook), url: webhook.url } : shown(webhook))),
+      body: webhooks.list().map((webhook) => {
+        const isWhole = key === undefined && webhook.wire === undefined;
+        return isWhole ? { ...shown(webhook), url: webhook.url } : shown(webhook);
+      }),
     }),
 
     async registerWebhook(exchange) {
@@ -77,6 +78,7 @@ async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhoo
 }
 
 /** The contract's form of a webhook: without its secret, and with the password in its URL only in the owner's list. */
-function shown({ id, url, events, created_at }: StoredWebhook): Webhook {
-  return { id, url: withoutPassword(url), events, created_at };
+function shown(webhook: StoredWebhook): Webhook {
+  const { id, events, created_at } = webhook;
+  return { id, url: withoutPassword(webhook), events, created_at };
 }

@@ -1,0 +1,39 @@
+const HOST = /^(\[[\da-f:.]+\]|[a-z\d_](?:[\w.-]{0,251}[a-z\d_])?)(?::(\d{1,5}))?$/i;
+const MAX_PORT = 65_535;
+
+/**
+ * Returns the canonical spelling of a host that a limited key may have events posted to (decision P7): a name or an
+ * address as URLs spell it, with a port if only that port counts. Returns undefined if it is neither.
+ */
+export function callbackHost(written: string): string | undefined {
+  const [, host = '', port] = HOST.exec(written) ?? [];
+  if (host === '' || !URL.canParse(`http://${host}/`)) return undefined;
+  if (port !== undefined && (Number(port) < 1 || Number(port) > MAX_PORT)) return undefined;
+  const { hostname } = new URL(`http://${host}/`);
+  return port === undefined ? hostname : `${hostname}:${Number(port)}`;
+}
+
+/**
+ * Reports whether a limited key may have events posted to the URL: always to this machine by a loopback name or
+ * address, elsewhere only to the hosts that the owner named.
+ */
+export function mayCallBack(hosts: readonly string[], url: string): boolean {
+  return isOnThisMachine(url) || [hostnameOf(url), hostAndPortOf(url)].some((host) => hosts.includes(host));
+}
+
+/** Accepts loopback names and literal addresses: any other name could point to another machine tomorrow. */
+export function isOnThisMachine(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** The host and port of a URL, without its path, which may hold a secret. */
+export function hostAndPortOf(url: string): string {
+  const { port, protocol } = new URL(url);
+  return `${hostnameOf(url)}:${port || (protocol === 'https:' ? '443' : '80')}`;
+}
+
+/** A name with the root's dot at its end is the same name. */
+function hostnameOf(url: string): string {
+  return new URL(url).hostname.replace(/\.$/, '');
+}

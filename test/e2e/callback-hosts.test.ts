@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AccessFixture, ANA, type LimitedClient } from '../support/access-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { KEY } from '../support/service.ts';
+
+let fixture: AccessFixture;
+beforeAll(async () => {
+  fixture = await AccessFixture.start();
+});
+afterAll(() => fixture.dispose());
+
+const HOOKS = { scopes: ['events', 'webhooks'], read: [ANA] };
+const change = (id: string, changes: object) =>
+  fixture.service.request('PATCH', `/keys/${id}`, {
+    body: JSON.stringify(changes),
+    headers: { 'content-type': 'application/json' },
+  });
+const register = async ({ post }: LimitedClient, url: string) =>
+  (await post('/webhooks', { url, events: ['message.received'] })).json as { id?: string; code?: string };
+const urls = async (): Promise<readonly string[]> =>
+  ((await fixture.service.get('/webhooks')).json as { url: string }[]).map(({ url }) => url);
+
+describe('a key whose owner names a host', () => {
+  test('has webhooks there and on this machine, and nowhere else', async () => {
+    const client = await fixture.key({ ...HOOKS, callback_hosts: ['NAS.test:5678', 'NAS.test:5678'] });
+    expect(client.record.callback_hosts).toEqual(['nas.test:5678']);
+    expect(await register(client, 'http://nas.test:5678/hook?token=secret')).toMatchObject({ id: expect.any(String) });
+    expect(await register(client, 'http://127.0.0.1:9/own')).toMatchObject({ id: expect.any(String) });
+    for (const url of [
+      'http://nas.test/hook',
+      'http://nas.test:5679/',
+      'http://x.nas.test:5678/',
+      'http://10.0.0.1/',
+    ]) {
+      expect([url, await register(client, url)]).toEqual([
+        url,
+        expect.objectContaining({ code: 'webhook_not_allowed' }),
+      ]);
+    }
+    expect(await register(client, 'http://me:pw@nas.test:5678/')).toMatchObject({
+      code: 'webhook_headers_not_allowed',
+    });
+    const lines = (await fixture.audit(`?key=${client.record.id}`)).filter(({ action }) => action === 'webhook');
+    expect(lines.map(({ outcome, target }) => [outcome, outcome === 'posts_to' ? target : 'id'])).toEqual([
+      ['registered', 'id'],
+      ['posts_to', 'nas.test:5678'],
+      ['registered', 'id'],
+    ]);
+  });
+
+  test('loses the webhooks there when the host is taken away, and keeps what the owner pointed elsewhere', async () => {
+    const client = await fixture.key({ ...HOOKS, callback_hosts: ['gone.test', 'kept.test'] });
+    await register(client, 'http://gone.test/a');
+    await register(client, 'http://kept.test/b');
+    const { id } = await register(client, 'http://127.0.0.1:9/c');
+    await fixture.service.request('PATCH', `/webhooks/${id}`, {
+      body: JSON.stringify({ url: 'http://owner.test/c' }),
+      headers: { 'content-type': 'application/json' },
+    });
+    expect((await change(client.record.id, { callback_hosts: ['kept.test'] })).status).toBe(200);
+    await eventually(async () => expect(await urls()).not.toContain('http://gone.test/a'));
+    expect(await urls()).toEqual(expect.arrayContaining(['http://kept.test/b', 'http://owner.test/c']));
+    expect(await register(client, 'http://gone.test/a')).toMatchObject({ code: 'webhook_not_allowed' });
+  });
+
+  test('cannot name one itself, and the owner is told every mistake', async () => {
+    const { record, request } = await fixture.key(HOOKS);
+    expect((await request('PATCH', `/keys/${record.id}`)).status).toBe(403);
+    const { json } = await change(record.id, { callback_hosts: ['http://x/', 7, '*.example.net'] });
+    expect(json).toMatchObject({ code: 'invalid_request' });
+    expect((json as { errors: object[] }).errors).toHaveLength(3);
+  });
+});
+
+test('a Bearer token that is no limited key is refused in the same words, whosever key it is', async () => {
+  const { record } = await fixture.key(HOOKS);
+  const answers = await Promise.all(
+    [KEY, 'wrong', 'postern_00000000_x', `${record.key}x`].map((token) =>
+      fixture.service.get('/keys/me', { 'x-api-key': '', authorization: `Bearer ${token}` }),
+    ),
+  );
+  const [first] = answers;
+  expect(first?.json).toMatchObject({
+    status: 401,
+    code: 'unauthorized',
+    hint: expect.stringContaining('X-API-Key'),
+  });
+  expect(answers.map(({ text }) => text)).toEqual(answers.map(() => first?.text));
+  expect(first?.text).not.toContain(KEY);
+});
+
+test('the answer to a held send says where the owner decides', async () => {
+  const { post } = await fixture.key({ preset: 'assistant', send: [ANA] });
+  const { status, json } = await post('/messages', { recipient: ANA, body: 'May I?' });
+  const { approval, console: place } = json as { approval: { id: string }; console: string };
+  expect([status, place]).toEqual([202, `/console#/access/${approval.id}`]);
+  expect((await fetch(`http://127.0.0.1:${fixture.service.port}${place}`)).status).toBe(200);
+});

@@ -192,7 +192,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     stream.start();
     webhooks.start();
     const url = await http.listen(config.server.host, config.server.port);
-    await listenOnSocket(config, http, log);
+    await listenOnSocket({ config, http, log });
     webhooks.join();
     return { url, close: () => closers.close() };
   } catch (error) {

@@ -44,12 +44,12 @@ import type { Host } from './host.ts';
 import { openChatDb, openContacts, openConversions } from './inputs.ts';
 import { openSearchIndex } from './search.ts';
 import { openScheduler, openSender } from './sender.ts';
-import { listenOnSocket } from './socket.ts';
+import { listenElsewhere } from './socket.ts';
 import { Status } from './status.ts';
+import { wireJsonOf } from './wires.ts';
 
 /** Everything stops within 10 s (decision A7): osascript is killed after 8 s, and its answer is still delivered. */
-const REQUESTS_END_WITHIN_MS = 8700;
-const ATTEMPTS_END_WITHIN_MS = 8700;
+const WORK_ENDS_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
 
 export interface RunningApp {
@@ -147,6 +147,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       ready,
       onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
       callerOf: (keyId) => access.callerOf(keyId),
+      wireJson: wireJsonOf(config),
     });
     const webSockets = new WebSocketClients({ clock, log, ready });
     const streams = new HttpStreams({ feed, clock, log, ready });
@@ -254,13 +255,13 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       await Promise.all([
         diagnostics.close(),
         mcp.close(),
-        http.close(REQUESTS_END_WITHIN_MS),
+        http.close(WORK_ENDS_WITHIN_MS),
         permissions.close(),
         fleet?.close(),
         sender.close(),
         scheduler.close(),
         access.close(),
-        webhooks.close(ATTEMPTS_END_WITHIN_MS),
+        webhooks.close(WORK_ENDS_WITHIN_MS),
         webSockets.close(SOCKETS_END_WITHIN_MS),
         streams.close(SOCKETS_END_WITHIN_MS),
       ]);
@@ -282,7 +283,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const url = await http.listen(address, port);
     // At once, because a client that asks for changes needs the start of the log.
     detector.start();
-    await listenOnSocket(config, http, log);
+    await listenElsewhere({ config, http, version, counters, log });
     clockWatch.start();
     webhooks.start();
     fleet?.start();

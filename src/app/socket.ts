@@ -1,10 +1,14 @@
-import type { HttpServer } from '../api/http/server.ts';
 import { socketOf } from '../config/address.ts';
-import type { Config } from '../config/config.ts';
-import type { Log } from '../domain/ports/host.ts';
+import { listenForWires, type WirePorts } from './wires.ts';
+
+/** Listens beside the port: on the Unix socket, and for other protocols. */
+export async function listenElsewhere(parts: WirePorts): Promise<void> {
+  await listenOnSocket(parts);
+  await listenForWires(parts);
+}
 
 /** Listens on the Unix socket (decision O1). The port works without it, so any obstacle is only a warning. */
-export async function listenOnSocket(config: Config, http: HttpServer, log: Log): Promise<void> {
+export async function listenOnSocket({ config, http, log }: Pick<WirePorts, 'config' | 'http' | 'log'>): Promise<void> {
   if (!config.server.socket) return;
   const socket = socketOf(config);
   try {

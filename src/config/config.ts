@@ -38,6 +38,8 @@ export interface Config {
     readonly callingCode: string;
   };
   readonly mcp: { readonly allowOwnerKey: boolean };
+  /** Port 0: off. */
+  readonly bluebubbles: { readonly host: string; readonly port: number };
   /** "auto" detects changes while somebody asks for them. */
   readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
@@ -121,6 +123,7 @@ export function checkConfig(
       callingCode: one(SETTINGS.callingCode),
     },
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey) },
+    bluebubbles: { host: one(SETTINGS.blueBubblesHost), port: one(SETTINGS.blueBubblesPort) },
     changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     fleet: undefined,

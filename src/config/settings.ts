@@ -155,6 +155,20 @@ export const SETTINGS = {
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
+  blueBubblesPort: integer(
+    'bluebubbles.port',
+    0,
+    65_535,
+    0,
+    "The TCP port for programs that speak BlueBubbles' REST API, with a limited key as password. 0: off.",
+  ),
+  blueBubblesHost: {
+    name: 'bluebubbles.host',
+    about: 'The address that this port listens on. On any other than loopback the key crosses the network in clear.',
+    allowed: 'a host name or an IP address (IPv6 without brackets)',
+    defaultValue: () => '127.0.0.1',
+    read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
+  },
   changeDetection: {
     name: 'changes.enabled',
     about:

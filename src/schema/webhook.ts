@@ -9,7 +9,8 @@ import { enabled, headerValue, onFailure, ownHeaders, webhookFilter, webhookName
 /** The event types that a webhook may subscribe to. */
 export const WEBHOOK_EVENT_TYPES = [...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as const;
 
-const url = text('The url', 2048)
+/** The address of a webhook. */
+export const webhookUrl = text('The url', 2048)
   .refine(isWebUrl, 'The url must be a complete http or https address.')
   .meta({ format: 'uri' });
 const events = list(
@@ -30,7 +31,7 @@ const include = list('The parts to include', includedPart, 8).transform(includeS
 export const webhookBody = z
   .object(
     {
-      url,
+      url: webhookUrl,
       events,
       secret: secret
         .optional()
@@ -50,7 +51,7 @@ export const webhookBody = z
 export const webhookChangesBody = z
   .object(
     {
-      url: url.optional(),
+      url: webhookUrl.optional(),
       events: events.optional(),
       secret: secret.nullable().optional().meta({
         description: 'The one before signs too for 24 hours. null: deliveries are not signed.',

@@ -5,6 +5,7 @@ import { HttpServer, type HttpServerParts } from '../../src/api/http/server.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import type { Mistake } from '../../src/domain/errors.ts';
+import type { Key } from '../../src/domain/key.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { Approvals } from '../../src/domain/ports/access.ts';
@@ -23,6 +24,7 @@ import { DEFAULT_SETTINGS, type StoredWebhook } from '../../src/domain/webhook.t
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
+import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
 
@@ -243,7 +245,6 @@ export class MemorySearch implements SearchIndex {
 
 const NOBODY = { clients: 0, missed: 0 };
 
-/** One chat, with one person. */
 const CHAT_NAMES: ChatNames = {
   conversations: (text) => (CONVERSATION.id.endsWith(text) ? [CONVERSATION.id] : []),
   named: () => [],
@@ -266,6 +267,8 @@ export interface Call {
 
 type Options = Partial<Omit<HttpServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
   readonly settings?: Partial<HttpServerParts['settings']>;
+  /** The limited key that `LIMITED_KEY` stands for; without it there is none. */
+  readonly limited?: Key;
 };
 
 /** The real HTTP server on port 0 in front of in-memory ports. */
@@ -279,31 +282,32 @@ export class HttpGateway {
   backend: BackendHealth = { connected: true, message: null };
   url = '';
 
-  private constructor({ settings, ...options }: Options) {
+  private constructor({ settings, limited, ...options }: Options) {
+    const owner: Caller = {
+      key: undefined,
+      reader: this.reader,
+      sender: this.sender,
+      webhooks: this.webhooks,
+      feed: NO_FEED,
+      json: plainJson(),
+      contacts: noContacts,
+      people: NOBODY_KNOWN,
+      attachments: { open: async () => undefined },
+      status: () => STATUS,
+      approvals: notUsed,
+      scheduled: { list: () => [], get: notFound, cancel: notFound },
+      uploads: NO_UPLOADS,
+      search: this.search,
+      chats: CHAT_NAMES,
+      ...options,
+    };
     this.server = new HttpServer({
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,
       callers: {
-        owner: {
-          key: undefined,
-          reader: this.reader,
-          sender: this.sender,
-          webhooks: this.webhooks,
-          feed: NO_FEED,
-          json: plainJson(),
-          contacts: noContacts,
-          people: NOBODY_KNOWN,
-          attachments: { open: async () => undefined },
-          status: () => STATUS,
-          approvals: notUsed,
-          scheduled: { list: () => [], get: notFound, cancel: notFound },
-          uploads: NO_UPLOADS,
-          search: this.search,
-          chats: CHAT_NAMES,
-          ...options,
-        },
-        find: () => undefined,
+        owner,
+        find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
       access: () => Promise.reject(new Error('not used')),
       health: () => this.backend,

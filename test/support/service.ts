@@ -112,6 +112,7 @@ export class Service {
       approval: { ...this.#options.settings?.approval, ...settings.approval },
       search: { ...this.#options.settings?.search, ...settings.search },
       changes: { ...this.#options.settings?.changes, ...settings.changes },
+      ...(this.#options.settings?.bluebubbles && { bluebubbles: this.#options.settings.bluebubbles }),
       ...(this.#options.settings?.fleet && { fleet: this.#options.settings.fleet }),
     };
     const toml = Object.entries(sections)

@@ -60,6 +60,7 @@ describe('what is not written', () => {
         callingCode: '',
       },
       mcp: { allowOwnerKey: false },
+      bluebubbles: { host: '127.0.0.1', port: 0 },
       changes: { enabled: 'auto' },
       search: { isEnabled: false },
       update: { url: '' },

@@ -129,6 +129,8 @@ describe('the first launch', () => {
       'address_book_path',
       'calling_code',
       'allow_owner_key',
+      'port',
+      'host',
       'enabled',
       'enabled',
       'servers',

@@ -66,6 +66,7 @@ test('docs/configuration.md has every key, and no other', () => {
     'webhooks',
     'contacts',
     'mcp',
+    'bluebubbles',
     'changes',
     'search',
     'fleet',

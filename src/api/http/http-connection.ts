@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 import { completeAnswer, rawAnswer } from './answer.ts';
 import { type ExchangeContext, endSocket } from './exchange.ts';
 import { problemAnswer } from './problem-answer.ts';
+
+/** Thousands of one-letter headers fit into the byte limit, and take ten times that memory. */
+export const MAX_HEADER_LINES = 200;
+
+export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.length / 2 > MAX_HEADER_LINES;
+}
 
 /**
  * Answers input that never became a request: Node's parser gave up on it or ran out of time, it was a CONNECT, or
@@ -57,4 +65,25 @@ export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: B
 /** The connection options of a Connection header, without the upgrade offer. */
 function aboutConnection(options: string): string {
   return options.match(/\b(?:close|keep-alive)\b/gi)?.join(', ') ?? '';
+}
+
+/** Reports whether this is a WebSocket handshake on its path. */
+export function isHandshake({ method, headers, url = '' }: IncomingMessage, path: string): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === path;
+}
+
+export interface BaseAddress {
+  /** Without a path. */
+  readonly url: string;
+  /** True if only this machine reaches it. */
+  readonly isLoopback: boolean;
+}
+
+export function baseAddressOf(server: Server): BaseAddress {
+  const { address, family, port } = server.address() as AddressInfo;
+  const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+  return {
+    url: `http://${family === 'IPv6' ? `[${reachable}]` : reachable}:${port}`,
+    isLoopback: /^(?:127\.|::1$|::ffff:127\.)/.test(address),
+  };
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
 import type { Caller, Callers } from '../../domain/caller.ts';
@@ -11,6 +11,7 @@ import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { Metrics } from '../../domain/ports/metrics.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
+import type { Wire } from '../../domain/ports/wires.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { listenPrivately } from '../../runtime/unix-socket.ts';
@@ -19,7 +20,14 @@ import { API, ROUTES } from '../../schema/routes.ts';
 import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
-import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
+import {
+  baseAddressOf,
+  hasTooManyHeaders,
+  isHandshake,
+  MAX_HEADER_LINES,
+  refuseUnreadable,
+  withoutUpgrade,
+} from './http-connection.ts';
 import { hubHandlers } from './hub-handlers.ts';
 import { withLazyRoutes } from './lazy-routes.ts';
 import { Pipelines } from './pipeline.ts';
@@ -80,8 +88,6 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
 /** They bound the arrival of a request, not the work on it (decision E7). */
 export const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Thousands of one-letter headers fit into the byte limit, and take ten times that memory. */
-const MAX_HEADER_LINES = 200;
 
 const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
 
@@ -97,7 +103,7 @@ export class HttpServer implements ExchangeContext {
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
   readonly #timeouts: HttpTimeouts;
-  /** One for the port, and one for the Unix socket if there is one. */
+  /** One for each port, and one for the Unix socket if there is one. */
   readonly #servers: Server[] = [];
   readonly #pipelines: Pipelines;
   readonly #stopping = new AbortController();
@@ -146,11 +152,21 @@ export class HttpServer implements ExchangeContext {
     const server = this.#newServer('port');
     server.listen(port, host);
     await this.#listening(server);
-    const { address, family, port: actualPort } = server.address() as AddressInfo;
-    this.#access.guard.isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(address);
-    const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
-    this.#url = `http://${family === 'IPv6' ? `[${reachable}]` : reachable}:${actualPort}`;
-    return this.#url;
+    const { url, isLoopback } = baseAddressOf(server);
+    this.#access.guard.isLoopback = isLoopback;
+    this.#url = url;
+    return url;
+  }
+
+  /** Listens on another port for the protocol of another program (decision Y2). Rejects as `listen` does. */
+  async listenForWire(host: string, port: number, wire: Wire): Promise<string> {
+    const { WirePort } = await import('./wire-port.ts');
+    const { clock } = this;
+    const wirePort = new WirePort({ wire, access: this.#access, clock, closing: this.#stopping.signal });
+    const server = this.#newServer('wire', (exchange) => wirePort.receive(exchange));
+    server.listen(port, host);
+    await this.#listening(server);
+    return wirePort.listensAt(baseAddressOf(server));
   }
 
   /** Listens on a Unix socket too (decision O1). The caller holds the folder's lock. Rejects with the obstacle. */
@@ -189,7 +205,7 @@ export class HttpServer implements ExchangeContext {
     return this.#closing;
   }
 
-  #newServer(arrival: Arrival): Server {
+  #newServer(arrival: Arrival, handle?: (exchange: Exchange) => Promise<void>): Server {
     const { headersMs, requestMs, checkMs } = this.#timeouts;
     const server = createServer({
       headersTimeout: headersMs,
@@ -217,7 +233,7 @@ export class HttpServer implements ExchangeContext {
       }
       this.#pipelines.of(request.socket).add(response, () => {
         const exchange = new Exchange(this, request, response, arrival);
-        void this.#receive(exchange, response);
+        void (handle?.(exchange) ?? this.#receive(exchange, response));
         return exchange;
       });
     };
@@ -229,7 +245,7 @@ export class HttpServer implements ExchangeContext {
         refuse(socket, problem('too_many_headers'));
         return;
       }
-      const isWebSocket = isHandshake(request);
+      const isWebSocket = handle === undefined && isHandshake(request, WEBSOCKET_PATH);
       // Now, because a socket that has ended takes nothing back.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
@@ -279,13 +295,4 @@ export class HttpServer implements ExchangeContext {
       socket.off('error', destroy);
     }
   }
-}
-
-function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
-  return rawHeaders.length / 2 > MAX_HEADER_LINES;
-}
-
-/** Reports whether this is a WebSocket handshake on its path. */
-function isHandshake({ method, headers, url = '' }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === WEBSOCKET_PATH;
 }

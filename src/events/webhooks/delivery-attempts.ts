@@ -22,6 +22,8 @@ export interface PostResult {
   readonly status: number | null;
   /** The last error in one sentence; null if it was delivered. */
   readonly error: string | null;
+  /** True if the receiver certainly never had it. */
+  readonly neverArrived?: true;
   /** From the first attempt's start to the end. */
   readonly durationMs: number;
   /** The beginning of the last answer's body. */
@@ -36,6 +38,8 @@ export interface DeliveryAttemptsParts {
   readonly headers: (attempt: number) => Readonly<Record<string, string>>;
   /** Called right before each attempt; false ends the delivery, as `cancel` does. */
   readonly mayAttempt?: (() => boolean) | undefined;
+  /** False: only what certainly never reached the receiver is attempted again. */
+  readonly retriesArrived?: boolean;
   /** Called for each attempt that failed by itself, with the status of the answer or the code of the error. */
   readonly onFailure: (failure: number | string) => void;
 }
@@ -45,6 +49,7 @@ interface Attempt {
   readonly status: number | null;
   readonly error: string | null;
   readonly body?: Promise<Buffer>;
+  readonly neverArrived?: boolean;
 }
 
 declare module 'axios' {
@@ -91,7 +96,7 @@ export class DeliveryAttempts {
 
   /** Makes the attempts. To be called once. */
   async post(client: AxiosInstance, request: AxiosRequestConfig): Promise<PostResult> {
-    const { clock, retryWaitsMs } = this.#parts;
+    const { clock, retryWaitsMs, retriesArrived = true } = this.#parts;
     const startedAtMs = clock.monotonic();
     const { signal } = this.#cancelled;
     try {
@@ -101,7 +106,7 @@ export class DeliveryAttempts {
         attempts: this,
         'axios-retry': {
           retries: retryWaitsMs.length,
-          retryCondition: () => this.#mayRetry,
+          retryCondition: (error) => this.#mayRetry && (retriesArrived || neverArrived(error)),
           retryDelay: (retry) => retryWaitsMs[retry - 1] ?? 0,
           onRetry: (_retry, error) => {
             this.#noteFailure(error);
@@ -120,6 +125,7 @@ export class DeliveryAttempts {
       attempts: this.#attempts,
       status: this.#last?.status ?? null,
       error: this.#last?.error ?? null,
+      ...(this.#last?.neverArrived === true && { neverArrived: true }),
       durationMs: Math.round(clock.monotonic() - startedAtMs),
       answer: answer?.toString('utf8') ?? '',
     };
@@ -137,13 +143,27 @@ export class DeliveryAttempts {
     this.#parts.onFailure(response?.status ?? errorCode(error) ?? 'unknown');
     this.#last =
       response === undefined
-        ? { status: null, error: failureSentence(error, config?.url) }
+        ? { status: null, error: failureSentence(error, config?.url), neverArrived: neverArrived(error) }
         : { status: response.status, error: refusalSentence(response.status), body: this.#bodyOf(response) };
   }
 
   #bodyOf({ data }: AxiosResponse): Promise<Buffer> {
     return readResponseBody(data as Readable, this.#parts.clock);
   }
+}
+
+/** No connection came about, so the receiver had nothing. */
+const UNREACHED: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+]);
+
+function neverArrived(error: AxiosError): boolean {
+  return error.response === undefined && UNREACHED.has(errorCode(error) ?? '');
 }
 
 /** Decision F2: at most this much of an answer is read. */

@@ -5,6 +5,7 @@ import type { Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../../domain/ports/feed.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { DroppedEvent, EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
+import type { WireEventJson } from '../../domain/ports/wires.ts';
 import { problem } from '../../domain/problems.ts';
 import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
@@ -25,6 +26,8 @@ export interface DeliveryWorkerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly json: EventJson;
+  /** For webhooks of another program's protocol; undefined while that is switched off. */
+  readonly wireJson?: WireEventJson | undefined;
   /** Resolves once the requested includes are loaded. Returns undefined if they already are. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
   /** Returns the ports of a limited key, or undefined when it has expired or was revoked. */
@@ -184,7 +187,7 @@ export class DeliveryWorker {
       return { kind: 'not_now' };
     }
     if (!this.#isSubscribed(entry)) return { kind: 'over' };
-    const { json, ready, clock } = this.#parts;
+    const { json, wireJson, ready, clock } = this.#parts;
     await ready(webhook.include);
     if (this.#isStopped) return { kind: 'not_now' };
     const caller = this.#caller();
@@ -195,9 +198,12 @@ export class DeliveryWorker {
     const now = this.#held === null ? entry : this.#asItIsNow(entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
     const attemptsBefore = this.#held?.attempts ?? 0;
-    const text = (caller?.json ?? json)(now, webhook.include);
+    const isWire = webhook.wire !== undefined;
+    const text = isWire ? await (caller && wireJson?.(now, caller)) : (caller?.json ?? json)(now, webhook.include);
+    if (text === undefined) return { kind: 'over' };
     // A held event is attempted once, then held again.
-    const post = { to: webhook, id, event: entry.event.type, json: text, retry: attemptsBefore === 0, attemptsBefore };
+    const retry = attemptsBefore === 0;
+    const post = { to: webhook, id, event: entry.event.type, json: text, retry, attemptsBefore };
     return { kind: 'post', post };
   }
 
@@ -213,7 +219,9 @@ export class DeliveryWorker {
     const { clock, log } = this.#parts;
     const { outcome } = result;
     if (outcome === 'interrupted' || (outcome === 'failed' && isOutdated)) return { isDone: false };
-    if (outcome === 'failed' && this.#webhook.on_failure === 'hold') {
+    // Receivers of another protocol know no repeat of what may have arrived.
+    const mayRepeat = this.#webhook.wire === undefined || result.neverArrived === true;
+    if (outcome === 'failed' && mayRepeat && this.#webhook.on_failure === 'hold') {
       await this.#holdAfter(result, entry, id);
       return { isDone: false };
     }

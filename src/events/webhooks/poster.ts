@@ -28,7 +28,7 @@ export interface PosterOptions {
 }
 
 /** The receiver of events, with its secrets and headers. */
-export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers'>;
+export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers' | 'wire'>;
 
 /** A post on its way; `attempts` ends it early. */
 export interface Sending {
@@ -81,6 +81,7 @@ export class Poster {
       retryWaitsMs: post.retry ? retryWaitsMs : [],
       headers: (attempt) => this.#headers(post, body, attempt),
       mayAttempt,
+      retriesArrived: post.to.wire === undefined,
       onFailure: (failure) => this.errors.note(url, failure),
     });
     // The host may have been allowed when the webhook was registered.

@@ -71,7 +71,7 @@ export function rangeOf(header: string | undefined, bytes: number): Range | 'uns
   return start > end ? 'unsatisfiable' : { start, end };
 }
 
-function mediaType(stored: string | null): string {
+export function mediaType(stored: string | null): string {
   return stored !== null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(stored) ? stored : 'application/octet-stream';
 }
 

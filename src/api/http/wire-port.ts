@@ -1,0 +1,121 @@
+import type { Clock } from '../../domain/ports/host.ts';
+import type { Wire, WireAnswer, WireRequest } from '../../domain/ports/wires.ts';
+import { problem } from '../../domain/problems.ts';
+import { parseQuery } from '../../schema/query.ts';
+import type { AccessControl } from './access-control.ts';
+import { unauthorized } from './api-keys.ts';
+import type { Exchange } from './exchange.ts';
+import type { BaseAddress } from './http-connection.ts';
+import type { OriginPolicy } from './origin-policy.ts';
+import { problemAnswer } from './problem-answer.ts';
+import { mediaType } from './routes/attachments.ts';
+import { isForm, readUploads } from './routes/uploads.ts';
+
+/** How long a wrong key waits for its answer, and how many wait at most. */
+const WRONG_KEY_WAITS_MS = 1000;
+const MAX_WAITING = 32;
+
+export interface WirePortParts {
+  readonly wire: Wire;
+  readonly access: AccessControl;
+  readonly clock: Clock;
+  /** Aborted when the service stops. */
+  readonly closing: AbortSignal;
+}
+
+/** The requests at the port of another program's protocol: admits them, reads them, and writes the answers. */
+export class WirePort {
+  readonly #guard: OriginPolicy;
+  readonly #parts: WirePortParts;
+  #waiting = 0;
+
+  constructor(parts: WirePortParts) {
+    this.#parts = parts;
+    this.#guard = parts.access.newGuard();
+  }
+
+  /** Takes the address that it listens at, and returns the URL. */
+  listensAt({ url, isLoopback }: BaseAddress): string {
+    this.#guard.isLoopback = isLoopback;
+    return url;
+  }
+
+  async receive(exchange: Exchange): Promise<void> {
+    try {
+      this.#send(exchange, await this.#answer(exchange));
+    } catch (error) {
+      exchange.noteDefect(error);
+      const refused = problemAnswer(error);
+      const { status, body, headers } = refused;
+      const { code = '', detail = '', hint } = body as { code?: string; detail?: string; hint?: string };
+      const answer = this.#parts.wire.failure({ status, code, detail, hint });
+      const { 'Content-Type': _type, ...others } = headers ?? {};
+      exchange.send({ status: answer.status, body: answer.body, headers: others });
+    }
+  }
+
+  async #answer(exchange: Exchange): Promise<WireAnswer> {
+    const { wire, access } = this.#parts;
+    const path = pathOf(exchange);
+    const query = parseQuery(exchange.rawQuery, false);
+    const keys = wire.keyNames.flatMap((name) => query.getAll(name));
+    for (const name of wire.keyNames) query.delete(name);
+    const [key, ...others] = new Set(keys);
+    const isAdmitted = await access.admitWire(exchange, this.#guard, others.length === 0 ? key : undefined);
+    if (!isAdmitted) {
+      await this.#wait();
+      throw unauthorized();
+    }
+    const { caller, id: requestId, method } = exchange;
+    const { body, uploadIds } = await this.#bodyOf(exchange);
+    try {
+      const files = caller.uploads.files(uploadIds);
+      const request: WireRequest = { method, path, query, caller, body, files, requestId };
+      return await wire.answer(request);
+    } finally {
+      await caller.uploads.remove(uploadIds);
+    }
+  }
+
+  async #bodyOf(exchange: Exchange): Promise<{ readonly body: unknown; readonly uploadIds: readonly string[] }> {
+    const { headers, method } = exchange.request;
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    if (!hasBody || method === 'GET' || method === 'HEAD') return { body: undefined, uploadIds: [] };
+    if (!isForm(exchange)) return { body: await exchange.json(), uploadIds: [] };
+    const { fields, files } = await readUploads(exchange, this.#parts.closing);
+    return { body: Object.fromEntries(fields), uploadIds: files.map(({ id }) => id) };
+  }
+
+  /** Slows down guessing. Beyond a few at once, an answer costs less than a place to wait. */
+  async #wait(): Promise<void> {
+    if (this.#waiting >= MAX_WAITING) return;
+    this.#waiting += 1;
+    await new Promise<void>((resolve) => void this.#parts.clock.after(WRONG_KEY_WAITS_MS, resolve));
+    this.#waiting -= 1;
+  }
+
+  #send(exchange: Exchange, { status, body, file, route }: WireAnswer): void {
+    if (route !== undefined) exchange.route = route;
+    if (file === undefined) {
+      exchange.send({ status, body });
+      return;
+    }
+    const { bytes } = file;
+    exchange.send({
+      status,
+      stream: { bytes, read: () => file.read(0, bytes - 1), close: () => file.close() },
+      headers: { 'Content-Type': mediaType(file.mimeType), 'Content-Disposition': 'attachment' },
+    });
+  }
+}
+
+/** The decoded segments of a path. Throws `invalid_path`. */
+function pathOf({ path }: Exchange): readonly string[] {
+  try {
+    const segments = path.split('/').slice(1).map(decodeURIComponent);
+    if (path.startsWith('/') && !segments.some((segment) => segment.includes('\0'))) return segments;
+  } catch {
+    // Malformed percent-encoding.
+  }
+  throw problem('invalid_path');
+}

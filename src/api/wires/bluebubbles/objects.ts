@@ -1,0 +1,98 @@
+import type { Conversation } from '../../../domain/conversation.ts';
+import type { AttachmentDetails } from '../../../domain/details.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { ConvertedForm } from '../../../domain/ports/reading.ts';
+
+/** Values of `style`: chat.db's own. */
+const GROUP = 43;
+const ONE_TO_ONE = 45;
+
+const HEIC = /^image\/hei[cf]/i;
+const VOICE = /^audio\/(?:x-)?(?:caf|amr)/i;
+
+/** The form of a download: clients cannot show HEIC or play CAF, and store either under another name. */
+export function givenForm({ mime_type: type, name }: AttachmentDetails): ConvertedForm | undefined {
+  if (HEIC.test(type ?? '') || /\.hei[cf]$/i.test(name)) return { as: 'jpeg', max: undefined };
+  return VOICE.test(type ?? '') || /\.(?:caf|amr)$/i.test(name) ? { as: 'm4a' } : undefined;
+}
+
+/** The id of a file, from which its message and place can be read again. */
+export function attachmentGuid(messageId: string, n: number): string {
+  return `at_${n}_${messageId}`;
+}
+
+/** Returns undefined for a text that is no such id. */
+export function attachmentPlace(guid: string): { readonly id: string; readonly n: number } | undefined {
+  const [, n = '', id = ''] = /^at_(\d{1,4})_(\d{1,16})$/.exec(guid) ?? [];
+  return id === '' ? undefined : { id, n: Number(n) };
+}
+
+export function attachmentObject(messageId: string, attachment: AttachmentDetails, place: number) {
+  const { n = place, name, mime_type: type, bytes } = attachment;
+  const form = givenForm(attachment);
+  const stem = name.replace(/\.[^.]*$/, '');
+  const given =
+    form === undefined
+      ? { uti: null, mimeType: type, transferName: name }
+      : form.as === 'jpeg'
+        ? { uti: 'public.jpeg', mimeType: 'image/jpeg', transferName: `${stem}.jpg` }
+        : { uti: 'com.apple.m4a-audio', mimeType: 'audio/mp4', transferName: `${stem}.m4a` };
+  return { guid: attachmentGuid(messageId, n), ...given, totalBytes: bytes, isOutgoing: false, hideAttachment: false };
+}
+
+export function chatObject({ id, display_name: name, participants, details }: Conversation) {
+  const service = details?.service ?? serviceOf(id);
+  return {
+    originalROWID: details?.chat_number ?? null,
+    guid: id,
+    style: id.includes(';+;') ? GROUP : ONE_TO_ONE,
+    chatIdentifier: id.slice(id.lastIndexOf(';') + 1),
+    isArchived: false,
+    displayName: name ?? '',
+    participants: participants.map((address) => handleObject(address, service)),
+  };
+}
+
+/** A message. Every field is there, and null where Postern knows nothing. */
+export function messageObject(message: Message, chat: Conversation, tempGuid: string | null = null) {
+  const { details, is_from_me: isFromMe, guid } = message;
+  const attachments = (details?.attachments ?? []).map((one, place) => attachmentObject(message.id, one, place));
+  const service = details?.service ?? serviceOf(chat.id);
+  return {
+    originalROWID: message.id === '' ? null : Number(message.id),
+    // A send whose row was not seen yet is known by the client's own id.
+    guid: guid === '' ? tempGuid : guid,
+    tempGuid,
+    text: message.body,
+    subject: null,
+    dateCreated: Date.parse(message.timestamp),
+    dateRead: instant(details?.read_at),
+    dateDelivered: instant(details?.delivered_at),
+    isFromMe,
+    hasAttachments: message.attachments.length > 0,
+    attachments,
+    handle: isFromMe ? null : handleObject(message.sender, service),
+    handleId: null,
+    chats: [chatObject(chat)],
+    associatedMessageGuid: null,
+    associatedMessageType: null,
+    threadOriginatorGuid: details?.reply_to_guid ?? null,
+    itemType: 0,
+    groupActionType: 0,
+    groupTitle: null,
+    error: details?.error ?? 0,
+  };
+}
+
+function handleObject(address: string, service: string | null) {
+  return { address, service, country: null, uncanonicalizedId: null };
+}
+
+function serviceOf(id: string): string | null {
+  const [service = ''] = id.split(';', 1);
+  return service === 'any' || service === '' ? null : service;
+}
+
+function instant(text: string | null | undefined): number | null {
+  return text === null || text === undefined ? null : Date.parse(text);
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { approvalInConsole } from '../../../domain/approval.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { WireRequest } from '../../../domain/ports/wires.ts';
+import { invalidRequest } from '../../../domain/problems.ts';
+import type { Counters } from '../../../runtime/counters.ts';
+import { countedSend } from '../../../runtime/send-counter.ts';
+import { rendered, sendBody } from '../../../schema/message.ts';
+import { checkBody } from '../../../schema/mistakes.ts';
+
+export interface WireSend {
+  readonly recipient: string;
+  readonly text: string;
+  readonly tempGuid: string | null | undefined;
+}
+
+/** A message that was sent, or the reason why none was, although nothing failed. */
+export type WireSendAnswer = { readonly sent: Message } | { readonly refused: string };
+
+/** Sends what a request asks for. A held send is refused, because the protocol has no word for it. */
+export async function sendFor(request: WireRequest, send: WireSend, counters: Counters): Promise<WireSendAnswer> {
+  const { caller, files, requestId } = request;
+  const { recipient, text, tempGuid } = send;
+  const ids = files.map(({ id }) => id);
+  const checked = checkBody(sendBody, { recipient, body: text, ...(ids.length > 0 && { attachment_ids: ids }) });
+  if (!checked.ok) throw invalidRequest(checked.mistakes);
+  const { attachment_ids: _ids, attachments: _paths, dry_run: _dryRun, ...message } = await rendered(checked.value);
+  const key = keyOf(request, send);
+  const answer = await countedSend(
+    caller.sender.send({
+      ...message,
+      attachments: [],
+      requestId,
+      ...(files.length > 0 && { uploads: files }),
+      ...(typeof tempGuid === 'string' && { idempotencyKey: { kind: 'client', key } as const }),
+    }),
+    counters,
+  );
+  switch (answer.kind) {
+    case 'sent':
+      return { sent: answer.message };
+    case 'held':
+      return {
+        refused: `This message is held for approval: it is sent once the owner of Postern approves it, at ${approvalInConsole(answer.approval.id)}. Do not send it again.`,
+      };
+    case 'dry_run':
+      return { refused: 'Nothing was sent: this key only says what would happen.' };
+    case 'scheduled':
+      throw new Error('a send without a time was scheduled');
+  }
+}
+
+/** The client's id of this very send: some clients use one id for several. */
+function keyOf({ files }: WireRequest, { recipient, text, tempGuid }: WireSend): string {
+  const content = [tempGuid, recipient, text, files.map(({ sha256 }) => sha256)];
+  return `bluebubbles-${createHash('sha256').update(JSON.stringify(content)).digest('hex')}`;
+}

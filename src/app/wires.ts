@@ -1,0 +1,32 @@
+import type { HttpServer } from '../api/http/server.ts';
+import type { Config } from '../config/config.ts';
+import { hostClassOf } from '../domain/local-network.ts';
+import type { Log } from '../domain/ports/host.ts';
+import type { WireEventJson } from '../domain/ports/wires.ts';
+import type { Counters } from '../runtime/counters.ts';
+
+export interface WirePorts {
+  readonly config: Config;
+  readonly http: HttpServer;
+  readonly version: string;
+  readonly counters: Counters;
+  readonly log: Log;
+}
+
+/** Listens for programs that speak another protocol. Each is loaded only if its port is set. */
+export async function listenForWires({ config, http, version, counters, log }: WirePorts): Promise<void> {
+  const { host, port } = config.bluebubbles;
+  if (port === 0) return;
+  const { BlueBubbles } = await import('../api/wires/bluebubbles/blue-bubbles.ts');
+  const url = await http.listenForWire(host, port, new BlueBubbles({ version, counters }));
+  log.info('serving BlueBubbles', { address: url });
+  if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) === 'loopback') return;
+  log.warn('bluebubbles.host lets other machines in, and keys cross the network in clear', { host });
+}
+
+/** The form of events for webhooks of another protocol, loaded with the first of them; undefined while it is off. */
+export function wireJsonOf({ bluebubbles }: Config): WireEventJson | undefined {
+  if (bluebubbles.port === 0) return undefined;
+  return async (entry, caller) =>
+    (await import('../api/wires/bluebubbles/event-json.ts')).blueBubblesEventJson(entry, caller);
+}

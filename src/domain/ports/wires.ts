@@ -1,0 +1,48 @@
+import type { Caller } from '../caller.ts';
+import type { LogEntry } from '../event.ts';
+import type { AttachmentFile } from './reading.ts';
+import type { UploadedFile } from './uploads.ts';
+
+/** A request in the protocol of another program, with a limited key that was admitted. */
+export interface WireRequest {
+  readonly method: string;
+  /** The decoded segments of the path. */
+  readonly path: readonly string[];
+  /** Without the key. */
+  readonly query: URLSearchParams;
+  readonly caller: Caller;
+  /** The parsed JSON, or the fields of a form; undefined without a body. */
+  readonly body: unknown;
+  /** The files of a form. They are removed once the request is answered. */
+  readonly files: readonly UploadedFile[];
+  readonly requestId: string;
+}
+
+export interface WireAnswer {
+  readonly status: number;
+  /** Sent as JSON, unless there is a file. */
+  readonly body?: unknown;
+  readonly file?: AttachmentFile;
+  /** The pattern of the path for logs and metrics. */
+  readonly route?: string;
+}
+
+/** A refusal, before the protocol puts it into its own form. */
+export interface WireFailure {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly hint: string | undefined;
+}
+
+/** The protocol of another program: a translation to the use cases of this one, which decide everything. */
+export interface Wire {
+  /** Names of the parameters that may hold the key. */
+  readonly keyNames: readonly string[];
+  /** Throws the AppError to answer with. */
+  answer(request: WireRequest): Promise<WireAnswer>;
+  failure(failure: WireFailure): WireAnswer;
+}
+
+/** Serialises an event for the webhooks of another program's protocol; undefined for one it does not know. */
+export type WireEventJson = (entry: LogEntry, caller: Caller) => Promise<string | undefined>;

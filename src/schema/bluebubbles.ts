@@ -1,0 +1,57 @@
+import * as z from 'zod';
+import { invalidRequest } from '../domain/problems.ts';
+import { checkBody } from './mistakes.ts';
+import { list, text } from './text.ts';
+import { webhookUrl } from './webhook.ts';
+
+// Bodies of BlueBubbles' REST v1 (decision Y2). Members that Postern does not know are ignored, as that server does.
+
+const OBJECT = { error: 'The body must be a JSON object.' };
+const tempGuid = z.string({ error: 'The tempGuid must be a text.' }).max(1000).nullish();
+const count = (name: string) => z.int({ error: `The ${name} must be a whole number.` }).min(0);
+
+/** `POST /webhook`. */
+export const blueBubblesWebhook = z.object(
+  {
+    url: webhookUrl,
+    events: list('The events', text('An event', 100), 64).min(1, 'There must be at least one event.'),
+  },
+  OBJECT,
+);
+
+/** `POST /chat/query`. */
+export const blueBubblesChats = z.object(
+  { limit: count('limit').nullish(), offset: count('offset').nullish() },
+  OBJECT,
+);
+
+/** `POST /chat/new`. */
+export const blueBubblesNewChat = z.object(
+  {
+    addresses: list('The addresses', text('An address', 512), 100).min(1, 'There must be an address.'),
+    message: z.string({ error: 'The message must be a text.' }).nullish(),
+    tempGuid,
+  },
+  OBJECT,
+);
+
+/** `POST /message/text`. */
+export const blueBubblesText = z.object(
+  {
+    chatGuid: text('The chatGuid', 512),
+    message: z.string({ error: 'The message must be a text.' }),
+    tempGuid,
+    selectedMessageGuid: z.string().nullish(),
+  },
+  OBJECT,
+);
+
+/** The fields of `POST /message/attachment`. */
+export const blueBubblesFile = z.object({ chatGuid: text('The chatGuid', 512), tempGuid }, OBJECT);
+
+/** Reads a body. Throws `invalid_request` with every mistake. */
+export function readWireBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const checked = checkBody(schema, body);
+  if (checked.ok) return checked.value;
+  throw invalidRequest(checked.mistakes);
+}

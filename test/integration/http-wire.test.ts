@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { afterEach, expect, test } from '@jest/globals';
+import type { Wire } from '../../src/domain/ports/wires.ts';
+import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
+import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { HttpGateway } from '../support/http-gateway.ts';
+
+/** A protocol that answers with what it was asked. */
+const ECHO: Wire = {
+  keyNames: ['password'],
+  answer: async ({ path, query, body }) => ({ status: 200, body: { path, query: [...query], body } }),
+  failure: ({ status, code }) => ({ status, body: { failed: code } }),
+};
+
+const gateways: HttpGateway[] = [];
+afterEach(async () => {
+  for (const gateway of gateways.splice(0)) await gateway.close();
+});
+
+async function start(options: Parameters<typeof HttpGateway.start>[0] = {}): Promise<{ readonly url: string }> {
+  const gateway = await HttpGateway.start({ limited: ANY_KEY, ...options });
+  gateways.push(gateway);
+  return { url: await gateway.server.listenForWire('127.0.0.1', 0, ECHO) };
+}
+
+async function ask(url: string): Promise<number> {
+  const sent = httpRequest(url, { agent: false });
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode ?? 0;
+}
+
+test('wrong keys wait for a second, 32 at once, and the next ones are refused at once', async () => {
+  const clock = new FakeClock();
+  const { url } = await start({ clock });
+  const statuses: number[] = [];
+  const asked = Array.from({ length: 40 }, async (_, n) => statuses.push(await ask(`${url}/x?password=wrong${n}`)));
+  await eventually(() => expect(statuses).toHaveLength(8));
+  await clock.advance(999);
+  expect(statuses).toHaveLength(8);
+  await clock.advance(1);
+  await Promise.all(asked);
+  expect(new Set(statuses)).toEqual(new Set([401]));
+  expect(statuses).toHaveLength(40);
+});
+
+test('wrong keys count in the one limit of the API', async () => {
+  const clock = new FakeClock();
+  const { url } = await start({ settings: { rateLimitPerMinute: 3 }, clock });
+  const right = `${url}/x?password=${LIMITED_KEY}`;
+  expect(await ask(right)).toBe(200);
+  const wrong = [1, 2].map(() => ask(`${url}/x?password=wrong`));
+  await eventually(() => expect(clock.pending).toBeGreaterThanOrEqual(2));
+  expect(await ask(right)).toBe(429);
+  await clock.advance(1000);
+  await Promise.all(wrong);
+});
+
+test('the key does not reach the protocol, nor the log', async () => {
+  const { url } = await start();
+  const answer = await fetch(`${url}/a%2Fb/c?password=${LIMITED_KEY}&x=1`);
+  expect(await answer.json()).toEqual({ path: ['a/b', 'c'], query: [['x', '1']] });
+  expect(JSON.stringify(gateways[0]?.log)).not.toContain(LIMITED_KEY);
+});
+
+test.each([
+  ['%ff', 400],
+  ['%00', 400],
+  ['a/../b', 200],
+])('a path %s is answered with %p', async (path, status) => {
+  const { url } = await start();
+  expect(await ask(`${url}/${path}?password=${LIMITED_KEY}`)).toBe(status);
+});
+
+test('a defect is an error of the protocol without its words', async () => {
+  const gateway = await HttpGateway.start({ limited: ANY_KEY });
+  gateways.push(gateway);
+  const answer = (): never => {
+    throw new Error('the password is hunter2');
+  };
+  const url = await gateway.server.listenForWire('127.0.0.1', 0, { ...ECHO, answer });
+  const { status, text } = await fetch(`${url}/x?password=${LIMITED_KEY}`).then(async (one) => ({
+    status: one.status,
+    text: await one.text(),
+  }));
+  expect([status, text]).toEqual([500, '{"failed":"internal_error"}']);
+});

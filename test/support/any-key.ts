@@ -1,0 +1,19 @@
+import { DEFAULT_CAPS, type Key, SCOPES } from '../../src/domain/key.ts';
+
+export const LIMITED_KEY = 'postern_00000000_limited';
+
+/** A limited key that may do everything. */
+export const ANY_KEY: Key = {
+  id: '00000000',
+  name: 'test',
+  scopes: SCOPES,
+  read: '*',
+  send: '*',
+  approval: 'never',
+  caps: DEFAULT_CAPS,
+  dry_run: false,
+  created_at: '2026-01-02T03:04:05Z',
+  expires_at: null,
+  callback_hosts: [],
+  last_used_at: null,
+};

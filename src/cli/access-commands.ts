@@ -4,6 +4,8 @@ import { APPROVAL_MODES, PRESETS, SCOPES } from '../domain/key.ts';
 import { connected, count, gathered, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 const NAME = 'the id or the name of the key';
+const HOST =
+  'a host that its webhooks may post to, besides this machine; host:port for that port alone; may be repeated';
 const ID = 'the id, or the beginning of it';
 
 /** The commands for limited keys, sends that wait for approval, and the audit log. */
@@ -38,6 +40,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .option('--read <whom>', 'an address, a conversation id or a name; * for everybody; may be repeated', gathered)
     .option('--send <whom>', 'the same, for whom it may write to', gathered)
     .addOption(new Option('--approval <when>', 'which sends wait for you').choices(APPROVAL_MODES))
+    .option('--callback-host <host>', HOST, gathered)
     .option('--expires <time>', 'an instant such as 2026-12-31T00:00:00Z, or never (in 90 days)', nonEmpty)
     .option('--dry-run', 'its sends only say what would happen')
     .addHelpText('after', helpExamples('postern keys add reporter --preset notifier --send me@example.com'))
@@ -53,10 +56,15 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .action(runs(async () => (await import('./commands/keys.ts')).showKey));
   for (const change of ['allow', 'forbid'] as const) {
     connected(keys.command(change))
-      .description(change === 'allow' ? 'Add people to the lists of a key.' : 'Take people from the lists of a key.')
+      .description(
+        change === 'allow'
+          ? 'Add people or hosts to the lists of a key.'
+          : 'Take people or hosts from the lists of a key.',
+      )
       .argument('<key>', NAME, nonEmpty)
       .option('--read <whom>', 'whom it may read; may be repeated', gathered)
       .option('--send <whom>', 'whom it may write to; may be repeated', gathered)
+      .option('--callback-host <host>', HOST, gathered)
       .addHelpText('after', helpExamples(`postern keys ${change} agent --send +15550100`))
       .action(runs(async () => (await import('./commands/keys.ts')).changeLists.bind(null, change)));
   }

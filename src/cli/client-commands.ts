@@ -128,8 +128,18 @@ export function declareClientCommands(program: Command, runs: Runs): void {
   declareAccessCommands(program, runs);
   connected(program.command('mcp'), { json: false })
     .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
+    .option('--channel', 'pass incoming messages on to Claude Code, with the tool reply')
+    .addOption(
+      new Option('--since <row>', 'with --channel: start after this row id or offset, not now').argParser(rowOrOffset),
+    )
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
     .action(runs(async () => (await import('./commands/mcp.ts')).mcp));
+  connected(program.command('imsg'), { json: false })
+    .description("Speak imsg's JSON-RPC over stdin and stdout, for programs such as OpenClaw.")
+    .argument('[words...]', 'rpc, status or help, as imsg takes them')
+    .allowUnknownOption()
+    .helpOption(false)
+    .action(runs<[readonly string[]]>(async () => (await import('./commands/imsg.ts')).imsg));
   connected(program.command('check-update', { hidden: true }), { json: false })
     .description('Read update.url in the background, for the next command to tell of it.')
     .addHelpText('after', helpExamples('postern check-update'))

@@ -76,6 +76,13 @@ export function serviceUrl(options: ConnectionOptions, context: Context): string
   return trimmedEnd(given ?? urlOf(configurationOf(options, context).server), /\//);
 }
 
+/** The address of the BlueBubbles port; undefined while it is off, and for a service that is named by its URL. */
+export function blueBubblesUrl(options: ConnectionOptions, context: Context): string | undefined {
+  if ((options.url ?? (environmentOf(options, context).POSTERN_URL || undefined)) !== undefined) return undefined;
+  const { bluebubbles, server } = configurationOf(options, context);
+  return bluebubbles.port === 0 ? undefined : urlOf({ ...server, ...bluebubbles });
+}
+
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
 
 /**

@@ -1,7 +1,9 @@
 import { connect } from 'node:net';
 import { LazyMcpService } from '../../src/api/mcp/service.ts';
+import { BlueBubbles } from '../../src/api/wires/bluebubbles/blue-bubbles.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
+import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
 import { HttpGateway, KEY } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';
 import { ANY, type Entrance, HEADER, inHeader } from './entrances.ts';
@@ -27,7 +29,14 @@ export async function doors(): Promise<{
   const gateway = await HttpGateway.start({
     mcp: { mcp, settings: { allowOwnerKey: true } },
     settings: { rateLimitPerMinute: 1_000_000 },
+    limited: ANY_KEY,
   });
+  const wire = new BlueBubbles({ version: '1', counters: new Counters() });
+  const wireUrl = await gateway.server.listenForWire('127.0.0.1', 0, wire);
+  const atWire = (path: string, init: RequestInit = {}): Promise<void> =>
+    ignoring(fetch(`${wireUrl}/api/v1/${path}?password=${LIMITED_KEY}`, init).then((answer) => answer.text()));
+  const postAtWire = (path: string, body: string): Promise<void> =>
+    atWire(path, { method: 'POST', headers: JSON_TYPE, body });
   const get = (path: string, headers = {}): Promise<void> => ignoring(gateway.get(path, { headers }));
   const post = (path: string, body: string, headers: object = JSON_TYPE): Promise<void> =>
     ignoring(gateway.call('POST', path, { body, headers: { ...headers } }));
@@ -140,6 +149,27 @@ export async function doors(): Promise<{
       limit: ANY,
       wanted: ['a'],
       take: (text) => post('/mcp', call('messages_send', { to: text, text, dry_run: true }), MCP_TYPES),
+    },
+    {
+      name: 'a path of BlueBubbles',
+      limit: 5000,
+      wanted: ['chat/any%3B-%3B+1555/typing', 'attachment/at_0_1/download'],
+      take: (text) => atWire(bytes(text)),
+    },
+    ...['message/text', 'chat/new', 'chat/query', 'webhook'].map(
+      (path): Entrance => ({
+        name: `a body of BlueBubbles, ${path}`,
+        limit: ANY,
+        wanted: ['{"chatGuid":"any;-;+1555","message":"'],
+        take: (text) => postAtWire(path, text),
+      }),
+    ),
+    {
+      name: 'a text of BlueBubbles',
+      limit: ANY,
+      wanted: ['any;-;+1555'],
+      take: (text) =>
+        postAtWire('message/text', JSON.stringify({ chatGuid: text, message: text, tempGuid: text, [text]: text })),
     },
     {
       name: 'bytes at the port',

@@ -4,6 +4,7 @@ import { isLong } from '../support/conditions.ts';
 import { expensiveText } from '../support/expensive-text.ts';
 import { processorMs } from '../support/processor-time.ts';
 import { newSeed } from '../support/seed.ts';
+import { clientPrograms } from './client-programs.ts';
 import { doors } from './doors.ts';
 import { type Entrance, functions, rows } from './entrances.ts';
 import { frames } from './frames.ts';
@@ -35,7 +36,7 @@ async function tooMuch(entrance: Entrance, text: string): Promise<number | undef
 test('no input of up to 256 KB, however it is made, costs more than 50 ms for each 64 KB', async () => {
   const seed = isLong || process.env.SEED !== undefined ? newSeed('expensive inputs') : SHORT_SEED;
   const { entrances, close } = await doors();
-  const all = [...inProcess, ...entrances, ...(await frames())];
+  const all = [...inProcess, ...clientPrograms(), ...entrances, ...(await frames())];
   const failures: string[] = [];
   try {
     const chance = new Chance(seed);

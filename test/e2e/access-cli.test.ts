@@ -48,7 +48,8 @@ test('a key made on the command line is printed once, with lines that work', asy
   expect(made.code).toBe(0);
   const [key = ''] = made.stdout.split('\n');
   expect(key).toMatch(/^postern_[0-9a-f]{8}_/);
-  for (const client of ['Claude Code:', 'Claude Desktop', 'Codex', 'curl:']) expect(made.stdout).toContain(client);
+  for (const client of ['Claude Code', 'Claude Desktop', 'Codex', 'OpenClaw', 'Home Assistant', 'curl'])
+    expect(made.stdout).toContain(client);
   const url = /(http\S+\/api\/v1\/keys\/me)/.exec(made.stdout)?.[1] ?? '';
   expect(((await (await fetch(url, { headers: { 'x-api-key': key } })).json()) as KeyAnswer).name).toBe('agent');
   const { mcpServers } = JSON.parse(/^ {2}(\{"mcpServers".*)$/m.exec(made.stdout)?.[1] ?? '') as {

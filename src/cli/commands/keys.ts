@@ -5,27 +5,33 @@ import type {
   NewKeyOptions,
   PosternClient,
 } from '../../client/postern-client.ts';
+import { type ClientSetup, clientLines } from '../../domain/client-lines.ts';
 import type { ApprovalMode, Preset, Scope } from '../../domain/key.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT, quoted } from '../context.ts';
-import { type Invocation, invocationOf } from '../invocation.ts';
+import { invocationOf } from '../invocation.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json, oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { recipientOf } from '../recipient.ts';
-import { type ConnectionOptions, Refusal, serviceUrl, withService } from '../service-connection.ts';
+import { blueBubblesUrl, type ConnectionOptions, Refusal, serviceUrl, withService } from '../service-connection.ts';
 
 export interface ListOptions extends ConnectionOptions {
   readonly read?: readonly string[];
   readonly send?: readonly string[];
 }
 
-export interface AddOptions extends ListOptions {
+export interface AddOptions extends ListChangeOptions {
   readonly preset?: Preset;
   readonly scope?: readonly Scope[];
   readonly approval?: ApprovalMode;
   readonly expires?: string;
   readonly dryRun?: boolean;
+}
+
+/** Additions to a key's lists, or removals. */
+export interface ListChangeOptions extends ListOptions {
+  readonly callbackHost?: readonly string[];
 }
 
 const KEYS: readonly Column[] = [
@@ -42,7 +48,7 @@ const NEVER = 'never';
 
 export function addKey(name: string, options: AddOptions, context: ClientContext): Promise<number> {
   return withService(options, context, async ({ client }) => {
-    const { preset, scope, approval, expires, dryRun } = options;
+    const { preset, scope, approval, expires, dryRun, callbackHost: hosts } = options;
     if ((preset === undefined) === (scope === undefined)) {
       throw new Refusal(
         EXIT.usage,
@@ -55,11 +61,15 @@ export function addKey(name: string, options: AddOptions, context: ClientContext
       ...(approval !== undefined && { approval }),
       ...(expires !== undefined && { expires_at: expires === NEVER ? null : expires }),
       ...(dryRun === true && { dry_run: true }),
+      ...(hosts !== undefined && { callback_hosts: hosts }),
     };
     const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
     const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
     const mcp = invocationOf('mcp', options, context);
-    context.stdout(...(options.json === true ? [json(key, 2)] : made(key, serviceUrl(options, context), mcp)));
+    const { command, args } = invocationOf('imsg', options, context);
+    const imsg = [command, ...args].map(quoted).join(' ');
+    const setup = { url: serviceUrl(options, context), mcp, imsg, blueBubblesUrl: blueBubblesUrl(options, context) };
+    context.stdout(...(options.json === true ? [json(key, 2)] : made(key, setup)));
     return EXIT.ok;
   });
 }
@@ -96,12 +106,13 @@ export function showKey(given: string, options: ConnectionOptions, context: Clie
 export function changeLists(
   change: 'allow' | 'forbid',
   given: string,
-  options: ListOptions,
+  options: ListChangeOptions,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
-    if (options.read === undefined && options.send === undefined) {
-      throw new Refusal(EXIT.usage, `Say whom to ${change}: --read or --send, each may be repeated.`);
+    const { callbackHost: hosts } = options;
+    if (options.read === undefined && options.send === undefined && hosts === undefined) {
+      throw new Refusal(EXIT.usage, `Say whom to ${change}: --read, --send or --callback-host, each may be repeated.`);
     }
     const key = await keyOf(client, given);
     const changed = async (list: KeyRecord['read'], named: readonly string[] | undefined) => {
@@ -117,6 +128,12 @@ export function changeLists(
     const now = await client.keys.change(key.id, {
       read: await changed(key.read, options.read),
       send: await changed(key.send, options.send),
+      ...(hosts !== undefined && {
+        callback_hosts:
+          change === 'allow'
+            ? [...new Set([...key.callback_hosts, ...hosts])]
+            : key.callback_hosts.filter((host) => !hosts.includes(host)),
+      }),
     });
     context.stdout(...(options.json === true ? [json(now, 2)] : description(now)));
     return EXIT.ok;
@@ -205,6 +222,7 @@ function description(key: KeyRecord): readonly string[] {
       : [
           `  caps      ${caps.per_minute} a minute, ${caps.per_day} a day, ${caps.new_contacts_per_day} new people a day`,
         ]),
+    ...(key.callback_hosts.length === 0 ? [] : [`  webhooks  also to ${key.callback_hosts.join(', ')}`]),
     `  expires   ${key.expires_at ?? NEVER}`,
     ...closed.map(
       ({ conversation_id: id, joined }) =>
@@ -214,25 +232,16 @@ function description(key: KeyRecord): readonly string[] {
 }
 
 /** The new key, and what to paste where. */
-function made(key: KeyWithSecret, url: string, { command, args }: Invocation): readonly string[] {
-  const secret = key.key;
-  const stdio = { command, args, env: { POSTERN_API_KEY: secret } };
+function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret'>): readonly string[] {
   return [
-    secret,
+    key.key,
     'This is the key. It is shown only now.',
     '',
     ...description(key),
     '',
-    'Claude Code:',
-    `  claude mcp add --transport http messages ${url}/mcp --header "X-API-Key: ${secret}"`,
-    'Claude Desktop, Cursor and others (JSON):',
-    `  ${JSON.stringify({ mcpServers: { messages: stdio } })}`,
-    'Codex (~/.codex/config.toml):',
-    '  [mcp_servers.messages]',
-    `  command = ${JSON.stringify(command)}`,
-    `  args = [${args.map((argument) => JSON.stringify(argument)).join(', ')}]`,
-    `  env = { POSTERN_API_KEY = "${secret}" }`,
-    'curl:',
-    `  curl -H 'X-API-Key: ${secret}' ${url}/api/v1/keys/me`,
+    ...clientLines({ ...setup, secret: key.key }).flatMap(({ client, where, lines }) => [
+      `${client} (${where}):`,
+      ...lines.map((line) => `  ${line}`),
+    ]),
   ];
 }

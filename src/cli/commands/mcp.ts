@@ -4,8 +4,15 @@ import { type ClientContext, EXIT } from '../context.ts';
 import { McpPipe } from '../mcp-pipe.ts';
 import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../service-connection.ts';
 
+export interface McpOptions extends ConnectionOptions {
+  /** Passes incoming messages on to Claude Code. */
+  readonly channel?: boolean;
+  /** With `channel`: row id or offset to start after. */
+  readonly since?: string;
+}
+
 /** `postern mcp`: serves MCP over stdin and stdout, for programs that start their own servers. */
-export function mcp(options: ConnectionOptions, context: ClientContext): Promise<number> {
+export function mcp(options: McpOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {
     const to = limitedDestinationOf(options, context);
     const writes = new Set<Promise<void>>();
@@ -13,14 +20,28 @@ export function mcp(options: ConnectionOptions, context: ClientContext): Promise
       const written = context.writeLine(line).finally(() => writes.delete(written));
       writes.add(written);
     };
-    const pipe = new McpPipe(to, write, (sentence) => context.stderr(sentence));
+    const warn = (sentence: string): void => context.stderr(sentence);
     const ended = context.untilEnded();
+    const stop = new AbortController();
+    const channel = options.channel === true ? await openChannel() : undefined;
+    const pipe = new McpPipe(to, (line) => write(channel?.fromService(line) ?? line), warn);
     const lines = createInterface({ input: Readable.from(context.input()), terminal: false });
     ended.addEventListener('abort', () => lines.close());
-    for await (const line of lines) pipe.pass(line);
+    for await (const line of lines) pipe.pass(channel?.fromClient(line) ?? line);
     if (ended.aborted) pipe.close();
-    await pipe.idle();
+    stop.abort();
+    await Promise.all([pipe.idle(), channel?.ended()]);
     await Promise.all(writes);
     return EXIT.ok;
+
+    async function openChannel() {
+      const [{ McpChannel }, { PosternClient }] = await Promise.all([
+        import('../mcp-channel.ts'),
+        import('../../client/postern-client.ts'),
+      ]);
+      const { place: _place, ...destination } = to;
+      const client = new PosternClient(destination);
+      return new McpChannel({ client, after: options.since, write, warn, signal: stop.signal });
+    }
   });
 }

@@ -9,14 +9,17 @@ const WORK_KEPT_MS = 60 * 60 * 1000;
 const WORK = 'work-';
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Converted files, at most 500 MB: the least recently used are removed first (decision K4). */
+/** Files that can be made again, at most 500 MB: the least recently used are removed first (decision K4). */
 export class MediaCache {
   readonly #folder: string;
   readonly #clock: Clock;
+  readonly #keptMs: number;
 
-  constructor(folder: string, clock: Clock) {
+  /** Files not used for `keptMs` are removed too. */
+  constructor(folder: string, clock: Clock, keptMs = Number.POSITIVE_INFINITY) {
     this.#folder = folder;
     this.#clock = clock;
+    this.#keptMs = keptMs;
   }
 
   /** Undefined if it is not cached. */
@@ -64,7 +67,7 @@ export class MediaCache {
     let bytes = 0;
     const old = kept.filter((file) => {
       bytes += file.bytes;
-      return bytes > MAX_BYTES;
+      return bytes > MAX_BYTES || file.usedMs < nowMs - this.#keptMs;
     });
     await Promise.all(
       [...left, ...old].map(({ name }) => rm(join(this.#folder, name), { recursive: true, force: true })),

@@ -1,0 +1,78 @@
+import type { Conversation, PosternClient } from '../../client/postern-client.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+import { notStarted, RPC, RpcError } from './rpc-error.ts';
+
+/** How long the members and the name of a conversation are taken as known. */
+const KNOWN_MS = 60_000;
+const PAGE = 200;
+const MAX_PAGES = 25;
+/** At a hub an id begins with the Mac it is on. */
+const AT_A_HUB = /^[a-z0-9-]{1,32}~/;
+
+/** A conversation with the number that the protocol needs. */
+export interface ImsgChat {
+  readonly number: number;
+  readonly conversation: Conversation;
+}
+
+/** The conversations that the key may read, by id and by number. */
+export class ImsgChats {
+  readonly #client: PosternClient;
+  readonly #clock: Clock;
+  readonly #byId = new Map<string, { readonly chat: ImsgChat; readonly atMs: number }>();
+
+  constructor(client: PosternClient, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** The newest conversations first, at most `limit`. */
+  async list(limit: number): Promise<readonly ImsgChat[]> {
+    const chats: ImsgChat[] = [];
+    for await (const chat of this.#all()) {
+      chats.push(chat);
+      if (chats.length >= limit) break;
+    }
+    return chats;
+  }
+
+  /** Returns undefined for a message without a conversation. */
+  async withId(id: string): Promise<ImsgChat | undefined> {
+    if (id === '') return undefined;
+    const known = this.#byId.get(id);
+    if (known !== undefined && this.#clock.monotonic() - known.atMs < KNOWN_MS) return known.chat;
+    return this.#note(await this.#client.conversation(id, { include: ['details'] }));
+  }
+
+  /** Throws `invalidParams` if the key may read no conversation with this number. */
+  async withNumber(number: number): Promise<ImsgChat> {
+    for (const { chat } of this.#byId.values()) if (chat.number === number) return chat;
+    for await (const chat of this.#all()) if (chat.number === number) return chat;
+    throw new RpcError(RPC.invalidParams, `There is no chat with chat_id ${number} that this key may read.`);
+  }
+
+  async *#all(): AsyncGenerator<ImsgChat, void> {
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const offset = page * PAGE;
+      const found = await this.#client.conversations({ limit: PAGE, offset, include: ['details'] });
+      for (const conversation of found) yield this.#note(conversation);
+      if (found.length < PAGE) return;
+    }
+  }
+
+  #note(conversation: Conversation): ImsgChat {
+    const number = conversation.details?.chat_number;
+    if (AT_A_HUB.test(conversation.id)) throw notStarted('A hub has no chat numbers: use a service on a Mac.', false);
+    if (number === undefined) {
+      throw new RpcError(RPC.internal, 'The service is older than this program: update it, then start it again.');
+    }
+    const chat = { number, conversation };
+    this.#byId.set(conversation.id, { chat, atMs: this.#clock.monotonic() });
+    return chat;
+  }
+}
+
+/** The part of a conversation id that names whom it is with. */
+export function chatIdentifier(id: string): string {
+  return id.slice(id.lastIndexOf(';') + 1);
+}

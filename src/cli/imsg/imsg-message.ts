@@ -1,0 +1,95 @@
+import type { Conversation, Message, Reaction } from '../../client/postern-client.ts';
+import type { ReactionType } from '../../domain/reaction.ts';
+import { chatIdentifier, type ImsgChat } from './imsg-chats.ts';
+
+/** An attachment in the protocol's form. OpenClaw reads `original_path`, imsg's documents say `path`. */
+export interface ImsgAttachment {
+  readonly original_path: string | null;
+  readonly path: string | null;
+  readonly filename: string;
+  readonly transfer_name: string;
+  readonly mime_type: string | null;
+  readonly uti: string | null;
+  readonly byte_size: number | null;
+  readonly is_sticker: boolean;
+  readonly missing: boolean;
+}
+
+/** The protocol's names of the tapbacks. */
+const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
+  love: 'love',
+  thumbs_up: 'like',
+  thumbs_down: 'dislike',
+  haha: 'laugh',
+  exclamation: 'emphasis',
+  question: 'question',
+};
+
+/** A message in the protocol's form. Types are strict: a client drops the whole message for one wrong field. */
+export function imsgMessage(message: Message, chat: ImsgChat, attachments: readonly ImsgAttachment[]) {
+  const { details } = message;
+  return {
+    ...placeOf(message, chat),
+    text: message.body,
+    reply_to_guid: details?.reply_to_guid ?? null,
+    thread_originator_guid: null,
+    // Own messages are from the own address, by which a client knows the conversation with oneself.
+    destination_caller_id: message.is_from_me ? message.sender : null,
+    service: details?.service ?? null,
+    attachments,
+    ...(message.is_from_me ? {} : { is_read: typeof details?.read_at === 'string' }),
+  };
+}
+
+/** A tapback in the protocol's form. */
+export function imsgReaction(reaction: Reaction, chat: ImsgChat, isAdded: boolean) {
+  return {
+    ...placeOf(reaction, chat),
+    text: '',
+    attachments: [],
+    is_reaction: true,
+    is_tapback: true,
+    reaction_type: REACTIONS[reaction.reaction_type] ?? reaction.reaction_type,
+    reaction_emoji: reaction.emoji,
+    is_reaction_add: isAdded,
+    reacted_to_guid: reaction.message_guid,
+  };
+}
+
+/** A conversation in the protocol's form. */
+export function imsgChat({ number, conversation }: ImsgChat) {
+  const { id, display_name: name, participants, last_message_at: lastMessageAt, details } = conversation;
+  const identifier = chatIdentifier(id);
+  return {
+    id: number,
+    name: name ?? identifier,
+    display_name: name ?? '',
+    identifier,
+    guid: id,
+    service: details?.service ?? 'iMessage',
+    last_message_at: lastMessageAt,
+    is_group: isGroup(conversation),
+    participants,
+    ...(details?.unread_count !== undefined && { unread_count: details.unread_count }),
+  };
+}
+
+function placeOf(row: Message | Reaction, { number, conversation }: ImsgChat) {
+  return {
+    id: Number(row.id),
+    guid: row.guid,
+    chat_id: number,
+    chat_guid: conversation.id,
+    chat_identifier: chatIdentifier(conversation.id),
+    chat_name: conversation.display_name ?? '',
+    participants: conversation.participants,
+    is_group: isGroup(conversation),
+    sender: row.is_from_me ? '' : row.sender,
+    is_from_me: row.is_from_me,
+    created_at: row.timestamp,
+  };
+}
+
+function isGroup({ id, details }: Conversation): boolean {
+  return details?.is_group ?? id.includes(';+;');
+}

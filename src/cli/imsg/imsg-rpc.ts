@@ -1,0 +1,132 @@
+import { isPosternError } from '../../client/postern-client.ts';
+import { type ImsgMethod, type ImsgParams, imsgParams, readImsgParams } from '../../schema/imsg.ts';
+import { json } from '../output/text.ts';
+import type { ImsgMethods } from './imsg-methods.ts';
+import type { ImsgWatch } from './imsg-watch.ts';
+import { RPC, RpcError, readError } from './rpc-error.ts';
+
+/** Requests that run or wait; the protocol's own bound. */
+const MAX_OUTSTANDING = 128;
+
+type Id = string | number | null;
+
+interface Request {
+  readonly id: Id | undefined;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+export interface ImsgRpcParts {
+  readonly methods: ImsgMethods;
+  readonly watch: ImsgWatch;
+  readonly write: (line: string) => Promise<void>;
+  readonly warn: (sentence: string) => void;
+}
+
+/** Answers JSON-RPC 2.0, one object a line. Sends run one at a time, everything else at once. */
+export class ImsgRpc {
+  readonly #parts: ImsgRpcParts;
+  readonly #running = new Set<Promise<void>>();
+  #sends: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ImsgRpcParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes one line of the client; undefined for one that is too long. */
+  take(line: string | undefined): void {
+    if (line?.trim() === '') return;
+    const request = line === undefined ? tooLong() : requestIn(line);
+    const running = this.#answer(request).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves once the client has taken enough answers to ask more. */
+  async room(): Promise<void> {
+    while (this.#running.size >= 2 * MAX_OUTSTANDING) await Promise.race(this.#running);
+  }
+
+  /** Resolves once every request so far is answered. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #answer(request: Request | RpcError): Promise<void> {
+    if (request instanceof RpcError) {
+      await this.#fail(null, request);
+      return;
+    }
+    const { id, method } = request;
+    try {
+      if (this.#running.size >= MAX_OUTSTANDING) throw new RpcError(RPC.busy, 'Server busy');
+      const { result, begin } = await this.#call(request);
+      if (id !== undefined) await this.#parts.write(json({ jsonrpc: '2.0', id, result }));
+      begin?.();
+    } catch (error) {
+      const failure = isPosternError(error) ? readError(error) : error;
+      if (!(failure instanceof RpcError)) this.#parts.warn(`${method} failed: ${(error as Error).message}`);
+      // A notification never has an answer.
+      if (id !== undefined) await this.#fail(id, failure);
+    }
+  }
+
+  async #fail(id: Id, error: unknown): Promise<void> {
+    const known = error instanceof RpcError ? error : new RpcError(RPC.internal, 'Internal error');
+    const { code, message, data } = known;
+    await this.#parts.write(json({ jsonrpc: '2.0', id, error: { code, message, data } }));
+  }
+
+  async #call({ method, params }: Request): Promise<{ readonly result: unknown; readonly begin?: () => void }> {
+    const { methods, watch } = this.#parts;
+    switch (method) {
+      case 'initialize':
+      case 'status':
+        paramsOf(method, params);
+        return { result: await methods.status() };
+      case 'chats.list':
+        return { result: await methods.listChats(paramsOf(method, params)) };
+      case 'messages.history':
+        return { result: await methods.history(paramsOf(method, params)) };
+      case 'watch.subscribe':
+        return watch.subscribe(paramsOf(method, params));
+      case 'watch.unsubscribe':
+        return { result: await watch.unsubscribe(paramsOf(method, params)) };
+      case 'send': {
+        const given = paramsOf(method, params);
+        const sending = this.#sends.then(() => methods.send(given));
+        this.#sends = sending.catch(() => undefined);
+        return { result: await sending };
+      }
+      default:
+        throw new RpcError(RPC.unknownMethod, `unknown method ${JSON.stringify(method.slice(0, 60))}`, {
+          supported_methods: Object.keys(imsgParams),
+        });
+    }
+  }
+}
+
+function paramsOf<Method extends ImsgMethod>(method: Method, params: unknown): ImsgParams<Method> {
+  const read = readImsgParams(method, params);
+  if (read.ok) return read.params;
+  throw new RpcError(RPC.invalidParams, read.mistakes);
+}
+
+/** Returns the error for a line that is no request. */
+function requestIn(line: string): Request | RpcError {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return new RpcError(RPC.parse, 'Parse error: the line is not JSON.');
+  }
+  const { jsonrpc, id, method, params = {} } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isId = id === undefined || id === null || typeof id === 'string' || typeof id === 'number';
+  if (Array.isArray(value) || jsonrpc !== '2.0' || !isId || typeof method !== 'string' || method === '') {
+    return new RpcError(RPC.invalidRequest, 'Invalid request: it must be a JSON-RPC 2.0 object with a method.');
+  }
+  return { id, method, params };
+}
+
+function tooLong(): RpcError {
+  return new RpcError(RPC.invalidRequest, 'Invalid request: the line is longer than 1 MiB.');
+}

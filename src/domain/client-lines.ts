@@ -1,0 +1,85 @@
+/** The facts about a new key and the service that the set-up of a client needs. */
+export interface ClientSetup {
+  readonly secret: string;
+  /** Address of the service, without a slash at its end. */
+  readonly url: string;
+  /** The command line of `postern mcp` against this service. */
+  readonly mcp: { readonly command: string; readonly args: readonly string[] };
+  /** The command line of `postern imsg` against this service, quoted for a shell. */
+  readonly imsg: string;
+  /** Address of the BlueBubbles port; undefined while it is off. */
+  readonly blueBubblesUrl?: string | undefined;
+}
+
+/** The lines that connect one client. */
+export interface ClientLines {
+  readonly client: string;
+  /** The place for the lines. */
+  readonly where: string;
+  readonly lines: readonly string[];
+}
+
+const BLUEBUBBLES_OFF = 'Set port in the section [bluebubbles] of config.toml and start Postern again; then:';
+
+/** Ready lines for each client, in the order in which they are shown: the command line and the console print the same. */
+export function clientLines(setup: ClientSetup): readonly ClientLines[] {
+  const { secret, url, mcp, imsg, blueBubblesUrl } = setup;
+  const { command, args } = mcp;
+  const env = { POSTERN_API_KEY: secret };
+  const channel = { command, args: [...args, '--channel'], env };
+  const server = blueBubblesUrl ?? 'http://127.0.0.1:1234';
+  const off = blueBubblesUrl === undefined ? [BLUEBUBBLES_OFF] : [];
+  return [
+    {
+      client: 'Claude Code',
+      where: 'in a terminal',
+      lines: [`claude mcp add --transport http messages ${url}/mcp --header "X-API-Key: ${secret}"`],
+    },
+    {
+      client: 'Claude Desktop, Cursor and others',
+      where: 'JSON of their MCP servers',
+      lines: [JSON.stringify({ mcpServers: { messages: { command, args, env } } })],
+    },
+    {
+      client: 'Claude Code, as a channel',
+      where: '.mcp.json, then: claude --dangerously-load-development-channels server:messages',
+      lines: [JSON.stringify({ mcpServers: { messages: channel } })],
+    },
+    {
+      client: 'Codex',
+      where: '~/.codex/config.toml',
+      lines: [
+        '[mcp_servers.messages]',
+        `command = ${JSON.stringify(command)}`,
+        `args = [${args.map((argument) => JSON.stringify(argument)).join(', ')}]`,
+        `env = { POSTERN_API_KEY = "${secret}" }`,
+      ],
+    },
+    {
+      client: 'ChatGPT',
+      where: 'beside its tunnel client, which reaches Postern from this machine',
+      lines: [`target: ${url}/mcp`, 'header X-API-Key: the key above'],
+    },
+    {
+      client: 'OpenClaw',
+      where: 'a file postern-imsg with mode 0700, named as cliPath in channels.imessage',
+      lines: ['#!/bin/sh', `export POSTERN_API_KEY='${secret}'`, `exec ${imsg} "$@"`],
+    },
+    {
+      client: 'Hermes',
+      where: 'its environment; needs the scope webhooks',
+      lines: [...off, `BLUEBUBBLES_SERVER_URL=${server}`, `BLUEBUBBLES_PASSWORD=${secret}`],
+    },
+    {
+      client: 'Home Assistant',
+      where: 'its BlueBubbles integration; needs the scope webhooks',
+      lines: [...off, `URL: ${server}`, `Password: ${secret}`],
+    },
+    {
+      client: 'n8n',
+      where: 'a Header Auth credential',
+      lines: ['Name: X-API-Key', `Value: ${secret}`, `URL of the service: ${url}/api/v1`],
+    },
+    { client: 'curl', where: 'in a terminal', lines: [`curl -H 'X-API-Key: ${secret}' ${url}/api/v1/keys/me`] },
+  ];
+}

@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals';
+import { clientLines } from '../../src/domain/client-lines.ts';
+
+const SETUP = {
+  secret: 'postern_7f3a9c1e_secret',
+  url: 'http://127.0.0.1:3001',
+  mcp: { command: '/usr/bin/node', args: ['/a b/main.js', 'mcp'] },
+  imsg: "/usr/bin/node '/a b/main.js' imsg",
+};
+
+const linesOf = (client: string, setup = SETUP): readonly string[] =>
+  clientLines(setup).find((one) => one.client === client)?.lines ?? [];
+
+test('every client of the documents has lines, with the key in them', () => {
+  const all = clientLines(SETUP);
+  expect(all.map(({ client }) => client)).toEqual([
+    'Claude Code',
+    'Claude Desktop, Cursor and others',
+    'Claude Code, as a channel',
+    'Codex',
+    'ChatGPT',
+    'OpenClaw',
+    'Hermes',
+    'Home Assistant',
+    'n8n',
+    'curl',
+  ]);
+  const silent = all.filter(({ lines }) => !lines.join('\n').includes(SETUP.secret)).map(({ client }) => client);
+  expect(silent).toEqual(['ChatGPT']);
+});
+
+test('a path with a space stays one word in JSON, in TOML and in the shell', () => {
+  const [json = ''] = linesOf('Claude Code, as a channel');
+  expect(JSON.parse(json)).toEqual({
+    mcpServers: {
+      messages: {
+        command: '/usr/bin/node',
+        args: ['/a b/main.js', 'mcp', '--channel'],
+        env: { POSTERN_API_KEY: SETUP.secret },
+      },
+    },
+  });
+  expect(linesOf('Codex')).toContain('args = ["/a b/main.js", "mcp"]');
+  expect(linesOf('OpenClaw').at(-1)).toBe(`exec /usr/bin/node '/a b/main.js' imsg "$@"`);
+});
+
+test('the lines for BlueBubbles say how to switch it on, and then only where it is', () => {
+  expect(linesOf('Hermes')[0]).toMatch(/^Set port in the section \[bluebubbles\]/);
+  const on = { ...SETUP, blueBubblesUrl: 'http://127.0.0.1:4321' };
+  expect(linesOf('Home Assistant', on)).toEqual(['URL: http://127.0.0.1:4321', `Password: ${SETUP.secret}`]);
+});

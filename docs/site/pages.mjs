@@ -21,6 +21,11 @@ export const NAVIGATION = {
     ['docs/remote-access.md', 'From another machine'],
     ['docs/fleet.md', 'Many Macs'],
   ],
+  'Other programs': [
+    ['docs/openclaw.md'],
+    ['docs/bluebubbles.md', 'Hermes, Home Assistant'],
+    ['docs/channel.md', 'Claude Code'],
+  ],
   Recipes: [
     ['docs/recipes/README.md', 'All recipes'],
     ['docs/recipes/node-red.md'],

@@ -15,7 +15,7 @@ const empty: Conversation = { ...group, id: 'iMessage;+;chat2', display_name: nu
 test('the last message says with names who did something to the conversation', () => {
   const said = (members: object): string | undefined => {
     const last = { id: '1', sender: '+15550101', is_from_me: false, body: '', timestamp: '2026-03-01T12:00:00Z' };
-    const details = { is_group: true, service: null, last_message: { ...last, ...members } };
+    const details = { chat_number: 1, is_group: true, service: null, last_message: { ...last, ...members } };
     return conversationWithNames({ ...group, details }, people).details?.last_message?.sentence;
   };
   expect(said({ sentence: 'x', group_event: { type: 'added', who: '+15550100' } })).toBe('+15550101 added Ann.');

@@ -116,13 +116,13 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       ...{ connection, envelope, feed, clock, log },
       store: webhookStore(state, clock),
       history: copyId,
-      hasReached: (offset) =>
-        offset === undefined || isStreamOffset(offset) ? copy.hasReached(offset) : copy.hasReached(),
-      openDeliveries: (shardStore, mayAttempt) =>
+      isReady: () => copy.isFilled && copy.trouble === undefined,
+      hasReached: (offset) => !isStreamOffset(offset) || copy.hasReached(offset),
+      openDeliveries: (deliveredStore, mayAttempt) =>
         new Dispatcher({
           ...{ feed, clock, log, json, ready },
           rowNow: (number) => events.entry(number),
-          store: shardStore,
+          store: deliveredStore,
           poster: new Poster({ ...posting, mayAttempt }),
           onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
         }),
@@ -190,10 +190,9 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     });
 
     stream.start();
-    webhooks.start();
     const url = await http.listen(config.server.host, config.server.port);
     await listenOnSocket({ config, http, log });
-    webhooks.join();
+    webhooks.start();
     return { url, close: () => closers.close() };
   } catch (error) {
     await closers.close();

@@ -78,8 +78,8 @@ export const FLEET_PROBLEMS = {
   },
   webhooks_unavailable: {
     status: 503,
-    detail: 'No hub has this webhook at the moment, or the broker did not take a change of it.',
-    hint: 'Another hub takes it over within 15 seconds: try again then, and look at the webhook before repeating a change.',
+    detail: 'No hub delivers to webhooks at the moment, or the broker did not take a change of one.',
+    hint: 'Another hub takes over within 10 seconds: try again then, and look at the webhook before repeating a change.',
   },
   mac_answer_invalid: {
     status: 502,

@@ -151,7 +151,7 @@ describeWithNats('the rights that postern fleet gives', () => {
       /^ev\.|^\$KV\.(?:macs|outcomes)\.|STREAM\.(?:CREATE|UPDATE|DELETE|PURGE|MSG\.DELETE|RESTORE|SNAPSHOT)|^\$SYS|^_INBOX|CONSUMER\.(?:CREATE|DELETE|DURABLE\.CREATE|MSG\.NEXT)\.SEND/;
     expect(allowed.filter((subject) => forbidden.test(subject))).toEqual([]);
     expect(allowed).toEqual(
-      expect.arrayContaining(['send.m7', 'rd.m8.message', 'wh.3', '$KV.lanes.m7', '$JS.API.STREAM.MSG.GET.EV']),
+      expect.arrayContaining(['send.m7', 'rd.m8.message', 'wh.3', '$KV.webhooks.m7', '$JS.API.STREAM.MSG.GET.EV']),
     );
     expect(await allowedToSubscribe(await as('hub'), [...SUBJECTS, ...WILDCARDS])).toEqual(
       [

@@ -189,7 +189,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       const before = await postern(['fleet', 'status', '--dir', dir, '--json']);
       expect((JSON.parse(before.stdout) as { problems: string[] }).problems).toEqual(
         expect.arrayContaining([
-          expect.stringContaining('KV_lanes missing'),
+          expect.stringContaining('KV_webhooks missing'),
           expect.stringContaining('No queue of sends for m7'),
         ]),
       );

@@ -98,6 +98,7 @@ export class TestHub {
   readonly database: Sqlite;
   readonly webhooks: HubWebhooks;
   readonly #dispatchers: Dispatcher[] = [];
+  isReady = true;
 
   private constructor(line: Line, name: string) {
     this.line = line;
@@ -113,6 +114,7 @@ export class TestHub {
       store: webhookStore(this.database, systemClock),
       history: name,
       feed,
+      isReady: () => this.isReady,
       hasReached: () => true,
       openDeliveries: (store, mayAttempt) => {
         const dispatcher = new Dispatcher({
@@ -132,7 +134,6 @@ export class TestHub {
       log,
     });
     this.webhooks.start();
-    this.webhooks.join();
   }
 
   static async start(port: number): Promise<TestHub> {

@@ -93,6 +93,14 @@ export class FleetConnection {
     return new Kvm(this.js).open(name);
   }
 
+  /** The keys that a bucket has, or had: the client's own list of them may never end. */
+  async keys(name: Bucket): Promise<readonly string[]> {
+    const prefix = `$KV.${name}.`;
+    const jsm = await this.js.jetstreamManager(false);
+    const { state } = await jsm.streams.info(`KV_${name}`, { subjects_filter: `${prefix}>` });
+    return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
+  }
+
   /** Calls `run` at every connection, at once if there is one. */
   onConnect(run: () => void): Cancel {
     this.#onConnect.add(run);

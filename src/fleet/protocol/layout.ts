@@ -17,8 +17,8 @@ export const BUCKETS = {
   macs: 'macs',
   /** Outcomes of sends, by `outcomeKey`. */
   outcomes: 'outcomes',
+  /** The lease of webhooks, and the settings of each. */
   webhooks: 'webhooks',
-  lanes: 'lanes',
 } as const;
 export type Bucket = (typeof BUCKETS)[keyof typeof BUCKETS];
 
@@ -99,12 +99,12 @@ export function outcomeSubject(mac: string, keyHash: string): string {
 
 /** Requests to agents, of hubs. */
 export const READS = 'rd.>';
-/** Requests of one hub to the hub that has a shard of webhooks. */
-export const SHARD_SUBJECTS = 'wh.*';
-
-export function shardSubject(shard: number): string {
-  return `wh.${shard}`;
-}
+/** Messages among hubs. */
+export const HUB_SUBJECTS = 'wh.*';
+/** Requests to the hub that delivers to the webhooks. */
+export const HUB_CALL = 'wh.call';
+/** Says that webhooks have changed. */
+export const HUB_NEWS = 'wh.news';
 /** What agents say became of sends. */
 export const OUTCOMES = 'done.>';
 

@@ -49,7 +49,6 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
   const bucket = { replicas: size.replicas, storage: StorageType.File };
   await kvm.create(BUCKETS.macs, bucket);
   await kvm.create(BUCKETS.webhooks, bucket);
-  await kvm.create(BUCKETS.lanes, bucket);
   await kvm.create(BUCKETS.outcomes, { ...bucket, ttl: 24 * HOUR_MS });
   // With a rollup header, an agent could empty the bucket by writing to its own key.
   for (const name of [BUCKETS.macs, BUCKETS.outcomes]) {

@@ -2,13 +2,13 @@ import {
   agentRights,
   BUCKETS,
   EVENTS,
+  HUB_SUBJECTS,
   hubName,
   inboxPrefix,
   OUTCOMES,
   READS,
   SEND_CLAIMS,
   SENDS,
-  SHARD_SUBJECTS,
 } from '../protocol/layout.ts';
 
 /** What a user of the broker may do: these subjects, and everything else is refused. */
@@ -32,9 +32,8 @@ export const HUB_RIGHTS: Rights = {
   publish: [
     SENDS.subjects,
     READS,
-    SHARD_SUBJECTS,
+    HUB_SUBJECTS,
     `$KV.${BUCKETS.webhooks}.>`,
-    `$KV.${BUCKETS.lanes}.>`,
     // Which key a hub uses for which send; no Mac has an id like this.
     `$KV.${BUCKETS.outcomes}.${SEND_CLAIMS}.*`,
     '$JS.API.INFO',
@@ -42,7 +41,7 @@ export const HUB_RIGHTS: Rights = {
     `$JS.API.CONSUMER.INFO.${SENDS.stream}.*`,
     ...[EVENTS.stream, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap(reading),
   ],
-  subscribe: [SHARD_SUBJECTS, OUTCOMES, `$KV.${BUCKETS.macs}.*`, inboxPrefix(hubName('>'))],
+  subscribe: [HUB_SUBJECTS, OUTCOMES, `$KV.${BUCKETS.macs}.*`, inboxPrefix(hubName('>'))],
   answers: MAX_ANSWERS,
 };
 

@@ -1,0 +1,282 @@
+import { randomUUID } from 'node:crypto';
+import type { KV } from '@nats-io/kv';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import { compareAndSet } from './compare-and-set.ts';
+
+const TICK_MS = 1000;
+const RENEW_EVERY_MS = 2000;
+/** A holder stops this long after it asked for its last renewal, before anybody may take the lease. */
+const LAPSES_AFTER_MS = 5000;
+/** A lease is free once it was seen unchanged for this long. Everybody measures with their own monotonic clock. */
+const EXPIRES_AFTER_MS = 6000;
+/** At most one write of a changed state in this time. */
+const WRITE_EVERY_MS = 100;
+/** A holder that is not ready for this long gives the lease up. */
+const UNREADY_MS = 3000;
+
+/** A lease as its entry in the bucket says. */
+export interface LeaseRecord<State> {
+  /** "" once it was given up. */
+  readonly holder: string;
+  /** The fencing number: increases with each holder. */
+  readonly fence: number;
+  /** Counts the writes of one holder. */
+  readonly version: number;
+  readonly state: State;
+}
+
+export interface LeaseParts<State> {
+  readonly bucket: () => Promise<KV>;
+  readonly key: string;
+  readonly encode: (record: LeaseRecord<State>) => Uint8Array;
+  /** Throws for anything `encode` did not write. Such an entry is never taken over. */
+  readonly decode: (bytes: Uint8Array) => LeaseRecord<State>;
+  /** The state of a lease that nobody ever held. */
+  readonly first: () => Promise<State>;
+  readonly isReady: () => boolean;
+  /** The state that a holder writes with each renewal. */
+  readonly state: () => State;
+  /** Called before each write, to write what the state refers to. */
+  readonly prepare: () => Promise<void>;
+  /** The broker lost what this holder had written. */
+  readonly onSetBack: () => void;
+  /** Called with the newest state that is known, whoever holds the lease. */
+  readonly onSeen: (state: State) => Promise<void>;
+  /** The lease belongs to this process. `wasOwn` if nobody else held it since this process did. */
+  readonly onTaken: (state: State, wasOwn: boolean) => void;
+  /** The lease is over, or may be: nothing may be done in its name any more. */
+  readonly onLost: () => void;
+  /** Resolves once nothing is done in its name any more, before the lease is given up. */
+  readonly release: () => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What this process holds. */
+interface Hold {
+  readonly fence: number;
+  version: number;
+  revision: number;
+  renewedAtMs: number;
+}
+
+/**
+ * One lease among many processes: an entry of a bucket that its holder renews by compare-and-set, together with a
+ * small state. Only the holder knows the revision to write over, so a holder that slept can write nothing.
+ */
+export class Lease<State> {
+  readonly #parts: LeaseParts<State>;
+  readonly #id = randomUUID();
+  #hold: Hold | undefined;
+  /** The newest record seen, which the broker may have lost since. */
+  #known: LeaseRecord<State> | undefined;
+  /** The entry as it was last read, and since when it has been the same. */
+  #seen: { readonly stamp: string; readonly sinceMs: number } | undefined;
+  #unreadySinceMs: number | undefined;
+  #writtenAtMs = Number.NEGATIVE_INFINITY;
+  #cancelTick: Cancel | undefined;
+  #cancelWrite: Cancel | undefined;
+  #looking: Promise<void> | undefined;
+  #releasing: Promise<void> | undefined;
+  #last: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(parts: LeaseParts<State>) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#tick();
+  }
+
+  /** True while this process holds the lease beyond doubt. */
+  get isHeld(): boolean {
+    return this.#hold !== undefined && this.#now() - this.#hold.renewedAtMs < LAPSES_AFTER_MS;
+  }
+
+  /** The fencing number of the present holder; 0 before the first. */
+  get fence(): number {
+    return this.#hold?.fence ?? this.#known?.fence ?? 0;
+  }
+
+  /** Returns `isHeld`. A lease that could not be renewed in time ends here. */
+  check(): boolean {
+    if (this.#hold === undefined || this.isHeld) return this.isHeld;
+    this.#parts.log.warn('the lease could not be renewed, and is over', { lease: this.#parts.key });
+    this.#lose();
+    return false;
+  }
+
+  /** The state has changed: writes it now, or within 100 ms of the previous write. */
+  note(): void {
+    if (this.#hold === undefined) return;
+    const waitMs = Math.max(0, this.#writtenAtMs + WRITE_EVERY_MS - this.#now());
+    this.#cancelWrite ??= this.#parts.clock.after(waitMs, () => {
+      this.#cancelWrite = undefined;
+      this.#quietly('written', this.flush());
+    });
+  }
+
+  /** Writes the state. Rejects if it may not have been written. */
+  flush(): Promise<void> {
+    const next = this.#last.then(() => this.#write(this.#id));
+    this.#last = next.catch(() => {});
+    return next;
+  }
+
+  /** Reads the entry. Resolves once what it says is known. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  /** Gives the lease up, so that nobody has to wait until it expires. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#hold !== undefined) await this.#release();
+    this.#cancelTick?.();
+    this.#cancelWrite?.();
+    await this.#looking?.catch(() => {});
+  }
+
+  #now(): number {
+    return this.#parts.clock.monotonic();
+  }
+
+  #tick(): void {
+    const { clock, isReady } = this.#parts;
+    this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
+    if (isReady()) this.#unreadySinceMs = undefined;
+    else this.#unreadySinceMs ??= this.#now();
+    const hold = this.#hold;
+    if (hold === undefined) {
+      this.#quietly('read', this.look());
+      return;
+    }
+    if (!this.check()) return;
+    if (this.#unreadySinceMs !== undefined && this.#now() - this.#unreadySinceMs >= UNREADY_MS) void this.#release();
+    if (this.#now() - hold.renewedAtMs >= RENEW_EVERY_MS) this.#quietly('renewed', this.flush());
+  }
+
+  async #look(): Promise<void> {
+    const { bucket, key, isReady, onSeen } = this.#parts;
+    let revision: number;
+    let record: LeaseRecord<State> | undefined;
+    try {
+      ({ revision, record } = await this.#read(await bucket()));
+    } catch (error) {
+      // A holder may have been cut off from the broker too, so waiting begins again.
+      this.#seen = undefined;
+      throw error;
+    }
+    const stamp = JSON.stringify([revision, record?.holder, record?.fence, record?.version]);
+    if (this.#seen?.stamp !== stamp) this.#seen = { stamp, sinceMs: this.#now() };
+    if (this.#known === undefined || (record !== undefined && !isOlder(record, this.#known))) this.#known = record;
+    if (this.#known !== undefined) await onSeen(this.#known.state);
+    if (this.#hold !== undefined || this.#isClosed || !isReady()) return;
+    const isFree = record?.holder === '' || record?.holder === this.#id;
+    if (!isFree && this.#now() - this.#seen.sinceMs < EXPIRES_AFTER_MS) return;
+    const wasOwn = record?.holder === this.#id && record.fence === this.#known?.fence;
+    await this.#take(revision, wasOwn);
+    this.#parts.log.info('took the lease', { lease: key, fence: this.fence });
+  }
+
+  async #take(revision: number, wasOwn: boolean): Promise<void> {
+    const { bucket, key, encode, first, onTaken } = this.#parts;
+    const askedAtMs = this.#now();
+    const state = this.#known === undefined ? await first() : this.#known.state;
+    const record = { holder: this.#id, fence: (this.#known?.fence ?? 0) + 1, version: 0, state };
+    const written = await compareAndSet(await bucket(), key, encode(record), revision);
+    if (written === undefined) throw new Error('another took it first');
+    this.#known = record;
+    this.#hold = { fence: record.fence, version: 0, revision: written, renewedAtMs: askedAtMs };
+    onTaken(state, wasOwn);
+  }
+
+  async #read(bucket: KV): Promise<{ readonly revision: number; readonly record: LeaseRecord<State> | undefined }> {
+    const { key, decode } = this.#parts;
+    const found = await bucket.get(key);
+    const record = found?.operation === 'PUT' ? decode(found.value) : undefined;
+    return { revision: found?.revision ?? 0, record };
+  }
+
+  async #write(holder: string): Promise<void> {
+    const { bucket, key, encode, prepare, state } = this.#parts;
+    const hold = this.#hold;
+    if (hold === undefined) throw new Error('the lease is not held');
+    this.#cancelWrite?.();
+    this.#cancelWrite = undefined;
+    const askedAtMs = this.#now();
+    this.#writtenAtMs = askedAtMs;
+    const opened = await bucket();
+    const attempt = async (): Promise<number | undefined> => {
+      await prepare();
+      const record = { holder, fence: hold.fence, version: hold.version + 1, state: state() };
+      const revision = await compareAndSet(opened, key, encode(record), hold.revision);
+      if (revision !== undefined && this.#hold === hold) this.#known = record;
+      return revision;
+    };
+    let written = await attempt();
+    if (written === undefined && (await this.#isStillOurs(opened, hold))) written = await attempt();
+    if (this.#hold !== hold) throw new Error('the lease is over');
+    if (written === undefined) {
+      this.#parts.log.warn('another has the lease', { lease: key });
+      this.#lose();
+      throw new Error('another has the lease');
+    }
+    hold.revision = written;
+    hold.version += 1;
+    hold.renewedAtMs = askedAtMs;
+  }
+
+  /** After a conflict: a write of ours went through without an answer, or the broker went back to an earlier state. */
+  async #isStillOurs(bucket: KV, hold: Hold): Promise<boolean> {
+    const { revision, record } = await this.#read(bucket);
+    const isOurs = record?.holder === this.#id && record.fence === hold.fence;
+    if (record !== undefined && !isOurs && record.fence >= hold.fence) return false;
+    if (!isOurs || record.version < hold.version) this.#parts.onSetBack();
+    hold.revision = revision;
+    return true;
+  }
+
+  #release(): Promise<void> {
+    this.#releasing ??= this.#releaseNow().finally(() => {
+      this.#releasing = undefined;
+    });
+    return this.#releasing;
+  }
+
+  async #releaseNow(): Promise<void> {
+    const { release, key, log } = this.#parts;
+    await release();
+    const given = this.#last.then(() => this.#write(''));
+    this.#last = given.catch(() => {});
+    try {
+      await given;
+    } catch (error) {
+      log.warn('the lease could not be given up; others wait until it expires', { lease: key, error });
+    }
+    this.#lose();
+  }
+
+  #lose(): void {
+    if (this.#hold === undefined) return;
+    this.#hold = undefined;
+    this.#seen = undefined;
+    this.#cancelWrite?.();
+    this.#cancelWrite = undefined;
+    this.#parts.onLost();
+  }
+
+  #quietly(done: string, work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      this.#parts.log.debug(`a lease could not be ${done}, retrying`, { lease: this.#parts.key, error });
+    });
+  }
+}
+
+function isOlder<State>(one: LeaseRecord<State>, other: LeaseRecord<State>): boolean {
+  return one.fence < other.fence || (one.fence === other.fence && one.version < other.version);
+}

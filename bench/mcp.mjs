@@ -40,7 +40,7 @@ export async function mcpRows(path, { rounds, roundMs }) {
   const agent = new Agent({ keepAlive: true });
   try {
     const read = (limit) => call(service.port, agent, 'messages_read', { limit });
-    const both = [() => read(20), () => get(service.port, agent, '/api/v1/messages?limit=20')];
+    const both = [() => read(20), () => get(service.port, agent, '/api/v1/messages?limit=20&include=details')];
     const measured = both.map(() => []);
     for (let round = 0; round <= rounds; round += 1) {
       for (const [which, run] of both.entries()) {
@@ -58,7 +58,7 @@ export async function mcpRows(path, { rounds, roundMs }) {
         note: `${summary(first).median.toFixed(0)} ms by the clock`,
       },
       {
-        what: 'MCP: messages_read of 20, over GET /messages in turn',
+        what: 'MCP: messages_read of 20, over GET /messages with details in turn',
         postern: minus(mcp, rest),
         unit: 'ms of processor time',
         bound: 3,

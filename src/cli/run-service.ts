@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import type { RunningApp, startApp } from '../app/service.ts';
+import { isPosternError, PosternClient } from '../client/postern-client.ts';
+import { urlOf } from '../config/address.ts';
 import type { Config } from '../config/config.ts';
 import { cacheFolder, logLevel } from '../config/environment.ts';
 import { type ConfigReading, configPath, protectConfig } from '../config/file.ts';
@@ -11,6 +13,7 @@ import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Shutdown } from '../runtime/shutdown.ts';
 import { sqliteLibrary } from '../runtime/sqlite.ts';
 import { type Context, EXIT } from './context.ts';
+import { isDemoRunning } from './service-connection.ts';
 
 export interface ServiceOptions {
   readonly supervised: boolean;
@@ -66,7 +69,7 @@ export async function runService(
       restart: () => ending.want(EXIT.startAgain),
     });
   } catch (error) {
-    const refusal = startRefusal(error, config, platform, context);
+    const refusal = await startRefusal(error, config, platform, context);
     if (refusal === undefined) throw error;
     return refuse(refusal, supervised, log, context);
   }
@@ -118,8 +121,27 @@ function refuse(
   return exitCode === EXIT.config ? EXIT.ok : exitCode;
 }
 
+function finderOf(port: number, { environment }: Context): string {
+  return environment.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
+}
+
+const ANSWER_LIMIT_MS = 1000;
+
+/** Reports whether a Postern answers there. Sends no key: another program could read it. */
+async function isPosternAt(url: string): Promise<boolean> {
+  return new PosternClient({ url, key: 'none', timeoutMs: ANSWER_LIMIT_MS }).health().then(
+    () => true,
+    (error: unknown) => isPosternError(error) && error.code === 'unauthorized',
+  );
+}
+
 /** The advice for a service that cannot start; undefined for an unforeseen failure. */
-function startRefusal(error: unknown, config: Config, platform: string, { environment }: Context): Refusal | undefined {
+async function startRefusal(
+  error: unknown,
+  config: Config,
+  platform: string,
+  context: Context,
+): Promise<Refusal | undefined> {
   const { host, port } = config.server;
   const path = configPath(config.dir);
   switch (errorCode(error)) {
@@ -137,16 +159,21 @@ function startRefusal(error: unknown, config: Config, platform: string, { enviro
     case 'port_taken':
     case 'EADDRINUSE': {
       const who = isAppError(error) ? error.message : 'another program listens there.';
-      const finder =
-        environment.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
       const other =
         platform === 'simulated'
           ? `Or choose another port: demo --port ${port + 1}`
           : `Or set another server.port in ${path}.`;
+      const isPostern = await isPosternAt(urlOf(config.server));
       return {
         exitCode: EXIT.portTaken,
-        sentence: `${host}:${port} is taken: ${who}`,
-        details: [`To find it: ${finder}`, other],
+        sentence: `${host}:${port} is taken${isPostern ? ' by another Postern' : ''}: ${who}`,
+        details: [
+          ...((await isDemoRunning(context))
+            ? ['A demo runs on this machine. Stop it with Ctrl+C in its terminal.']
+            : []),
+          `To find it: ${finderOf(port, context)}`,
+          other,
+        ],
       };
     }
     case 'EADDRNOTAVAIL':

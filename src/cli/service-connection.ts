@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { type ClientOptions, isPosternError, PosternClient, type PosternError } from '../client/postern-client.ts';
 import { isOwnUrl, trustedSocketOf, urlOf } from '../config/address.ts';
 import type { Config } from '../config/config.ts';
@@ -59,7 +61,7 @@ export async function reportRefusal(
   try {
     return await work();
   } catch (error) {
-    const refusal = refusalOf(error, options);
+    const refusal = refusalOf(error, options, await demoAdvice(error, options, context));
     if (refusal === undefined) throw error;
     const width = context.isErrorTerminal ? context.columns : undefined;
     const [sentence = [], ...advice] = refusal.lines.map((line) => wrapped(printable(line), width, 0));
@@ -213,10 +215,42 @@ function keyIn(path: string): string {
   throw new Refusal(EXIT.config, `The key file ${path} is empty.`, 'Write the api_key of config.toml into it.');
 }
 
-function refusalOf(error: unknown, options: ConnectionOptions): Refusal | undefined {
+function refusalOf(
+  error: unknown,
+  options: ConnectionOptions,
+  demoAdvice: readonly string[] | undefined,
+): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (!isPosternError(error)) return undefined;
-  return new Refusal(exitCodeOf(error), error.message, ...hints(error, options));
+  return new Refusal(exitCodeOf(error), error.message, ...(demoAdvice ?? hints(error, options)));
+}
+
+/** Advice for the command that lacks `--demo` while only a demo runs. Undefined for any other failure. */
+async function demoAdvice(
+  error: unknown,
+  options: ConnectionOptions,
+  context: Context,
+): Promise<readonly string[] | undefined> {
+  const isMissed = isPosternError(error) && error.code === 'unreachable';
+  const isNamed = isConfigurationNamed(options) || options.url !== undefined || context.environment.env.POSTERN_URL;
+  if (!isMissed || isNamed || !(await isDemoRunning(context))) return undefined;
+  return ['Only a demo runs on this machine. For the demo, add --demo to the command.'];
+}
+
+/** Reports whether a demo in the usual folder accepts connections on its Unix socket. */
+export async function isDemoRunning({ environment }: Context): Promise<boolean> {
+  const reading = readConfig(demoFolder(undefined, environment), environment);
+  const socket = reading.state === 'usable' ? trustedSocketOf(reading.config) : undefined;
+  if (socket === undefined || !('path' in socket)) return false;
+  const connection = connect(socket.path);
+  try {
+    await once(connection, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    connection.destroy();
+  }
 }
 
 function exitCodeOf({ status, code }: PosternError): number {

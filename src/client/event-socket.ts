@@ -1,6 +1,7 @@
+import type * as ws from 'ws';
 import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
-import { has, noAnswer, notPostern, type PosternError, parsed, refusal } from './postern-error.ts';
+import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 
 /**
  * The service pings every 30 s (decision G1). After this long without a ping the connection is dead, for example
@@ -22,13 +23,25 @@ export interface SocketDestination {
   readonly place: string;
 }
 
+/** Returns the package `ws`; undefined where it is not installed, as beside the typed client alone. */
+export async function webSocketPackage(): Promise<typeof ws | undefined> {
+  return import('ws').catch(() => undefined);
+}
+
 /** Yields the events of one WebSocket connection until it ends. Throws PosternError if it is refused or unreachable. */
 export async function* eventSocket(
   { url, socketPath, place }: SocketDestination,
   clock: Clock,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<SocketEvent, void> {
-  const { default: WebSocket } = await import('ws');
+  const { default: WebSocket } = (await webSocketPackage()) ?? {};
+  if (WebSocket === undefined) {
+    throw new PosternError(0, {
+      code: 'not_capable',
+      detail: 'The package ws is not installed, which a WebSocket needs.',
+      hint: 'Install it (npm install ws), or leave `over` out: events come over plain HTTP then.',
+    });
+  }
   const connect = socketPath === undefined ? undefined : (await import('node:net')).connect;
   if (signal?.aborted) return;
   const socket = new WebSocket(url, {

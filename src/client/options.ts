@@ -33,7 +33,10 @@ export interface EventPage extends Included {
 }
 
 export interface ListenOptions extends Included {
-  /** `websocket` (default), which needs the package `ws`, or `http`: a stream of plain HTTP, which needs none. */
+  /**
+   * `websocket` needs the package `ws`; `http`, a stream of plain HTTP, needs none. Default: the WebSocket where that
+   * package is installed. The platform's own WebSocket shows no pings, so that a dead connection would go unnoticed.
+   */
   readonly over?: 'websocket' | 'http';
   /** Row id or `offset` of an event to continue after without missing any. Default: from now on. */
   readonly after?: number | string;

@@ -13,7 +13,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { ApprovalsApi, KeysApi } from './access-api.ts';
 import { AttachmentsApi } from './attachments-api.ts';
 import { eventLines } from './event-lines.ts';
-import { eventSocket, type SocketEvent } from './event-socket.ts';
+import { eventSocket, type SocketEvent, webSocketPackage } from './event-socket.ts';
 import type {
   ConversationPage,
   EventPage,
@@ -287,14 +287,14 @@ export class PosternClient {
   }
 
   /** Opens one connection and yields its events. */
-  #line({ after, changes, include, maxAgeS, junk, over, signal }: ListenOptions): AsyncGenerator<SocketEvent, void> {
-    const isHttp = over === 'http';
+  async *#line({ after, changes, include, maxAgeS, junk, over, signal }: ListenOptions): AsyncGenerator<SocketEvent> {
+    const isHttp = over === 'http' || (over === undefined && (await webSocketPackage()) === undefined);
     const query = queryOf({ after, include, changes: changes || undefined, max_age_s: maxAgeS, junk });
     const url = new URL(`${isHttp ? 'events' : 'ws'}${query}`, this.#base);
     const to = { url, socketPath: this.#socketPath, place: this.#place };
-    if (isHttp) return eventLines(to, this.#key, this.#clock, signal);
+    if (isHttp) return yield* eventLines(to, this.#key, this.#clock, signal);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', this.#key);
-    return eventSocket(to, this.#clock, signal);
+    return yield* eventSocket(to, this.#clock, signal);
   }
 }

@@ -38,8 +38,8 @@ export function slowAnswerMs(path: string): number | undefined {
 }
 
 /** Reports whether a retry would get the same answer. */
-export function isFinal({ status }: PosternError): boolean {
-  return status >= 200 && status < 500 && status !== 408 && status !== 429;
+export function isFinal({ status, code }: PosternError): boolean {
+  return code === 'not_capable' || (status >= 200 && status < 500 && status !== 408 && status !== 429);
 }
 
 /** Reports whether `after` is an offset. A row id has no position among changes. */

@@ -7,7 +7,7 @@ import * as z from 'zod';
  */
 export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   const schema = z
-    .string({ error: ({ input }) => (input === undefined ? `${what} is missing.` : `${what} must be a string.`) })
+    .string({ error: ({ input }) => (input === undefined ? missing(what) : `${what} must be a string.`) })
     .refine((value) => !value.includes('\0'), `${what} must not contain a NUL character.`)
     .refine((value) => !/\p{Surrogate}/u.test(value), `${what} must not contain a lone surrogate.`);
   if (maxCharacters === Number.POSITIVE_INFINITY) return schema;
@@ -19,6 +19,11 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
       abort: true,
     })
     .meta({ maxLength: maxCharacters });
+}
+
+/** "The body is missing." would read as if the request had no body. */
+function missing(what: string): string {
+  return what.startsWith('The ') ? `The member "${what.slice(4)}" is missing.` : `${what} is missing.`;
 }
 
 function isAtMost(value: string, characters: number): boolean {

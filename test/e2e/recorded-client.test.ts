@@ -23,6 +23,12 @@ interface Named {
 
 const NAMED: readonly Named[] = [
   {
+    change: 'a missing member is named as a member',
+    upgrade: 'A member that is missing is named as one',
+    changelog: 'A member that a request lacks is named as a member',
+    explains: / \/ body \/ .*: "The body is missing\." → "The member \\"body\\" is missing\."$/,
+  },
+  {
     change: 'unsent messages are not edited, and have no files',
     upgrade: 'an unsent message has `retracted_at` and no `edited_at`',
     changelog: '**An unsent message has `retracted_at`, and `edited_at` is null**',

@@ -1,10 +1,12 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { get, type IncomingMessage } from 'node:http';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { beforeAll, expect, test } from '@jest/globals';
 import { testIf } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
@@ -96,6 +98,28 @@ test.each(runtimes)('its typed client works on Node $version', ({ node }) => {
     cwd: join(prefix, 'lib'),
   });
   expect([stdout, stderr]).toEqual(['unreachable\n', '']);
+});
+
+test('listen of its typed client needs no package ws', async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    response.end('{"type": "message.received", "data": {"id": "7"}}\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const program = `import { PosternClient } from 'postern/client';
+    const client = new PosternClient({ url: '${url}', key: 'k' });
+    for await (const event of client.listen({ after: 6 })) { console.log(event.data.id); break; }
+    const refused = client.listen({ after: 6, over: 'websocket' }).next();
+    console.log(await refused.catch((error) => error.code));`;
+  try {
+    const args = ['--input-type=module', '-e', program];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: join(prefix, 'lib') });
+    expect([stdout, stderr]).toEqual(['7\nnot_capable\n', '']);
+  } finally {
+    server.close();
+  }
 });
 
 const [withoutSqlite] = runtimes.filter(({ hasSqlite }) => !hasSqlite);

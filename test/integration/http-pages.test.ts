@@ -34,6 +34,28 @@ test.each(PATHS)('%s has an ETag, and is not sent again to a client that has it'
   expect(other.text).toBe(first.text);
 });
 
+test('a browser at a wrong address gets a page with links, and a program a problem', async () => {
+  const path = '/consol/%3Cb%3E<b>';
+  const shown = await gateway.get(path, { key: false, headers: { accept: 'text/html,*/*;q=0.8' } });
+  expect(shown).toMatchObject({ status: 404, headers: { 'content-type': 'text/html; charset=utf-8', vary: 'Accept' } });
+  expect(shown.headers['content-security-policy']).toContain("default-src 'none'");
+  expect(shown.text).toContain('<a href="../console">');
+  expect(shown.text).not.toContain('<b>');
+  for (const accept of ['application/json', '*/*']) {
+    const answer = await gateway.get(path, { key: false, headers: { accept } });
+    expect(answer).toMatchObject({ status: 404, json: { code: 'not_found' } });
+  }
+  const inApi = await gateway.get('/api/v1/consol', { headers: { accept: 'text/html' } });
+  expect(inApi).toMatchObject({ status: 404, json: { code: 'not_found' } });
+});
+
+test('a page of the guide is found without its ending', async () => {
+  const named = await gateway.get('/guide/webhooks', { key: false });
+  expect(named).toMatchObject({ status: 308, headers: { location: './webhooks.html' } });
+  const nested = await gateway.get('/guide/recipes/n8n', { key: false });
+  expect(nested).toMatchObject({ status: 308, headers: { location: './n8n.html' } });
+});
+
 test('a large page has its whole length, and HEAD has no body', async () => {
   const page = await gateway.get('/docs/swagger-ui-bundle.js', { key: false });
   expect(page.headers['content-length']).toBe(String(Buffer.byteLength(page.text)));

@@ -3,13 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Caller } from '../../domain/caller.ts';
-import { isAppError } from '../../domain/errors.ts';
+import { errorCode, isAppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { Counters } from '../../runtime/counters.ts';
+import { API } from '../../schema/routes.ts';
 import { asksForStrict, strictBody } from '../../schema/strict.ts';
 import { type Answer, type AnswerStream, completeAnswer, type Headers, inSlices, rawAnswer } from './answer.ts';
 import { arrivingBody } from './arriving.ts';
 import { readJson } from './body.ts';
+import { isForPerson, missingPage } from './missing-page.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /** A client's id is used if it is harmless in a header and in a log (decision E8). */
@@ -214,6 +216,8 @@ export class Exchange {
   fail(error: unknown): void {
     this.noteDefect(error);
     if ('headersSent' in this.#output && this.#output.headersSent) this.#output.destroy();
+    else if (errorCode(error) === 'not_found' && !this.path.startsWith(`${API}/`) && isForPerson(this))
+      this.send(missingPage(this));
     else this.send(problemAnswer(error));
   }
 

@@ -14,6 +14,7 @@ import { fleetFindings } from '../doctor/fleet.ts';
 import { macFindings } from '../doctor/mac.ts';
 import { askHub, askService } from '../doctor/service.ts';
 import { json, printable, wrapped } from '../output/text.ts';
+import { isDemoRunning } from '../service-connection.ts';
 import { thisMachine } from '../this-machine.ts';
 
 export interface DoctorOptions extends PlaceOptions {
@@ -79,7 +80,10 @@ export async function examine(options: DoctorOptions, context: Context, machine:
     ...(fleet !== undefined && { fleetServers: fleet.servers }),
   });
   findings.push(...asked.findings);
-  if (!asked.isUp && server.port !== 0) findings.push(await port(machine, server.host, server.port));
+  if (!asked.isUp && server.port !== 0) {
+    const isDemo = options.demo !== true && options.configDir === undefined && (await isDemoRunning(context));
+    findings.push(await port(machine, server.host, server.port, isDemo));
+  }
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
   const mac = asked.mac ?? fleet?.mac ?? '';
   const connects = machine.platform !== 'darwin' || !asked.isUp;
@@ -108,7 +112,7 @@ function startOf({ demo, configDir }: DoctorOptions, { platform }: Machine): str
     : 'Start it: postern serve';
 }
 
-async function port(machine: Machine, host: string, number: number): Promise<Finding> {
+async function port(machine: Machine, host: string, number: number, isDemo = false): Promise<Finding> {
   const state = await portState(machine.run, host, number);
   if (state.kind === 'free') return ok('port', `Port ${number} is free.`);
   if (state.kind === 'impossible') {
@@ -123,7 +127,9 @@ async function port(machine: Machine, host: string, number: number): Promise<Fin
     'problem',
     'port',
     `Port ${number} is taken by ${described(state)}.`,
-    'Stop it, or set another server.port.',
+    isDemo
+      ? 'That may be your demo, which runs: postern doctor --demo examines it. To run both, set another server.port.'
+      : 'Stop it, or set another server.port.',
   );
 }
 

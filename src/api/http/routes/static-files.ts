@@ -7,6 +7,7 @@ import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
 import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodings.ts';
 import type { Exchange } from '../exchange.ts';
+import { isForPerson } from '../missing-page.ts';
 
 /** Serves one page. */
 export type ServedPage = (exchange: Exchange) => Answer | Promise<Answer>;
@@ -52,6 +53,8 @@ const OWN = new URL('../../console/', import.meta.url);
 /** The guide that docs/site makes of docs/. Only the built project has it. */
 const GUIDE = new URL('../../../../guide/', import.meta.url);
 const GUIDE_FILE = /^(?:recipes\/|img\/)?[A-Za-z0-9-]+\.[a-z]+$/;
+/** A page of the guide as a person types it, without its ending. */
+const GUIDE_NAME = /^\/guide\/(?:recipes\/)?([A-Za-z0-9-]+)$/;
 
 /** A file's page is the first part of its name: `docs-operation.js` belongs to /docs. */
 const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
@@ -108,10 +111,13 @@ class Pages implements OpenPages {
   }
 
   has(path: string): boolean {
-    return this.#listed.has(path) || versionedPath(path) !== undefined || guideFile(path) !== undefined;
+    const isGuide = guideFile(path) !== undefined || GUIDE_NAME.test(path);
+    return this.#listed.has(path) || versionedPath(path) !== undefined || isGuide;
   }
 
   get(path: string): ServedPage | undefined {
+    const [, name] = GUIDE_NAME.exec(path) ?? [];
+    if (name !== undefined) return () => ({ status: 308, headers: { Location: `./${name}.html` } });
     const file = guideFile(path);
     if (file === undefined) return this.#listed.get(path) ?? this.#versioned(path);
     const known = this.#guide.get(file);
@@ -219,7 +225,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 
 /** A browser that knows only the address is redirected to the console; programs find nothing there. */
 function toConsole(exchange: Exchange): Answer {
-  if (!/\btext\/html\b/i.test(exchange.header('accept') ?? '')) throw problem('not_found');
+  if (!isForPerson(exchange)) throw problem('not_found');
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
 }
 

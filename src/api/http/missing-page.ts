@@ -1,0 +1,49 @@
+import type { Answer } from './answer.ts';
+import { vary } from './conditions.ts';
+import type { Exchange } from './exchange.ts';
+
+const POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Reports whether a browser shows the answer to a person. */
+export function isForPerson(exchange: Exchange): boolean {
+  return (
+    (exchange.method === 'GET' || exchange.method === 'HEAD') && /\btext\/html\b/i.test(exchange.header('accept') ?? '')
+  );
+}
+
+/** Returns the page for a browser at an address where nothing is. It shows nothing of the address. */
+export function missingPage(exchange: Exchange): Answer {
+  // Relative, so that it also works behind a proxy that adds a folder.
+  const up = '../'.repeat(Math.max(0, exchange.path.split('/').length - 2)) || './';
+  const links = [
+    ['console', 'The console'],
+    ['docs', 'The API reference'],
+    ['guide/', 'The guide'],
+  ].map(([path, text]) => `<li><a href="${up}${path}">${text}</a></li>`);
+  const text = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>No such page – Postern</title>
+</head>
+<body>
+<h1>There is no such page.</h1>
+<p>Postern answers here, but not at this address. It has:</p>
+<ul>
+${links.join('\n')}
+</ul>
+</body>
+</html>
+`;
+  return {
+    status: 404,
+    content: { type: 'text/html; charset=utf-8', text },
+    headers: {
+      'Content-Security-Policy': POLICY,
+      'Referrer-Policy': 'no-referrer',
+      Vary: vary(exchange, 'Accept'),
+    },
+  };
+}

@@ -3,7 +3,8 @@ import { trustedSocketOf, urlOf } from '../src/config/address.ts';
 import type { Config } from '../src/config/config.ts';
 import type { JobState, Launchd } from '../src/mac/system/launchd.ts';
 import { portListeners } from '../src/mac/system/port-listeners.ts';
-import { type Machine, pause } from './machine.ts';
+import { pause } from '../src/runtime/clock.ts';
+import type { Machine } from './machine.ts';
 
 /** The part of the configuration that the installer uses. */
 export type AgentConfig = Pick<Config, 'dir' | 'server' | 'auth'> & {

@@ -22,7 +22,3 @@ export interface Machine {
   /** Prints one line for the person. */
   readonly stdout: (line: string) => void;
 }
-
-export function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => void clock.after(ms, resolve));
-}

@@ -1,8 +1,9 @@
 import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
 import type { PermissionReport } from '../src/domain/ports/permissions.ts';
+import { pause } from '../src/runtime/clock.ts';
 import { resetAutomation } from './grants.ts';
 import type { Layout } from './layout.ts';
-import { type Machine, pause } from './machine.ts';
+import type { Machine } from './machine.ts';
 import type { InstallOptions } from './options.ts';
 
 type Name = PermissionReport['name'];

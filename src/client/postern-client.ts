@@ -9,7 +9,7 @@ import type { DryRun } from '../domain/ports/sending.ts';
 import type { SearchHit } from '../domain/search.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { pause, systemClock } from '../runtime/clock.ts';
 import { ApprovalsApi, KeysApi } from './access-api.ts';
 import { AttachmentsApi } from './attachments-api.ts';
 import { eventLines } from './event-lines.ts';
@@ -31,7 +31,7 @@ import type {
 } from './options.ts';
 import { PeopleApi } from './people-api.ts';
 import { has, isPosternError, notPostern, onlyDryRun, PosternError, parsed } from './postern-error.ts';
-import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, pause, queryOf, RECONNECT_MS, Requests, STEADY_MS } from './request.ts';
+import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, queryOf, RECONNECT_MS, Requests, STEADY_MS } from './request.ts';
 import { ScheduledApi } from './scheduled-api.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
 import { fetchTransport, socketTransport } from './transport.ts';

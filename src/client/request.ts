@@ -1,5 +1,4 @@
 import type { Capabilities } from '../domain/capabilities.ts';
-import type { Clock } from '../domain/ports/host.ts';
 import type { StatusReport } from '../domain/status.ts';
 import type { AccessTransport } from './access-api.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
@@ -52,19 +51,6 @@ export function queryOf(parameters: object): string {
   return given.length === 0
     ? ''
     : `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
-}
-
-/** Waits `ms`, or until `signal` is aborted. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      cancel();
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = clock.after(ms, end);
-    signal?.addEventListener('abort', end);
-  });
 }
 
 interface RequestsParts {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../domain/ports/host.ts';
+import { pause } from '../runtime/clock.ts';
 import { arrive } from './arrivals.ts';
 import { AttachmentFolder } from './attachment-folder.ts';
 import { appleDate, ChatDatabase } from './chat-database.ts';
@@ -148,7 +149,7 @@ export class Messages {
   /** Performs one run of the send script, after its guard and macOS's permission. */
   async send(command: SendCommand): Promise<ScriptEnd> {
     const scenario = this.#scenarios.next();
-    if (scenario?.name === 'slow') await this.#wait(scenario.delayMs);
+    if (scenario?.name === 'slow') await pause(this.#options.clock, scenario.delayMs);
     const failure = scenario?.end;
     if (failure !== undefined && scenario?.goesOut !== true) return failure;
     if (command.attachment !== undefined && !existsSync(command.attachment)) return this.#scenarios.error(-43);
@@ -288,9 +289,5 @@ export class Messages {
   addFile(row: number, name: string, content: string): void {
     const file = this.#folder.write(Buffer.from(content), name, row, this.#database.guid(row));
     this.#database.attach(row, { filename: file.name, name, bytes: file.bytes });
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#options.clock.after(ms, resolve));
   }
 }

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../installer/layout.ts';
-import { type Machine, pause } from '../../../installer/machine.ts';
+import type { Machine } from '../../../installer/machine.ts';
 import { portState } from '../../../installer/port.ts';
 import { PosternClient } from '../../client/postern-client.ts';
 import { trustedSocketOf, urlOf } from '../../config/address.ts';
 import { readConfig } from '../../config/file.ts';
 import { described } from '../../mac/system/port-listeners.ts';
+import { pause } from '../../runtime/clock.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/files.ts';
 import { type Finding, finding, ok } from '../doctor/finding.ts';

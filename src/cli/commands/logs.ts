@@ -1,7 +1,7 @@
 import { layoutOf } from '../../../installer/layout.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host.ts';
-import { systemClock } from '../../runtime/clock.ts';
+import { pause, systemClock } from '../../runtime/clock.ts';
 import { endOfLog, type LogPosition, logSince } from '../../runtime/log-tail.ts';
 import type { ClientContext } from '../context.ts';
 import { logLine } from '../output/log-line.ts';
@@ -49,23 +49,9 @@ async function show(
   let position: LogPosition | undefined = end?.position;
   const signal = follow ? context.untilEnded() : AbortSignal.abort();
   while (!signal.aborted) {
-    await look(signal, clock);
+    await pause(clock, LOOK_EVERY_MS, signal);
     const more = logSince(file, position);
     position = more.position;
     await print(more.lines);
   }
-}
-
-function look(signal: AbortSignal, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(LOOK_EVERY_MS, resolve);
-    signal.addEventListener(
-      'abort',
-      () => {
-        cancel();
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { MessagesApp, RunOutcome, SendPart } from '../../domain/ports/sending.ts';
+import { pause } from '../../runtime/clock.ts';
 import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
 import { NOT_RUNNING } from './failure.ts';
@@ -35,7 +36,6 @@ export function osascript({ path, clock }: OsascriptOptions): MessagesApp {
   const run = commandRunner(ENVIRONMENT, clock);
   const runScript = (script: string, signal: AbortSignal, env: Record<string, string> = {}): Promise<CommandResult> =>
     run(path, [script], { timeoutMs: RUN_LIMIT_MS, hasOwnGroup: true, signal, env });
-  const pause = (ms: number, signal: AbortSignal): Promise<void> => wait(clock, ms, signal);
 
   return {
     run: async (part, signal) => outcomeOf(await runScript(SEND_SCRIPT, signal, environment(part))),
@@ -48,9 +48,9 @@ export function osascript({ path, clock }: OsascriptOptions): MessagesApp {
       // Without anything to send, the script only reports whether Messages is up.
       while (isNotRunning(await runScript(SEND_SCRIPT, signal))) {
         if (signal.aborted || clock.monotonic() + POLL_MS > endMs) return;
-        await pause(POLL_MS, signal);
+        await pause(clock, POLL_MS, signal);
       }
-      await pause(SETTLE_MS, signal);
+      await pause(clock, SETTLE_MS, signal);
     },
 
     async liveChatIds(signal) {
@@ -79,17 +79,4 @@ function outcomeOf({ code, stderr, startError }: CommandResult): RunOutcome {
 function isNotRunning(result: CommandResult): boolean {
   const outcome = outcomeOf(result);
   return outcome.kind === 'failed' && outcome.number === NOT_RUNNING;
-}
-
-function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ms, end);
-    signal.addEventListener('abort', end);
-    function end(): void {
-      cancel();
-      signal.removeEventListener('abort', end);
-      resolve();
-    }
-    if (signal.aborted) end();
-  });
 }

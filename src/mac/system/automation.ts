@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { PermissionReason, PermissionReport } from '../../domain/ports/permissions.ts';
+import { pause } from '../../runtime/clock.ts';
 import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
 
@@ -47,7 +48,7 @@ export async function askAutomation(options: AutomationOptions): Promise<Permiss
       signal,
     });
     while (errorOf(result) === NOT_RUNNING && clock.monotonic() + POLL_MS <= endMs && !signal.aborted) {
-      await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));
+      await pause(clock, POLL_MS, signal);
       result = await ask();
     }
   }

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host.ts';
+import { pause } from '../../runtime/clock.ts';
 import type { CommandResult, RunCommand } from '../../runtime/command.ts';
 
 /** The agent's state from `launchctl print`. */
@@ -135,17 +136,13 @@ export class Launchd {
     const end = this.#clock.monotonic() + limitMs;
     while (!isWanted(await this.state())) {
       if (this.#clock.monotonic() >= end) return false;
-      await this.#pause(POLL_MS);
+      await pause(this.#clock, POLL_MS);
     }
     return true;
   }
 
   #launchctl(...args: readonly string[]): Promise<CommandResult> {
     return this.#run('launchctl', args);
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
 }
 

@@ -25,8 +25,8 @@ async function run(argv: readonly string[]): Promise<number> {
       const command = given.at(-1) as Command;
       if (!SERVING.has(command.name())) await leaveSignals();
       const options = command.optsWithGlobals<PlaceOptions & { readonly json?: boolean }>();
-      const start = (await load()) as (...given: unknown[]) => number | Promise<number>;
-      exitCode = await start(...given.slice(0, -2), options, context);
+      const start = (await load()) as (...given: unknown[]) => Promise<number | undefined>;
+      exitCode = (await start(...given.slice(0, -2), options, context)) ?? EXIT.ok;
       const isWatched = context.isTerminal && context.isErrorTerminal && options.json !== true;
       if (isWatched && !SERVING.has(command.name()))
         (await import('./cli/update-notice.ts')).tellOfUpdate(options, context);

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { connected, count, helpExamples, nonEmpty, type Runs } from './declaration.ts';
+import { connected, count, helpExamples, nonEmpty, type Runs, served } from './declaration.ts';
 
 /** The commands for files of messages and files to send. */
 export function declareAttachmentCommands(program: Command, runs: Runs): void {
@@ -21,12 +21,12 @@ export function declareAttachmentCommands(program: Command, runs: Runs): void {
         'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg',
       ),
     )
-    .action(runs(async () => (await import('./commands/attachments.ts')).getAttachment));
+    .action(runs(served(async () => (await import('./commands/attachments.ts')).getAttachment)));
   connected(attachments.command('upload'))
     .description('Upload a file, and print the id to send it by. postern send --attach does both.')
     .argument('<file>', 'the file', nonEmpty)
     .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
-    .action(runs(async () => (await import('./commands/attachments.ts')).uploadAttachment));
+    .action(runs(served(async () => (await import('./commands/attachments.ts')).uploadAttachment)));
 }
 
 function place(value: string): number {

@@ -14,6 +14,7 @@ import {
   type Runs,
   rowOrOffset,
   secondsUpTo,
+  served,
 } from './declaration.ts';
 import { declareScheduledCommands } from './scheduled-commands.ts';
 import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
@@ -24,7 +25,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
   connected(program.command('status'))
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
-    .action(runs(async () => (await import('./commands/status.ts')).status));
+    .action(runs(served(async () => (await import('./commands/status.ts')).status)));
   connected(program.command('open'), { json: false })
     .description('Open the console in a browser, signed in.')
     .addHelpText('after', helpExamples('postern open', 'postern open --demo'))
@@ -54,19 +55,19 @@ export function declareClientCommands(program: Command, runs: Runs): void {
         "postern send +15550100 'Happy birthday!' --at 'tomorrow 08:00'",
       ),
     )
-    .action(runs(async () => (await import('./commands/send.ts')).send));
+    .action(runs(served(async () => (await import('./commands/send.ts')).send)));
   connected(program.command('conversations'))
     .description('List conversations, most recent first.')
     .option('--limit <number>', 'maximum number (50)', count)
     .option('--unread', 'only those with unread messages')
     .addHelpText('after', helpExamples('postern conversations --limit 5', 'postern conversations --unread'))
-    .action(runs(async () => (await import('./commands/conversations.ts')).conversations));
+    .action(runs(served(async () => (await import('./commands/conversations.ts')).conversations)));
   connected(program.command('people'))
     .description('List the people you have conversations with, each over all addresses.')
     .argument('[words...]', 'only those in whose name or addresses every word occurs')
     .option('--limit <number>', 'maximum number (50), at most 200', count)
     .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
-    .action(runs(async () => (await import('./commands/people.ts')).people));
+    .action(runs(served(async () => (await import('./commands/people.ts')).people)));
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'a conversation id, or its address or name')
@@ -87,7 +88,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
         "postern messages --since 2h --json | jq -r '.[].body'",
       ),
     )
-    .action(runs(async () => (await import('./commands/messages.ts')).messages));
+    .action(runs(served(async () => (await import('./commands/messages.ts')).messages)));
   connected(program.command('search'))
     .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
     .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
@@ -101,7 +102,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
         'postern search --status',
       ),
     )
-    .action(runs<[readonly string[]]>(async () => (await import('./commands/search.ts')).search));
+    .action(runs(served<[readonly string[]]>(async () => (await import('./commands/search.ts')).search)));
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .argument('[conversation]', 'only of this one: a conversation id, or its address or name', nonEmpty)
@@ -121,7 +122,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
         "postern tail 'Ana Silva' --exec 'jq -r .data.body >> ana.txt'",
       ),
     )
-    .action(runs(async () => (await import('./commands/tail.ts')).tail));
+    .action(runs(served(async () => (await import('./commands/tail.ts')).tail)));
   declareScheduledCommands(program, runs);
   declareAttachmentCommands(program, runs);
   declareWebhookCommands(program, runs);

@@ -3,14 +3,33 @@ import { SETTINGS } from '../config/settings.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { decodeOffset } from '../domain/offset.ts';
 import type { ClientContext } from './context.ts';
+import type { ConnectionOptions, Served } from './service-connection.ts';
 
 /**
  * Makes the action of a command from the function that runs it, which is loaded only then. It receives the command's
- * arguments, its options and the context, and returns the exit code.
+ * arguments, its options and the context, and returns the exit code. Without a result it exits with 0.
  */
 export type Runs = <Given extends unknown[]>(
-  load: () => Promise<(...given: [...Given, options: never, context: ClientContext]) => number | Promise<number>>,
+  load: () => Promise<
+    (...given: [...Given, options: never, context: ClientContext]) => number | Promise<number> | Promise<void>
+  >,
 ) => (...given: unknown[]) => Promise<void>;
+
+/**
+ * Lets a command talk to the service, which it receives in place of the context. Any failure becomes a sentence and
+ * an exit code.
+ */
+export function served<Given extends unknown[]>(
+  load: () => Promise<(...given: [...Given, options: never, service: Served]) => Promise<number> | Promise<void>>,
+) {
+  return async () => {
+    const [command, { withService }] = await Promise.all([load(), import('./service-connection.ts')]);
+    return (...all: [...Given, options: ConnectionOptions, context: ClientContext]): Promise<number> => {
+      const [options, context] = all.slice(-2) as [never, ClientContext];
+      return withService(options, context, (service) => command(...(all.slice(0, -2) as Given), options, service));
+    };
+  };
+}
 
 /** Adds the options of every command that talks to the service. */
 export function connected(command: Command, { json = true } = {}): Command {

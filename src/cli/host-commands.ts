@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
 import { declareArchiveCommands } from './archive-commands.ts';
-import { type ClientContext, type Context, EXIT } from './context.ts';
+import type { ClientContext, Context } from './context.ts';
 import { count, helpExamples, hostName, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
 import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
@@ -101,7 +101,6 @@ function declareShellCommands(program: Command, runs: Runs): void {
         const { manualPage } = await import('./manual-page.ts');
         const day = new Date(systemClock.now()).toISOString().slice(0, 10);
         context.stdout(manualPage(program, { version: context.version, day, exitCodes: EXIT_CODES }).trimEnd());
-        return EXIT.ok;
       }),
     );
   program

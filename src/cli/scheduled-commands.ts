@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { SCHEDULED_STATES } from '../domain/scheduled.ts';
-import { connected, helpExamples, nonEmpty, type Runs } from './declaration.ts';
+import { connected, helpExamples, nonEmpty, type Runs, served } from './declaration.ts';
 
 /** `postern scheduled`: messages that wait for their time. */
 export function declareScheduledCommands(program: Command, runs: Runs): void {
@@ -12,10 +12,10 @@ export function declareScheduledCommands(program: Command, runs: Runs): void {
     .description('List what waits, soonest first, beside what Messages sends later by itself.')
     .addOption(new Option('--state <state>', 'those in this state').choices(SCHEDULED_STATES))
     .addHelpText('after', helpExamples('postern scheduled list --state missed'))
-    .action(runs(async () => (await import('./commands/scheduled.ts')).listScheduled));
+    .action(runs(served(async () => (await import('./commands/scheduled.ts')).listScheduled)));
   connected(scheduled.command('cancel'))
     .description('Cancel one: for certain, or it says that it is too late.')
     .argument('<id>', 'its id, or the beginning of it', nonEmpty)
     .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
-    .action(runs(async () => (await import('./commands/scheduled.ts')).cancelScheduled));
+    .action(runs(served(async () => (await import('./commands/scheduled.ts')).cancelScheduled)));
 }

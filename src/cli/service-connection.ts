@@ -8,8 +8,9 @@ import { demoFolder } from '../config/environment.ts';
 import { configPath, readConfig } from '../config/file.ts';
 import { errorCode } from '../domain/errors.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';
-import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
-import { printable, wrapped } from './output/text.ts';
+import { type ClientContext, type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
+import { type Column, sayTable } from './output/table.ts';
+import { json, printable, wrapped } from './output/text.ts';
 
 /** The options that lead to the service and its key. An option beats the environment, which beats the configuration. */
 export interface ConnectionOptions extends PlaceOptions {
@@ -32,23 +33,46 @@ export class Refusal extends Error {
   }
 }
 
-export interface ServiceConnection {
+/** The parts that a command talking to a running service works with. */
+export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly place: string;
-  readonly key: string;
+  /** Prints `value` as JSON with --json, else these lines. */
+  readonly answer: (value: unknown, ...lines: readonly string[]) => void;
+  /** Prints `value` as JSON with --json, else a table, or `none` if it has no rows. */
+  readonly list: (
+    value: unknown,
+    columns: readonly Column[],
+    rows: readonly (readonly string[])[],
+    none: string,
+  ) => void;
 }
 
 /** Runs `work` with the service. Any failure becomes a sentence and an exit code. */
 export async function withService(
   options: ConnectionOptions,
-  context: Context,
-  work: (connection: ServiceConnection) => Promise<number>,
+  context: ClientContext,
+  work: (service: Served) => Promise<number> | Promise<void>,
 ): Promise<number> {
   return reportRefusal(options, context, async () => {
     context.progress('Waiting for Postern');
     const { place, ...destination } = destinationOf(options, context);
-    return work({ place, key: destination.key, client: new PosternClient(destination) });
+    const isJson = options.json === true;
+    const code = await work({
+      ...context,
+      place,
+      client: new PosternClient(destination),
+      answer(value, ...lines) {
+        if (isJson) context.stdout(json(value, 2));
+        else if (lines.length > 0) context.stdout(...lines);
+      },
+      list(value, ...table) {
+        if (isJson) context.stdout(json(value, 2));
+        else sayTable(context, ...table);
+      },
+    });
+    return code ?? EXIT.ok;
   });
 }
 

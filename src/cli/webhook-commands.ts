@@ -1,7 +1,16 @@
 import { type Command, Option } from 'commander';
 import { INCLUDES } from '../domain/include.ts';
 import { FAILURE_MODES } from '../domain/webhook.ts';
-import { connected, eventTypes, gathered, helpExamples, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
+import {
+  connected,
+  eventTypes,
+  gathered,
+  helpExamples,
+  nonEmpty,
+  type Runs,
+  rowOrOffset,
+  served,
+} from './declaration.ts';
 import { maxAgeSeconds } from './since.ts';
 
 const ID = 'the id, or the beginning of it';
@@ -22,18 +31,18 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
   connected(webhooks.command('list', { isDefault: true }))
     .description('List the webhooks (the default).')
     .addHelpText('after', helpExamples('postern webhooks list --json'))
-    .action(runs(async () => (await import('./commands/webhooks.ts')).listWebhooks));
+    .action(runs(served(async () => (await import('./commands/webhooks.ts')).listWebhooks)));
   declareSettings(webhooks, runs);
   connected(webhooks.command('deliveries'))
     .description('List the last 100 deliveries of a webhook.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
-    .action(runs(async () => (await import('./commands/webhooks.ts')).listDeliveries));
+    .action(runs(served(async () => (await import('./commands/webhooks.ts')).listDeliveries)));
   connected(webhooks.command('test'))
     .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
-    .action(runs(async () => (await import('./commands/webhooks.ts')).testWebhook));
+    .action(runs(served(async () => (await import('./commands/webhooks.ts')).testWebhook)));
   connected(webhooks.command('replay'))
     .description('Redeliver everything after a row, or what was dropped; or skip what is not delivered yet.')
     .argument('<webhook>', ID, nonEmpty)
@@ -44,7 +53,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
       'after',
       helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
     )
-    .action(runs(async () => (await import('./commands/webhooks.ts')).replayWebhook));
+    .action(runs(served(async () => (await import('./commands/webhooks.ts')).replayWebhook)));
   filters(connected(webhooks.command('listen')))
     .description(
       'Receive events here for a while: registers a webhook, prints and checks what comes, removes it again.',
@@ -56,7 +65,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
       'after',
       helpExamples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
     )
-    .action(runs(async () => (await import('./commands/webhooks-listen.ts')).listen));
+    .action(runs(served(async () => (await import('./commands/webhooks-listen.ts')).listen)));
 }
 
 function declareSettings(webhooks: Command, runs: Runs): void {
@@ -72,7 +81,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
         'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
       ),
     )
-    .action(runs(async () => (await import('./commands/webhook-settings.ts')).addWebhook));
+    .action(runs(served(async () => (await import('./commands/webhook-settings.ts')).addWebhook)));
   settings(connected(webhooks.command('edit')))
     .description('Change a webhook. What is not given stays, and so does its position.')
     .argument('<webhook>', ID, nonEmpty)
@@ -88,12 +97,12 @@ function declareSettings(webhooks: Command, runs: Runs): void {
         'postern webhooks edit 3f2a --secret-file new.txt',
       ),
     )
-    .action(runs(async () => (await import('./commands/webhook-settings.ts')).editWebhook));
+    .action(runs(served(async () => (await import('./commands/webhook-settings.ts')).editWebhook)));
   connected(webhooks.command('show'))
     .description('Show the settings of a webhook and how it is doing.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks show 3f2a'))
-    .action(runs(async () => (await import('./commands/webhook-settings.ts')).showWebhook));
+    .action(runs(served(async () => (await import('./commands/webhook-settings.ts')).showWebhook)));
   for (const change of ['pause', 'resume'] as const) {
     connected(webhooks.command(change))
       .description(
@@ -103,13 +112,15 @@ function declareSettings(webhooks: Command, runs: Runs): void {
       )
       .argument('<webhook>', ID, nonEmpty)
       .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
-      .action(runs(async () => (await import('./commands/webhook-settings.ts')).pauseWebhook.bind(null, change)));
+      .action(
+        runs(served(async () => (await import('./commands/webhook-settings.ts')).pauseWebhook.bind(null, change))),
+      );
   }
   connected(webhooks.command('remove'))
     .description('Remove a webhook; nothing more is sent to it.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks remove 3f2a'))
-    .action(runs(async () => (await import('./commands/webhooks.ts')).removeWebhook));
+    .action(runs(served(async () => (await import('./commands/webhooks.ts')).removeWebhook)));
 }
 
 /** Adds the settings for adding and changing a webhook. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type SearchOptions, search } from '../../src/cli/commands/search.ts';
 import type { ClientContext } from '../../src/cli/context.ts';
+import { withService } from '../../src/cli/service-connection.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -57,7 +58,8 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
   };
   // The pause until the next look at the index is over at once.
   const clock = { ...systemClock, after: (_ms: number, run: () => void) => systemClock.after(0, run) };
-  const exitCode = await search(words, { url: gateway.url, keyFile, ...options }, context, clock);
+  const given = { url: gateway.url, keyFile, ...options };
+  const exitCode = await withService(given, context, (service) => search(words, given, service, clock));
   return { exitCode, printed };
 }
 

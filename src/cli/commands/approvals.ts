@@ -1,12 +1,12 @@
 import type { Approval, ApprovalState, PosternClient } from '../../client/postern-client.ts';
 import { visible } from '../../domain/visible.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { stateStyle } from '../output/style.ts';
-import { type Column, sayTable } from '../output/table.ts';
-import { json, oneLine, printable } from '../output/text.ts';
+import type { Column } from '../output/table.ts';
+import { oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 import { typedLine } from '../typed-line.ts';
 
 const APPROVALS: readonly Column[] = [
@@ -18,70 +18,53 @@ const APPROVALS: readonly Column[] = [
 ];
 const SHORT_ID = 8;
 
-export function listApprovals(
+export async function listApprovals(
   options: ConnectionOptions & { readonly state?: ApprovalState; readonly all?: boolean },
-  context: ClientContext,
-): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const state = options.state ?? (options.all === true ? undefined : 'held');
-    const approvals = await client.approvals.list(state === undefined ? {} : { state });
-    if (options.json === true) context.stdout(json(approvals, 2));
-    else {
-      const rows = approvals.map(({ id, state: now, created_at: at, to, text }) => [
-        context.columns === undefined ? id : id.slice(0, SHORT_ID),
-        now,
-        shownTime(at, systemClock.now()),
-        to,
-        oneLine(text ?? ''),
-      ]);
-      sayTable(context, APPROVALS, rows, 'Nothing waits for a decision.');
-    }
-    return EXIT.ok;
-  });
+  { client, columns, list }: Served,
+): Promise<void> {
+  const state = options.state ?? (options.all === true ? undefined : 'held');
+  const approvals = await client.approvals.list(state === undefined ? {} : { state });
+  const rows = approvals.map(({ id, state: now, created_at: at, to, text }) => [
+    columns === undefined ? id : id.slice(0, SHORT_ID),
+    now,
+    shownTime(at, systemClock.now()),
+    to,
+    oneLine(text ?? ''),
+  ]);
+  list(approvals, APPROVALS, rows, 'Nothing waits for a decision.');
 }
 
-export function showApproval(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const approval = await approvalOf(client, given);
-    context.stdout(...(options.json === true ? [json(approval, 2)] : description(approval)));
-    return EXIT.ok;
-  });
+export async function showApproval(given: string, _options: object, { client, answer }: Served): Promise<void> {
+  const approval = await approvalOf(client, given);
+  answer(approval, ...description(approval));
 }
 
 /** Shows exactly what would be sent, and asks at the terminal whether to approve it. */
-export function approve(
+export async function approve(
   given: string,
-  options: ConnectionOptions & { readonly yes?: boolean },
-  context: ClientContext,
+  options: { readonly yes?: boolean },
+  { client, input, stderr, progress, answer }: Served,
 ): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const approval = await approvalOf(client, given);
-    const { id, shown } = approval;
-    if (shown === undefined) throw new Refusal(EXIT.refusedInput, `It was decided already: it is ${approval.state}.`);
-    if (options.yes !== true) {
-      context.stderr(...description(approval), '', 'Send it? Type yes and press Return.');
-      if ((await typedLine(context.input())) !== 'yes') {
-        context.stderr('Nothing was decided.');
-        return EXIT.crash;
-      }
+  const approval = await approvalOf(client, given);
+  const { id, shown } = approval;
+  if (shown === undefined) throw new Refusal(EXIT.refusedInput, `It was decided already: it is ${approval.state}.`);
+  if (options.yes !== true) {
+    stderr(...description(approval), '', 'Send it? Type yes and press Return.');
+    if ((await typedLine(input())) !== 'yes') {
+      stderr('Nothing was decided.');
+      return EXIT.crash;
     }
-    context.progress('Sending');
-    await client.approvals.approve(id, shown);
-    const end = await client.approvals.get(id, { wait: 40 });
-    context.stdout(
-      options.json === true ? json(end, 2) : `It is ${end.state}${end.problem === null ? '' : ` (${end.problem})`}.`,
-    );
-    return ['sent', 'pending', 'approved'].includes(end.state) ? EXIT.ok : EXIT.crash;
-  });
+  }
+  progress('Sending');
+  await client.approvals.approve(id, shown);
+  const end = await client.approvals.get(id, { wait: 40 });
+  answer(end, `It is ${end.state}${end.problem === null ? '' : ` (${end.problem})`}.`);
+  return ['sent', 'pending', 'approved'].includes(end.state) ? EXIT.ok : EXIT.crash;
 }
 
-export function deny(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { id } = await approvalOf(client, given);
-    const approval = await client.approvals.deny(id);
-    context.stdout(options.json === true ? json(approval, 2) : `Denied: nothing is sent.`);
-    return EXIT.ok;
-  });
+export async function deny(given: string, _options: object, { client, answer }: Served): Promise<void> {
+  const { id } = await approvalOf(client, given);
+  answer(await client.approvals.deny(id), 'Denied: nothing is sent.');
 }
 
 /** Finds the approval with this id, or the only one whose id begins with it. */

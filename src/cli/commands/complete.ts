@@ -5,7 +5,7 @@ import { folded } from '../../domain/folded.ts';
 import { withoutPassword } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { completionOf, type GivenOptions, type ValueKind, type Word } from '../complete.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import type { ClientContext } from '../context.ts';
 import { oneLine } from '../output/text.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
@@ -25,7 +25,7 @@ export async function complete(
   words: readonly string[],
   _options: object,
   context: ClientContext,
-): Promise<number> {
+): Promise<void> {
   const completion = completionOf(program, words);
   if (completion.kind === 'files' || completion.kind === 'folders') context.stdout(`:${completion.kind}`);
   else {
@@ -34,7 +34,6 @@ export async function complete(
     const lines = found.map(({ value, about }) => `${oneLine(value)}\t${oneLine(about)}`);
     if (lines.length > 0) context.stdout(...lines);
   }
-  return EXIT.ok;
 }
 
 async function known(kind: ValueKind, given: GivenOptions, context: ClientContext): Promise<readonly Word[]> {
@@ -50,7 +49,6 @@ async function known(kind: ValueKind, given: GivenOptions, context: ClientContex
   let found: readonly Word[] = [];
   const work = withService(options, silent, async ({ client }) => {
     found = await VALUES[kind](client);
-    return EXIT.ok;
   });
   let cancel = (): void => {};
   const limit = new Promise<void>((resolve) => {

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { type Context, EXIT } from '../context.ts';
+import type { Context } from '../context.ts';
 
 /** The scripts, which `make install` links to where the shells look for them. */
 const FILES = { zsh: '_postern', bash: 'postern.bash', fish: 'postern.fish' } as const;
 
 /** `postern completion SHELL`: prints the shell's script. */
-export async function completion(shell: string, _options: object, { stdout }: Context): Promise<number> {
+export async function completion(shell: string, _options: object, { stdout }: Context): Promise<void> {
   const file = FILES[shell as keyof typeof FILES];
   stdout(readFileSync(new URL(`../completions/${file}`, import.meta.url), 'utf8').trimEnd());
-  return EXIT.ok;
 }

@@ -8,9 +8,8 @@ export interface ConfigOptions extends PlaceOptions {
 }
 
 /** `postern config path`: prints the path of the configuration, existing or not. */
-export async function showPath(options: ConfigOptions, context: Context): Promise<number> {
+export async function showPath(options: ConfigOptions, context: Context): Promise<void> {
   context.stdout(configPath(folderOf(options, context)));
-  return EXIT.ok;
 }
 
 /** `postern config check`: reports every mistake at once. Exits with 78 if the service would not start. */

@@ -2,13 +2,12 @@ import type { PosternClient } from '../../client/postern-client.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Include } from '../../domain/include.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { withNames } from '../names.ts';
 import { withName } from '../output/event-line.ts';
-import { type Column, sayTable } from '../output/table.ts';
-import { json } from '../output/text.ts';
+import type { Column } from '../output/table.ts';
 import { shownTime } from '../output/time.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 
 export interface ConversationsOptions extends ConnectionOptions {
   readonly limit?: number;
@@ -33,17 +32,13 @@ const PAGE = 200;
 const MAX_SEARCHED = 2000;
 
 /** `postern conversations`: lists conversations, latest first. */
-export function conversations(
+export async function conversations(
   { limit = 50, unread = false, ...options }: ConversationsOptions,
-  context: ClientContext,
-): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const found = unread ? await unreadOnes(client, limit, options) : await latest(client, limit, options);
-    if (options.json === true) context.stdout(json(found, 2));
-    else if (unread) sayTable(context, UNREAD_COLUMNS, found.map(unreadRowOf), 'Nothing is unread.');
-    else sayTable(context, COLUMNS, found.map(rowOf), 'There are no conversations yet.');
-    return EXIT.ok;
-  });
+  { client, list }: Served,
+): Promise<void> {
+  const found = unread ? await unreadOnes(client, limit, options) : await latest(client, limit, options);
+  if (unread) list(found, UNREAD_COLUMNS, found.map(unreadRowOf), 'Nothing is unread.');
+  else list(found, COLUMNS, found.map(rowOf), 'There are no conversations yet.');
 }
 
 async function latest(

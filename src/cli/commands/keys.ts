@@ -8,13 +8,13 @@ import type {
 import { type ClientSetup, clientLines } from '../../domain/client-lines.ts';
 import type { ApprovalMode, Preset, Scope } from '../../domain/key.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT, quoted } from '../context.ts';
+import { EXIT, quoted } from '../context.ts';
 import { invocationOf } from '../invocation.ts';
-import { type Column, sayTable } from '../output/table.ts';
-import { json, oneLine, printable } from '../output/text.ts';
+import type { Column } from '../output/table.ts';
+import { oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { recipientOf } from '../recipient.ts';
-import { blueBubblesUrl, type ConnectionOptions, Refusal, serviceUrl, withService } from '../service-connection.ts';
+import { blueBubblesUrl, type ConnectionOptions, Refusal, type Served, serviceUrl } from '../service-connection.ts';
 
 export interface ListOptions extends ConnectionOptions {
   readonly read?: readonly string[];
@@ -46,140 +46,107 @@ const KEYS: readonly Column[] = [
 const EVERYBODY = '*';
 const NEVER = 'never';
 
-export function addKey(name: string, options: AddOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { preset, scope, approval, expires, dryRun, callbackHost: hosts } = options;
-    if ((preset === undefined) === (scope === undefined)) {
-      throw new Refusal(
-        EXIT.usage,
-        'Give either --preset reader|assistant|notifier, or --scope, which may be repeated.',
-      );
-    }
-    const settings: KeyOptions = {
-      ...(options.read !== undefined && { read: await entries(client, options.read) }),
-      ...(options.send !== undefined && { send: await entries(client, options.send) }),
-      ...(approval !== undefined && { approval }),
-      ...(expires !== undefined && { expires_at: expires === NEVER ? null : expires }),
-      ...(dryRun === true && { dry_run: true }),
-      ...(hosts !== undefined && { callback_hosts: hosts }),
-    };
-    const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
-    const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
-    const mcp = invocationOf('mcp', options, context);
-    const { command, args } = invocationOf('imsg', options, context);
-    const imsg = [command, ...args].map(quoted).join(' ');
-    const setup = { url: serviceUrl(options, context), mcp, imsg, blueBubblesUrl: blueBubblesUrl(options, context) };
-    context.stdout(...(options.json === true ? [json(key, 2)] : made(key, setup)));
-    return EXIT.ok;
-  });
+export async function addKey(name: string, options: AddOptions, service: Served): Promise<void> {
+  const { client, answer } = service;
+  const { preset, scope, approval, expires, dryRun, callbackHost: hosts } = options;
+  if ((preset === undefined) === (scope === undefined)) {
+    throw new Refusal(EXIT.usage, 'Give either --preset reader|assistant|notifier, or --scope, which may be repeated.');
+  }
+  const settings: KeyOptions = {
+    ...(options.read !== undefined && { read: await entries(client, options.read) }),
+    ...(options.send !== undefined && { send: await entries(client, options.send) }),
+    ...(approval !== undefined && { approval }),
+    ...(expires !== undefined && { expires_at: expires === NEVER ? null : expires }),
+    ...(dryRun === true && { dry_run: true }),
+    ...(hosts !== undefined && { callback_hosts: hosts }),
+  };
+  const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
+  const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
+  const mcp = invocationOf('mcp', options, service);
+  const { command, args } = invocationOf('imsg', options, service);
+  const imsg = [command, ...args].map(quoted).join(' ');
+  const setup = { url: serviceUrl(options, service), mcp, imsg, blueBubblesUrl: blueBubblesUrl(options, service) };
+  answer(key, ...made(key, setup));
 }
 
-export function listKeys(options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const keys = await client.keys.list();
-    if (options.json === true) context.stdout(json(keys, 2));
-    else {
-      const rows = keys.map((key) => [
-        key.id,
-        key.name,
-        key.scopes.join(' '),
-        people(key.read),
-        people(key.send),
-        key.scopes.includes('send') ? key.approval : '',
-        key.last_used_at === null ? NEVER : shownTime(key.last_used_at, systemClock.now()),
-      ]);
-      sayTable(context, KEYS, rows, 'There is no limited key. postern keys add makes one.');
-    }
-    return EXIT.ok;
-  });
+export async function listKeys(_options: object, { client, list }: Served): Promise<void> {
+  const keys = await client.keys.list();
+  const rows = keys.map((key) => [
+    key.id,
+    key.name,
+    key.scopes.join(' '),
+    people(key.read),
+    people(key.send),
+    key.scopes.includes('send') ? key.approval : '',
+    key.last_used_at === null ? NEVER : shownTime(key.last_used_at, systemClock.now()),
+  ]);
+  list(keys, KEYS, rows, 'There is no limited key. postern keys add makes one.');
 }
 
-export function showKey(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const key = await keyOf(client, given);
-    context.stdout(...(options.json === true ? [json(key, 2)] : description(key)));
-    return EXIT.ok;
-  });
+export async function showKey(given: string, _options: object, { client, answer }: Served): Promise<void> {
+  const key = await keyOf(client, given);
+  answer(key, ...description(key));
 }
 
 /** Adds entries to a key's lists, or removes them. */
-export function changeLists(
+export async function changeLists(
   change: 'allow' | 'forbid',
   given: string,
   options: ListChangeOptions,
-  context: ClientContext,
-): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { callbackHost: hosts } = options;
-    if (options.read === undefined && options.send === undefined && hosts === undefined) {
-      throw new Refusal(EXIT.usage, `Say whom to ${change}: --read, --send or --callback-host, each may be repeated.`);
+  { client, answer }: Served,
+): Promise<void> {
+  const { callbackHost: hosts } = options;
+  if (options.read === undefined && options.send === undefined && hosts === undefined) {
+    throw new Refusal(EXIT.usage, `Say whom to ${change}: --read, --send or --callback-host, each may be repeated.`);
+  }
+  const key = await keyOf(client, given);
+  const changed = async (list: KeyRecord['read'], named: readonly string[] | undefined) => {
+    const more = named === undefined ? [] : await entries(client, named);
+    if (change === 'allow')
+      return list === EVERYBODY || more === EVERYBODY ? EVERYBODY : [...new Set([...list, ...more])];
+    if (more === EVERYBODY) return [];
+    if (list === EVERYBODY && more.length > 0) {
+      throw new Refusal(EXIT.refusedInput, 'The list is everybody, so nobody can be taken from it. Forbid * first.');
     }
-    const key = await keyOf(client, given);
-    const changed = async (list: KeyRecord['read'], named: readonly string[] | undefined) => {
-      const more = named === undefined ? [] : await entries(client, named);
-      if (change === 'allow')
-        return list === EVERYBODY || more === EVERYBODY ? EVERYBODY : [...new Set([...list, ...more])];
-      if (more === EVERYBODY) return [];
-      if (list === EVERYBODY && more.length > 0) {
-        throw new Refusal(EXIT.refusedInput, 'The list is everybody, so nobody can be taken from it. Forbid * first.');
-      }
-      return list === EVERYBODY ? list : list.filter((entry) => !more.includes(entry));
-    };
-    const now = await client.keys.change(key.id, {
-      read: await changed(key.read, options.read),
-      send: await changed(key.send, options.send),
-      ...(hosts !== undefined && {
-        callback_hosts:
-          change === 'allow'
-            ? [...new Set([...key.callback_hosts, ...hosts])]
-            : key.callback_hosts.filter((host) => !hosts.includes(host)),
-      }),
-    });
-    context.stdout(...(options.json === true ? [json(now, 2)] : description(now)));
-    return EXIT.ok;
+    return list === EVERYBODY ? list : list.filter((entry) => !more.includes(entry));
+  };
+  const now = await client.keys.change(key.id, {
+    read: await changed(key.read, options.read),
+    send: await changed(key.send, options.send),
+    ...(hosts !== undefined && {
+      callback_hosts:
+        change === 'allow'
+          ? [...new Set([...key.callback_hosts, ...hosts])]
+          : key.callback_hosts.filter((host) => !hosts.includes(host)),
+    }),
   });
+  answer(now, ...description(now));
 }
 
 /** Says what would happen to a send. Exits with 1 if it would be refused. */
-export function checkKey(
+export async function checkKey(
   given: string,
-  options: ConnectionOptions & { readonly send: string },
-  context: ClientContext,
+  { send: recipient }: { readonly send: string },
+  { client, answer }: Served,
 ): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const key = await keyOf(client, given);
-    const check = await client.keys.check(key.id, options.send);
-    const { to, members, send, read, reason } = check;
-    const whom = members.length > 1 ? `${to} (${members.join(', ')})` : to;
-    const why = reason === null ? '' : ` (${reason})`;
-    context.stdout(
-      options.json === true
-        ? json(check, 2)
-        : printable(`A send to ${whom} is ${send}${why}. Reading is ${read ? 'allowed' : 'not allowed'}.`),
-    );
-    return send === 'refused' ? EXIT.crash : EXIT.ok;
-  });
+  const key = await keyOf(client, given);
+  const check = await client.keys.check(key.id, recipient);
+  const { to, members, send, read, reason } = check;
+  const whom = members.length > 1 ? `${to} (${members.join(', ')})` : to;
+  const why = reason === null ? '' : ` (${reason})`;
+  answer(check, printable(`A send to ${whom} is ${send}${why}. Reading is ${read ? 'allowed' : 'not allowed'}.`));
+  return send === 'refused' ? EXIT.crash : EXIT.ok;
 }
 
-export function rotateKey(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const key = await client.keys.rotate((await keyOf(client, given)).id);
-    context.stdout(
-      ...(options.json === true
-        ? [json(key, 2)]
-        : [key.key, 'This is the new key, shown only now. The old one works for another 24 hours.']),
-    );
-    return EXIT.ok;
-  });
+export async function rotateKey(given: string, _options: object, { client, answer }: Served): Promise<void> {
+  const key = await client.keys.rotate((await keyOf(client, given)).id);
+  answer(key, key.key, 'This is the new key, shown only now. The old one works for another 24 hours.');
 }
 
-export function revokeKey(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { id, name } = await keyOf(client, given);
-    await client.keys.revoke(id);
-    context.stdout(options.json === true ? json({ id }, 2) : printable(`Key ${name} (${id}) is revoked.`));
-    return EXIT.ok;
-  });
+export async function revokeKey(given: string, _options: object, { client, answer }: Served): Promise<void> {
+  const { id, name } = await keyOf(client, given);
+  await client.keys.revoke(id);
+  answer({ id }, printable(`Key ${name} (${id}) is revoked.`));
 }
 
 /** Finds the key with this id or name. */

@@ -2,15 +2,14 @@ import type { PosternClient } from '../../client/postern-client.ts';
 import type { Include } from '../../domain/include.ts';
 import type { Message } from '../../domain/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { withNames } from '../names.ts';
 import { messageText, whoIn } from '../output/event-line.ts';
 import { directionStyle } from '../output/style.ts';
-import { type Column, sayTable } from '../output/table.ts';
-import { json } from '../output/text.ts';
+import type { Column } from '../output/table.ts';
 import { shownTime } from '../output/time.ts';
 import { conversationIdOf, personIdOf } from '../recipient.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 
 export interface MessagesFlags extends ConnectionOptions {
   readonly since?: string;
@@ -34,30 +33,26 @@ const PAGE = 200;
  * `postern messages`: prints the newest messages, oldest of them first. As JSON the newest comes first, as in the
  * API.
  */
-export function messages(
+export async function messages(
   conversation: string | undefined,
-  { since, person, limit = 20, details = false, ...options }: MessagesFlags,
-  context: ClientContext,
-): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const page = { limit: Math.min(limit, PAGE) };
-    const pages =
-      person === undefined ? await listed(client, conversation, since) : await ofPerson(client, person, conversation);
-    const collect = async (included: Included): Promise<Message[]> => {
-      const found: Message[] = [];
-      for await (const message of pages({ ...page, ...included })) {
-        found.push(message);
-        if (found.length >= limit) break;
-      }
-      return found;
-    };
-    // --json prints the service's plain answer, without extra includes.
-    const plain: Included = details ? { include: ['details'] } : {};
-    const found = options.json === true ? await collect(plain) : await withNames(collect, ['details']);
-    if (options.json === true) context.stdout(json(found, 2));
-    else sayTable(context, COLUMNS, found.reverse().map(rowOf), 'There are no such messages.');
-    return EXIT.ok;
-  });
+  { since, person, limit = 20, details = false, json = false }: MessagesFlags,
+  { client, list }: Served,
+): Promise<void> {
+  const page = { limit: Math.min(limit, PAGE) };
+  const pages =
+    person === undefined ? await listed(client, conversation, since) : await ofPerson(client, person, conversation);
+  const collect = async (included: Included): Promise<Message[]> => {
+    const found: Message[] = [];
+    for await (const message of pages({ ...page, ...included })) {
+      found.push(message);
+      if (found.length >= limit) break;
+    }
+    return found;
+  };
+  // --json prints the service's plain answer, without extra includes.
+  const plain: Included = details ? { include: ['details'] } : {};
+  const found = json ? await collect(plain) : await withNames(collect, ['details']);
+  list(found, COLUMNS, found.toReversed().map(rowOf), 'There are no such messages.');
 }
 
 type Included = { readonly include?: readonly Include[] };

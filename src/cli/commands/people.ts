@@ -1,12 +1,6 @@
 import type { Person } from '../../domain/ports/people.ts';
-import { type ClientContext, EXIT } from '../context.ts';
-import { type Column, sayTable } from '../output/table.ts';
-import { json } from '../output/text.ts';
-import { type ConnectionOptions, withService } from '../service-connection.ts';
-
-export interface PeopleOptions extends ConnectionOptions {
-  readonly limit?: number;
-}
+import type { Column } from '../output/table.ts';
+import type { Served } from '../service-connection.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'ID', style: () => 'dim' },
@@ -18,17 +12,13 @@ const COLUMNS: readonly Column[] = [
 const MOST = 200;
 
 /** `postern people`: lists everybody with a conversation, one row per person across all addresses. */
-export function people(
+export async function people(
   words: readonly string[],
-  { limit = 50, ...options }: PeopleOptions,
-  context: ClientContext,
-): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const found = await client.people.list({ q: words.join(' '), limit: Math.min(limit, MOST) });
-    if (options.json === true) context.stdout(json(found, 2));
-    else sayTable(context, COLUMNS, found.map(rowOf), 'There is nobody like that.');
-    return EXIT.ok;
-  });
+  { limit = 50 }: { readonly limit?: number },
+  { client, list }: Served,
+): Promise<void> {
+  const found = await client.people.list({ q: words.join(' '), limit: Math.min(limit, MOST) });
+  list(found, COLUMNS, found.map(rowOf), 'There is nobody like that.');
 }
 
 function rowOf({ id, name, addresses, ambiguous = [] }: Person): readonly string[] {

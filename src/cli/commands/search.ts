@@ -1,15 +1,15 @@
 import type { PosternClient, SearchFilter, SearchHit, SearchResults } from '../../client/postern-client.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { SearchReport } from '../../domain/status.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import { pause, systemClock } from '../../runtime/clock.ts';
+import { EXIT } from '../context.ts';
 import { messageText, whoIn } from '../output/event-line.ts';
 import { marked, painted } from '../output/highlight.ts';
 import { directionStyle, isColoured } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
-import { json, printable } from '../output/text.ts';
+import { printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 
 export interface SearchOptions extends ConnectionOptions {
   readonly limit?: number;
@@ -32,24 +32,22 @@ const BAR_COLUMNS = 30;
 const PREVIOUS_LINE = '\x1b[1A\x1b[2K';
 
 /** `postern search`: prints messages with these words, newest first. */
-export function search(
+export async function search(
   words: readonly string[],
-  { limit = 20, status = false, ...options }: SearchOptions,
-  context: ClientContext,
+  { limit = 20, status = false, json = false }: SearchOptions,
+  service: Served,
   clock: Clock = systemClock,
 ): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    if (status) return showIndex(client, options, context, clock);
-    if (words.length === 0) throw new Refusal(EXIT.usage, 'Say what to search for, as in: postern search dinner');
-    // --json prints the service's plain answer, without extra includes.
-    const filter: SearchFilter = options.json === true ? {} : { include: ['contacts', 'details'] };
-    const { hits, isMore, ...results } = await find(client, words.join(' '), limit, filter);
-    if (options.json === true) context.stdout(json(hits, 2));
-    else showHits(hits, context);
-    if (isMore && options.json !== true) context.stderr(`There are more: --limit ${limit * 2} shows them.`);
-    if (!results.isComplete) context.stderr(incomplete(results.from));
-    return EXIT.ok;
-  });
+  if (status) return showIndex(json, service, clock);
+  if (words.length === 0) throw new Refusal(EXIT.usage, 'Say what to search for, as in: postern search dinner');
+  // --json prints the service's plain answer, without extra includes.
+  const filter: SearchFilter = json ? {} : { include: ['contacts', 'details'] };
+  const { hits, isMore, ...results } = await find(service.client, words.join(' '), limit, filter);
+  if (json) service.answer(hits);
+  else showHits(hits, service);
+  if (isMore && !json) service.stderr(`There are more: --limit ${limit * 2} shows them.`);
+  if (!results.isComplete) service.stderr(incomplete(results.from));
+  return EXIT.ok;
 }
 
 async function find(client: PosternClient, query: string, limit: number, filter: SearchFilter) {
@@ -62,7 +60,7 @@ async function find(client: PosternClient, query: string, limit: number, filter:
   return { hits, isMore: page.cursor !== undefined, isComplete: page.isComplete, from: page.from };
 }
 
-function showHits(hits: readonly SearchHit[], context: ClientContext): void {
+function showHits(hits: readonly SearchHit[], context: Served): void {
   const isPainted = isColoured(context.environment, context.isTerminal);
   const rows = hits.map(({ message, highlights }) => {
     const { id, timestamp, is_from_me: isOwn, body } = message;
@@ -79,18 +77,17 @@ function incomplete(from: string | undefined): string {
 }
 
 /** Prints one line, or on a terminal a bar until the index is complete. Exits with 69 while the index is unusable. */
-async function showIndex(client: PosternClient, options: ConnectionOptions, context: ClientContext, clock: Clock) {
-  const isBar = context.isTerminal && options.json !== true;
+async function showIndex(isJson: boolean, { client, isTerminal, answer, stdout, untilEnded }: Served, clock: Clock) {
+  const isBar = isTerminal && !isJson;
   let report = await reportOf(client);
-  if (options.json === true) context.stdout(json(report, 2));
-  else context.stdout(lineOf(report, isBar));
+  answer(report, lineOf(report, isBar));
   if (isBar && report.state === 'building') {
-    const signal = context.untilEnded();
+    const signal = untilEnded();
     while (report.state === 'building') {
-      await nextLook(signal, clock);
+      await pause(clock, LOOK_EVERY_MS, signal);
       if (signal.aborted) return EXIT.ok;
       report = await reportOf(client);
-      context.stdout(PREVIOUS_LINE + lineOf(report, true));
+      stdout(PREVIOUS_LINE + lineOf(report, true));
     }
   }
   return report.state === 'failing' ? EXIT.unavailable : EXIT.ok;
@@ -117,14 +114,4 @@ function lineOf(
   const bar = isBar ? ` [${'#'.repeat(filled)}${'-'.repeat(BAR_COLUMNS - filled)}]` : '';
   const since = from === null ? '' : `, messages since ${from.slice(0, 10)}`;
   return `Building the search index:${bar} ${Math.floor(share * 100)} %${since}`;
-}
-
-function nextLook(signal: AbortSignal, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(LOOK_EVERY_MS, resolve);
-    signal.addEventListener('abort', () => {
-      cancel();
-      resolve();
-    });
-  });
 }

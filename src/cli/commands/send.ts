@@ -1,12 +1,12 @@
 import type { HeldSend, Message, ScheduledAnswer, SentMessage } from '../../client/types.ts';
 import type { ServiceChoice } from '../../domain/send-service.ts';
 import { localTimeZone, systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { upload } from '../files.ts';
-import { json, oneLine, printable } from '../output/text.ts';
+import { oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { recipientOf } from '../recipient.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 import { isReached, type WaitState, waited } from './send-wait.ts';
 
 export interface SendFlags extends ConnectionOptions {
@@ -26,61 +26,59 @@ export interface SendFlags extends ConnectionOptions {
 const MAX_BYTES = 1024 * 1024;
 
 /** `postern send`: hands a message to Messages and reports the outcome. */
-export function send(
+export async function send(
   recipient: string,
   text: string | undefined,
   { attach = [], idempotencyKey, wait: wanted, timeout: seconds = 60, ...options }: SendFlags,
-  context: ClientContext,
+  service: Served,
 ): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    if (text === undefined && attach.length === 0) {
-      throw new Refusal(
-        EXIT.usage,
-        'There is nothing to send.',
-        'Give a text, - to read it from stdin, or --attach FILE.',
-      );
-    }
-    if (options.until !== undefined && options.at === undefined) throw new Refusal(EXIT.usage, '--until needs --at.');
-    if (options.at !== undefined && wanted !== undefined) {
-      throw new Refusal(EXIT.usage, 'With --at there is nothing to wait for.', 'postern scheduled list shows it.');
-    }
-    const to = await recipientOf(client, recipient);
-    if (to.id !== recipient && options.json !== true) context.stderr(printable(`To ${to.shown}.`));
-    const body = text === '-' ? await textFrom(context.input()) : (text ?? '');
-    const uploads: string[] = [];
-    for (const path of attach) {
-      context.progress(printable(`Uploading ${oneLine(path)}`));
-      uploads.push((await upload(client, path)).id);
-    }
-    const request = {
-      recipient: to.id,
-      body,
-      ...(options.markdown === true && { format: 'markdown' as const }),
-      ...(options.service !== undefined && { service: options.service }),
-      ...(options.fallback !== undefined && { fallback: options.fallback }),
-      ...(uploads.length > 0 && { attachment_ids: uploads }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
-    };
-    if (options.at !== undefined) {
-      const { at, until } = options;
-      const times = { send_at: at, ...(until !== undefined && { send_until: until }) };
-      const answer = await client.scheduled.add({ ...request, ...times });
-      context.stdout(options.json === true ? json(answer, 2) : scheduled(answer, to.shown));
-      return EXIT.ok;
-    }
-    // Taken before the send, so that no event can be missed.
-    const offset = wanted === undefined ? '' : (await client.trackedEvents()).offset;
-    context.progress('Sending');
-    const message = await client.send(request);
-    if (wanted !== undefined && !('approval' in message)) {
-      context.progress(`Waiting until it is ${wanted}`);
-      const end = await waited(client, message, { offset, wanted, seconds });
-      return reportState(end ?? message, to.shown, { wanted, seconds }, options, context);
-    }
-    if (options.json === true) context.stdout(json(message, 2));
-    else context.stdout('approval' in message ? held(message, to.shown) : outcome(message, to.shown));
-    return wanted === undefined ? EXIT.ok : EXIT.timedOut;
-  });
+  const { client, answer, progress } = service;
+  if (text === undefined && attach.length === 0) {
+    throw new Refusal(
+      EXIT.usage,
+      'There is nothing to send.',
+      'Give a text, - to read it from stdin, or --attach FILE.',
+    );
+  }
+  if (options.until !== undefined && options.at === undefined) throw new Refusal(EXIT.usage, '--until needs --at.');
+  if (options.at !== undefined && wanted !== undefined) {
+    throw new Refusal(EXIT.usage, 'With --at there is nothing to wait for.', 'postern scheduled list shows it.');
+  }
+  const to = await recipientOf(client, recipient);
+  if (to.id !== recipient && options.json !== true) service.stderr(printable(`To ${to.shown}.`));
+  const body = text === '-' ? await textFrom(service.input()) : (text ?? '');
+  const uploads: string[] = [];
+  for (const path of attach) {
+    progress(printable(`Uploading ${oneLine(path)}`));
+    uploads.push((await upload(client, path)).id);
+  }
+  const request = {
+    recipient: to.id,
+    body,
+    ...(options.markdown === true && { format: 'markdown' as const }),
+    ...(options.service !== undefined && { service: options.service }),
+    ...(options.fallback !== undefined && { fallback: options.fallback }),
+    ...(uploads.length > 0 && { attachment_ids: uploads }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  };
+  if (options.at !== undefined) {
+    const { at, until } = options;
+    const times = { send_at: at, ...(until !== undefined && { send_until: until }) };
+    const added = await client.scheduled.add({ ...request, ...times });
+    answer(added, scheduled(added, to.shown));
+    return EXIT.ok;
+  }
+  // Taken before the send, so that no event can be missed.
+  const offset = wanted === undefined ? '' : (await client.trackedEvents()).offset;
+  progress('Sending');
+  const message = await client.send(request);
+  if (wanted !== undefined && !('approval' in message)) {
+    progress(`Waiting until it is ${wanted}`);
+    const end = await waited(client, message, { offset, wanted, seconds });
+    return reportState(end ?? message, to.shown, { wanted, seconds }, service);
+  }
+  answer(message, 'approval' in message ? held(message, to.shown) : outcome(message, to.shown));
+  return wanted === undefined ? EXIT.ok : EXIT.timedOut;
 }
 
 /** Reports the outcome of a send that was waited for. Returns the exit code. */
@@ -88,16 +86,15 @@ function reportState(
   message: Message,
   recipient: string,
   { wanted, seconds }: { readonly wanted: WaitState; readonly seconds: number },
-  options: ConnectionOptions,
-  { stdout, stderr, paint, paintError }: ClientContext,
+  { answer, stderr, paint, paintError }: Served,
 ): number {
   const { id, status } = message;
   const what = `Message ${id === '' ? '' : `${id} `}to ${oneLine(recipient)}`;
-  if (options.json === true) stdout(json(message, 2));
   if (isReached(message, wanted)) {
-    if (options.json !== true) stdout(`${what} is ${paint('green', status)}.`);
+    answer(message, `${what} is ${paint('green', status)}.`);
     return EXIT.ok;
   }
+  answer(message);
   if (status === 'failed') {
     stderr(paintError('red', `${what} failed: Messages could not deliver it.`));
     return EXIT.crash;

@@ -2,18 +2,15 @@ import type { FleetReport } from '../../domain/ports/fleet.ts';
 import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
-import { json, oneLine, printable, wrapped } from '../output/text.ts';
+import { oneLine, printable, wrapped } from '../output/text.ts';
 import { shownSpan } from '../output/time.ts';
-import { type ConnectionOptions, withService } from '../service-connection.ts';
+import type { Served } from '../service-connection.ts';
 
 /** `postern status`: prints the service's status. Exits with 69 while it cannot read Messages, or a hub its fleet. */
-export function status(options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client, place }) => {
-    const report = await client.status();
-    if (options.json === true) context.stdout(json(report, 2));
-    else context.stdout(...lines(report, place).flatMap((line) => shownLine(line, context)));
-    return report.backend.connected ? EXIT.ok : EXIT.unavailable;
-  });
+export async function status(_options: object, service: Served): Promise<number> {
+  const report = await service.client.status();
+  service.answer(report, ...lines(report, service.place).flatMap((line) => shownLine(line, service)));
+  return report.backend.connected ? EXIT.ok : EXIT.unavailable;
 }
 
 /** A label and its text, wrapped on a terminal. */

@@ -2,11 +2,11 @@ import { CHANGE_EVENT_TYPES, type ChangeEvent, type Event } from '../../domain/e
 import type { WebhookEventType } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { pipeTo } from '../../runtime/piped-command.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import type { ClientContext } from '../context.ts';
 import { shownEvent } from '../output/event-line.ts';
 import { json, printable } from '../output/text.ts';
 import { conversationIdOf } from '../recipient.ts';
-import { type ConnectionOptions, withService } from '../service-connection.ts';
+import type { ConnectionOptions, Served } from '../service-connection.ts';
 
 export interface TailOptions extends ConnectionOptions {
   readonly after?: string;
@@ -24,48 +24,45 @@ export interface TailOptions extends ConnectionOptions {
 type Listened = Event | ChangeEvent;
 
 /** `postern tail`: prints events as they happen, until the reader of stdout goes away. */
-export function tail(conversation: string | undefined, options: TailOptions, context: ClientContext): Promise<number> {
-  const { stderr, isTerminal } = context;
-  return withService(options, context, async ({ client, place }) => {
-    const changes = wantsChanges(options);
-    // Asks the service first: a wrong address or key should be reported, not retried forever.
-    const { newest_event: newest, macs } = await client.status();
-    const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
-    const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
-    // Only from here on: until the service has answered, an interruption ends this command like any other.
-    const signal = context.untilEnded();
-    let last: string | number = start;
-    if (isTerminal) {
-      const isHub = macs !== undefined;
-      const from = isHub ? 'for events' : changes ? `for events and changes` : `after row ${last}`;
-      stderr(`Listening to ${place} ${from}. Stop with Ctrl+C.`);
-    }
-    let isLineDown = false;
-    const onReconnect = (reason: string): void => {
-      if (!isLineDown) stderr(printable(`${reason} Reconnecting; nothing will be missed.`));
-      isLineDown = true;
-    };
-    const isPlain = options.json === true || options.exec !== undefined;
-    const line = {
-      after: start,
-      signal,
-      onReconnect,
-      maxAgeS: options.maxAge,
-      // Sent only if asked for: an older service refuses parameters it does not know.
-      junk: options.junk ? undefined : false,
-      ...(!isPlain && macs === undefined && { include: ['contacts', 'details'] as const }),
-      ...(isPlain && options.details === true && { include: ['details'] as const }),
-    };
-    for await (const event of changes ? client.listen({ ...line, changes }) : client.listen(line)) {
-      isLineDown = false;
-      const position = 'offset' in event ? event.offset : event.data.id;
-      const isWanted = options.type?.includes(event.type) ?? true;
-      if (isWanted && (only === undefined || isIn(event, only))) await deliver(event, position, options, context);
-      last = position;
-    }
-    if (isTerminal) stderr('', printable(`To continue from here: ${changes ? '--changes ' : ''}--after ${last}`));
-    return EXIT.ok;
-  });
+export async function tail(conversation: string | undefined, options: TailOptions, service: Served): Promise<void> {
+  const { client, place, stderr, isTerminal } = service;
+  const changes = wantsChanges(options);
+  // Asks the service first: a wrong address or key should be reported, not retried forever.
+  const { newest_event: newest, macs } = await client.status();
+  const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
+  const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
+  // Only from here on: until the service has answered, an interruption ends this command like any other.
+  const signal = service.untilEnded();
+  let last: string | number = start;
+  if (isTerminal) {
+    const isHub = macs !== undefined;
+    const from = isHub ? 'for events' : changes ? `for events and changes` : `after row ${last}`;
+    stderr(`Listening to ${place} ${from}. Stop with Ctrl+C.`);
+  }
+  let isLineDown = false;
+  const onReconnect = (reason: string): void => {
+    if (!isLineDown) stderr(printable(`${reason} Reconnecting; nothing will be missed.`));
+    isLineDown = true;
+  };
+  const isPlain = options.json === true || options.exec !== undefined;
+  const line = {
+    after: start,
+    signal,
+    onReconnect,
+    maxAgeS: options.maxAge,
+    // Sent only if asked for: an older service refuses parameters it does not know.
+    junk: options.junk ? undefined : false,
+    ...(!isPlain && macs === undefined && { include: ['contacts', 'details'] as const }),
+    ...(isPlain && options.details === true && { include: ['details'] as const }),
+  };
+  for await (const event of changes ? client.listen({ ...line, changes }) : client.listen(line)) {
+    isLineDown = false;
+    const position = 'offset' in event ? event.offset : event.data.id;
+    const isWanted = options.type?.includes(event.type) ?? true;
+    if (isWanted && (only === undefined || isIn(event, only))) await deliver(event, position, options, service);
+    last = position;
+  }
+  if (isTerminal) stderr('', printable(`To continue from here: ${changes ? '--changes ' : ''}--after ${last}`));
 }
 
 /** Naming a type of change implies --changes. */

@@ -5,10 +5,10 @@ import { ROW_EVENT_TYPES } from '../../domain/event.ts';
 import type { Include } from '../../domain/include.ts';
 import { isOnLocalNetwork } from '../../domain/local-network.ts';
 import type { FailureMode, Webhook, WebhookEventType, WebhookFilter, WebhookStatus } from '../../domain/webhook.ts';
-import { type ClientContext, EXIT } from '../context.ts';
-import { json, oneLine } from '../output/text.ts';
+import { EXIT } from '../context.ts';
+import { oneLine } from '../output/text.ts';
 import { conversationIdOf } from '../recipient.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { Refusal, type Served } from '../service-connection.ts';
 import { webhookOf } from './webhooks.ts';
 
 export interface FilterOptions {
@@ -30,12 +30,12 @@ interface SettingsOptions extends FilterOptions {
   readonly include?: readonly Include[];
 }
 
-interface AddOptions extends ConnectionOptions, SettingsOptions {
+interface AddOptions extends SettingsOptions {
   readonly name?: string;
   readonly paused?: boolean;
 }
 
-interface EditOptions extends ConnectionOptions, SettingsOptions {
+interface EditOptions extends SettingsOptions {
   readonly to?: string;
   /** False with --no-name; the other options work alike. */
   readonly name?: string | boolean;
@@ -44,91 +44,77 @@ interface EditOptions extends ConnectionOptions, SettingsOptions {
   readonly removeHeader?: readonly string[];
 }
 
-export function addWebhook(url: string, options: AddOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { name, paused } = options;
-    const webhook = await client.addWebhook({
-      ...(await settingsOf(client, options)),
-      url,
-      events: options.event ?? ROW_EVENT_TYPES,
-      ...(name !== undefined && { name }),
-      ...(paused === true && { enabled: false }),
-    });
-    const begins =
-      paused === true
-        ? `To begin: postern webhooks resume ${webhook.id.slice(0, 8)}`
-        : 'It receives events from now on.';
-    context.stdout(options.json === true ? json(webhook, 2) : `Webhook ${webhook.id} registered. ${begins}`);
-    if (context.environment.platform === 'darwin' && paused !== true && isOnLocalNetwork(url)) {
-      await tryLocalNetwork(webhook.id, client, context);
-    }
-    return EXIT.ok;
+export async function addWebhook(url: string, options: AddOptions, service: Served): Promise<void> {
+  const { client, environment } = service;
+  const { name, paused } = options;
+  const webhook = await client.addWebhook({
+    ...(await settingsOf(client, options)),
+    url,
+    events: options.event ?? ROW_EVENT_TYPES,
+    ...(name !== undefined && { name }),
+    ...(paused === true && { enabled: false }),
   });
+  const begins =
+    paused === true ? `To begin: postern webhooks resume ${webhook.id.slice(0, 8)}` : 'It receives events from now on.';
+  service.answer(webhook, `Webhook ${webhook.id} registered. ${begins}`);
+  if (environment.platform === 'darwin' && paused !== true && isOnLocalNetwork(url)) {
+    await tryLocalNetwork(webhook.id, service);
+  }
 }
 
 /**
  * Sends a test event: macOS asks about the local network at the first connection, and somebody should be at the
  * screen.
  */
-async function tryLocalNetwork(id: string, client: PosternClient, { stderr }: ClientContext): Promise<void> {
+async function tryLocalNetwork(id: string, { client, stderr }: Served): Promise<void> {
   stderr('The receiver is in your own network, so a test event goes to it at once: macOS may ask now. Click Allow.');
   const { delivered, error } = await client.testWebhook(id);
   stderr(delivered ? 'It arrived.' : `It did not arrive: ${error ?? 'the receiver refused it.'}`);
 }
 
-export function editWebhook(given: string, options: EditOptions, context: ClientContext): Promise<number> {
+export async function editWebhook(given: string, options: EditOptions, { client, answer }: Served): Promise<void> {
   const { to, event, name, secret, filter, removeHeader = [] } = options;
-  return withService(options, context, async ({ client }) => {
-    const settings = await settingsOf(client, options);
-    const removed = Object.fromEntries(removeHeader.map((header) => [header, null]));
-    const changes: WebhookEdits = {
-      ...settings,
-      ...(to !== undefined && { url: to }),
-      ...(event !== undefined && { events: event }),
-      ...(typeof name === 'string' && { name }),
-      ...(name === false && { name: null }),
-      ...(secret === false && { secret: null }),
-      ...(filter === false && { filter: null }),
-      ...(removeHeader.length > 0 && { headers: { ...settings.headers, ...removed } }),
-    };
-    if (Object.keys(changes).length === 0) {
-      throw new Refusal(EXIT.usage, 'There is nothing to change.', 'postern webhooks edit --help names what can be.');
-    }
-    const { id } = await webhookOf(client, given);
-    const webhook = await client.changeWebhook(id, changes);
-    const until = webhook.previous_secret_until;
-    const rotated =
-      typeof changes.secret === 'string' && until !== null ? ` The secret before signs too until ${until}.` : '';
-    context.stdout(options.json === true ? json(webhook, 2) : `Webhook ${id} changed.${rotated}`);
-    return EXIT.ok;
-  });
+  const settings = await settingsOf(client, options);
+  const removed = Object.fromEntries(removeHeader.map((header) => [header, null]));
+  const changes: WebhookEdits = {
+    ...settings,
+    ...(to !== undefined && { url: to }),
+    ...(event !== undefined && { events: event }),
+    ...(typeof name === 'string' && { name }),
+    ...(name === false && { name: null }),
+    ...(secret === false && { secret: null }),
+    ...(filter === false && { filter: null }),
+    ...(removeHeader.length > 0 && { headers: { ...settings.headers, ...removed } }),
+  };
+  if (Object.keys(changes).length === 0) {
+    throw new Refusal(EXIT.usage, 'There is nothing to change.', 'postern webhooks edit --help names what can be.');
+  }
+  const { id } = await webhookOf(client, given);
+  const webhook = await client.changeWebhook(id, changes);
+  const until = webhook.previous_secret_until;
+  const rotated =
+    typeof changes.secret === 'string' && until !== null ? ` The secret before signs too until ${until}.` : '';
+  answer(webhook, `Webhook ${id} changed.${rotated}`);
 }
 
-export function pauseWebhook(
+export async function pauseWebhook(
   change: 'pause' | 'resume',
   given: string,
-  options: ConnectionOptions,
-  context: ClientContext,
-): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { id } = await webhookOf(client, given);
-    const webhook = await client.changeWebhook(id, { enabled: change === 'resume' });
-    const sentence =
-      change === 'pause'
-        ? `Webhook ${id} paused. It goes on after row ${webhook.row_id} when it is resumed.`
-        : `Webhook ${id} resumed. ${webhook.behind === 0 ? 'It missed nothing.' : `It goes on after row ${webhook.row_id}.`}`;
-    context.stdout(options.json === true ? json(webhook, 2) : sentence);
-    return EXIT.ok;
-  });
+  _options: object,
+  { client, answer }: Served,
+): Promise<void> {
+  const { id } = await webhookOf(client, given);
+  const webhook = await client.changeWebhook(id, { enabled: change === 'resume' });
+  const sentence =
+    change === 'pause'
+      ? `Webhook ${id} paused. It goes on after row ${webhook.row_id} when it is resumed.`
+      : `Webhook ${id} resumed. ${webhook.behind === 0 ? 'It missed nothing.' : `It goes on after row ${webhook.row_id}.`}`;
+  answer(webhook, sentence);
 }
 
-export function showWebhook(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const webhook = await client.webhook((await webhookOf(client, given)).id);
-    if (options.json === true) context.stdout(json(webhook, 2));
-    else context.stdout(...linesOf(webhook));
-    return EXIT.ok;
-  });
+export async function showWebhook(given: string, _options: object, { client, answer }: Served): Promise<void> {
+  const webhook = await client.webhook((await webhookOf(client, given)).id);
+  answer(webhook, ...linesOf(webhook));
 }
 
 function linesOf(webhook: Webhook & WebhookStatus): readonly string[] {

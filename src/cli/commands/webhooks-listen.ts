@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
+import { isPosternError } from '../../client/postern-client.ts';
 import { type ChangeEvent, type Event, ROW_EVENT_TYPES } from '../../domain/event.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { isLeftover, type ReceivedDelivery, startReceiver } from '../listen-receiver.ts';
 import { shownEvent } from '../output/event-line.ts';
 import { columnsOf, json, printable } from '../output/text.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 import { type FilterOptions, filterOf, secretIn } from './webhook-settings.ts';
 
 interface ListenOptions extends ConnectionOptions, FilterOptions {
@@ -26,46 +26,44 @@ const FORWARD_MS = 10_000;
 const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
 
 /** `postern webhooks listen`: receives deliveries on this machine while the command runs. */
-export function listen(options: ListenOptions, context: ClientContext): Promise<number> {
+export async function listen(options: ListenOptions, service: Served): Promise<void> {
   const { forwardTo } = options;
-  return withService(options, context, async ({ client, place }) => {
-    assertHere(place);
-    if (forwardTo !== undefined && !/^https?:$/.test(URL.canParse(forwardTo) ? new URL(forwardTo).protocol : '')) {
-      throw new Refusal(
-        EXIT.usage,
-        `--forward-to is ${forwardTo}; it must be an address such as http://127.0.0.1:8080/hook.`,
-      );
-    }
-    const secret =
-      options.secretFile === undefined ? `whsec_${randomBytes(32).toString('base64')}` : secretIn(options.secretFile);
-    const filter = await filterOf(client, options);
-    await removeLeftovers(client, context);
-    const signal = context.untilEnded();
-    const receiver = await startReceiver(
-      secret,
-      (delivery) => receive(delivery, options, context),
-      () => context.stderr('A request without a valid signature was refused.'),
+  const { client, place, stderr } = service;
+  assertHere(place);
+  if (forwardTo !== undefined && !/^https?:$/.test(URL.canParse(forwardTo) ? new URL(forwardTo).protocol : '')) {
+    throw new Refusal(
+      EXIT.usage,
+      `--forward-to is ${forwardTo}; it must be an address such as http://127.0.0.1:8080/hook.`,
     );
-    try {
-      const { id } = await client.addWebhook({
-        url: receiver.url,
-        events: options.event ?? ROW_EVENT_TYPES,
-        secret,
-        name: NAME,
-        ...(filter !== undefined && { filter }),
-      });
-      context.stderr(
-        `Receiving events as webhook ${id.slice(0, 8)}, signatures are checked. Stop with Ctrl+C.`,
-        ...(options.secretFile === undefined ? [`Secret of this run: ${secret}`] : []),
-        ...(forwardTo === undefined ? [] : [printable(`Forwarding to ${forwardTo}`)]),
-      );
-      if (!signal.aborted) await once(signal, 'abort');
-      await removed(client, id, context);
-    } finally {
-      await receiver.close();
-    }
-    return EXIT.ok;
-  });
+  }
+  const secret =
+    options.secretFile === undefined ? `whsec_${randomBytes(32).toString('base64')}` : secretIn(options.secretFile);
+  const filter = await filterOf(client, options);
+  await removeLeftovers(service);
+  const signal = service.untilEnded();
+  const receiver = await startReceiver(
+    secret,
+    (delivery) => receive(delivery, options, service),
+    () => stderr('A request without a valid signature was refused.'),
+  );
+  try {
+    const { id } = await client.addWebhook({
+      url: receiver.url,
+      events: options.event ?? ROW_EVENT_TYPES,
+      secret,
+      name: NAME,
+      ...(filter !== undefined && { filter }),
+    });
+    stderr(
+      `Receiving events as webhook ${id.slice(0, 8)}, signatures are checked. Stop with Ctrl+C.`,
+      ...(options.secretFile === undefined ? [`Secret of this run: ${secret}`] : []),
+      ...(forwardTo === undefined ? [] : [printable(`Forwarding to ${forwardTo}`)]),
+    );
+    if (!signal.aborted) await once(signal, 'abort');
+    await removed(id, service);
+  } finally {
+    await receiver.close();
+  }
 }
 
 /** Throws a Refusal unless the service runs on this machine: it posts to loopback. */
@@ -80,13 +78,13 @@ function assertHere(place: string): void {
 }
 
 /** Removes webhooks left by killed runs; with a limited key, only its own. */
-async function removeLeftovers(client: PosternClient, context: ClientContext): Promise<void> {
-  for (const { id, url } of await client.webhooks()) {
-    if (await isLeftover(url)) await removed(client, id, context);
+async function removeLeftovers(service: Served): Promise<void> {
+  for (const { id, url } of await service.client.webhooks()) {
+    if (await isLeftover(url)) await removed(id, service);
   }
 }
 
-async function removed(client: PosternClient, id: string, { stderr }: ClientContext): Promise<void> {
+async function removed(id: string, { client, stderr }: Served): Promise<void> {
   try {
     await client.removeWebhook(id);
   } catch (error) {
@@ -99,7 +97,7 @@ async function removed(client: PosternClient, id: string, { stderr }: ClientCont
 async function receive(
   { headers, body }: ReceivedDelivery,
   { forwardTo, json: asJson }: ListenOptions,
-  { columns, paint, writeLine, stderr }: ClientContext,
+  { columns, paint, writeLine, stderr }: Served,
 ): Promise<number> {
   const event = JSON.parse(body.toString('utf8')) as Received;
   const forwarded = forwardTo === undefined ? undefined : await forward(forwardTo, { headers, body });

@@ -2,12 +2,12 @@ import type { PosternClient } from '../../client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../domain/event.ts';
 import { type Webhook, wantsChanges, withoutPassword } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import { EXIT } from '../context.ts';
 import { stateStyle } from '../output/style.ts';
-import { type Column, sayTable } from '../output/table.ts';
-import { json, oneLine } from '../output/text.ts';
+import type { Column } from '../output/table.ts';
+import { oneLine } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 
 const NAME: Column = { title: 'NAME', isFlexible: true, least: 6 };
 const WEBHOOKS: readonly [Column, Column, ...Column[]] = [
@@ -28,28 +28,23 @@ const DELIVERIES: readonly Column[] = [
 /** Enough of an id for a person to read. Any unambiguous prefix is accepted. */
 const SHORT_ID = 8;
 
-export function listWebhooks(options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const webhooks = (await client.webhooks()).map((webhook) => ({ ...webhook, url: withoutPassword(webhook) }));
-    if (options.json === true) {
-      context.stdout(json(webhooks, 2));
-      return EXIT.ok;
-    }
-    const { webhooks: summaries } = await client.status();
-    const summaryOf = (id: string) => summaries.find((summary) => summary.id === id);
-    const hasNames = summaries.some(({ name }) => name !== undefined);
-    const rows = webhooks.map(({ id, url, events }) => [
-      context.columns === undefined ? id : id.slice(0, SHORT_ID),
-      summaryOf(id)?.state ?? '',
-      ...(hasNames ? [summaryOf(id)?.name ?? ''] : []),
-      url,
-      shownEvents(events),
-    ]);
-    const [first, second, ...others] = WEBHOOKS;
-    const columns = hasNames ? [first, second, NAME, ...others] : WEBHOOKS;
-    sayTable(context, columns, rows, 'No webhook is registered.');
-    return EXIT.ok;
-  });
+export async function listWebhooks(options: ConnectionOptions, service: Served): Promise<void> {
+  const { client, answer, columns: width, list } = service;
+  const webhooks = (await client.webhooks()).map((webhook) => ({ ...webhook, url: withoutPassword(webhook) }));
+  if (options.json === true) return answer(webhooks);
+  const { webhooks: summaries } = await client.status();
+  const summaryOf = (id: string) => summaries.find((summary) => summary.id === id);
+  const hasNames = summaries.some(({ name }) => name !== undefined);
+  const rows = webhooks.map(({ id, url, events }) => [
+    width === undefined ? id : id.slice(0, SHORT_ID),
+    summaryOf(id)?.state ?? '',
+    ...(hasNames ? [summaryOf(id)?.name ?? ''] : []),
+    url,
+    shownEvents(events),
+  ]);
+  const [first, second, ...others] = WEBHOOKS;
+  const columns = hasNames ? [first, second, NAME, ...others] : WEBHOOKS;
+  list(webhooks, columns, rows, 'No webhook is registered.');
 }
 
 /** `all` stands for every event type except changes. */
@@ -59,77 +54,65 @@ function shownEvents(events: Webhook['events']): string {
   return wantsChanges({ events }) ? 'all, with changes' : 'all';
 }
 
-export function removeWebhook(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { id } = await webhookOf(client, given);
-    await client.removeWebhook(id);
-    context.stdout(options.json === true ? json({ id }, 2) : `Webhook ${id} removed. Nothing more is sent to it.`);
-    return EXIT.ok;
-  });
+export async function removeWebhook(given: string, _options: object, { client, answer }: Served): Promise<void> {
+  const { id } = await webhookOf(client, given);
+  await client.removeWebhook(id);
+  answer({ id }, `Webhook ${id} removed. Nothing more is sent to it.`);
 }
 
-export function listDeliveries(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { id } = await webhookOf(client, given);
-    const deliveries = await client.deliveries(id);
-    if (options.json === true) {
-      context.stdout(json(deliveries, 2));
-      return EXIT.ok;
-    }
-    const rows = deliveries.map(({ at, event, row_id: rowId, outcome, attempts, status, error }) => [
-      shownTime(at, systemClock.now()),
-      event,
-      String(rowId),
-      outcome,
-      String(attempts),
-      status === null ? '' : String(status),
-      error ?? '',
-    ]);
-    sayTable(context, DELIVERIES, rows, 'There are no deliveries yet.');
-    return EXIT.ok;
-  });
+export async function listDeliveries(given: string, _options: object, { client, list }: Served): Promise<void> {
+  const { id } = await webhookOf(client, given);
+  const deliveries = await client.deliveries(id);
+  const rows = deliveries.map(({ at, event, row_id: rowId, outcome, attempts, status, error }) => [
+    shownTime(at, systemClock.now()),
+    event,
+    String(rowId),
+    outcome,
+    String(attempts),
+    status === null ? '' : String(status),
+    error ?? '',
+  ]);
+  list(deliveries, DELIVERIES, rows, 'There are no deliveries yet.');
 }
 
 /** Sends a test event. Exits with 1 if the receiver did not accept it. */
-export function testWebhook(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const { id } = await webhookOf(client, given);
-    const result = await client.testWebhook(id);
-    const answer = result.status === null ? '' : ` The receiver answered ${result.status}.`;
-    const sentence = result.delivered
-      ? 'The receiver accepted the test event.'
-      : 'The receiver did not accept the test event.';
-    const why = result.error === null ? '' : ` ${oneLine(result.error)}`;
-    context.stdout(options.json === true ? json(result, 2) : `${sentence}${answer}${why} (${result.duration_ms} ms)`);
-    return result.delivered ? EXIT.ok : EXIT.crash;
-  });
+export async function testWebhook(given: string, _options: object, { client, answer }: Served): Promise<number> {
+  const { id } = await webhookOf(client, given);
+  const result = await client.testWebhook(id);
+  const status = result.status === null ? '' : ` The receiver answered ${result.status}.`;
+  const sentence = result.delivered
+    ? 'The receiver accepted the test event.'
+    : 'The receiver did not accept the test event.';
+  const why = result.error === null ? '' : ` ${oneLine(result.error)}`;
+  answer(result, `${sentence}${status}${why} (${result.duration_ms} ms)`);
+  return result.delivered ? EXIT.ok : EXIT.crash;
 }
 
-interface ReplayOptions extends ConnectionOptions {
+interface ReplayOptions {
   readonly after?: string;
   readonly dropped?: boolean;
   readonly latest?: boolean;
 }
 
-export function replayWebhook(given: string, options: ReplayOptions, context: ClientContext): Promise<number> {
-  const { after, dropped = false, latest = false } = options;
-  return withService(options, context, async ({ client }) => {
-    if ([after !== undefined, dropped, latest].filter(Boolean).length !== 1) {
-      throw new Refusal(EXIT.usage, 'Say from where to deliver: one of --after ROW, --dropped and --latest.');
-    }
-    const { id } = await webhookOf(client, given);
-    const { dropped: count } = dropped ? await client.webhook(id) : { dropped: 0 };
-    const webhook = dropped
-      ? await client.replayDropped(id)
-      : await client.replayWebhook(id, latest ? 'latest' : (after ?? ''));
-    const sentence = dropped
-      ? `Redelivering ${count} dropped events to webhook ${id}, before the next one.`
-      : latest
-        ? `Webhook ${id} goes on with the next event, after row ${webhook.row_id}.`
-        : `Redelivering everything after row ${after} to webhook ${id}, under the same delivery ids.`;
-    context.stdout(options.json === true ? json(webhook, 2) : sentence);
-    return EXIT.ok;
-  });
+export async function replayWebhook(
+  given: string,
+  { after, dropped = false, latest = false }: ReplayOptions,
+  { client, answer }: Served,
+): Promise<void> {
+  if ([after !== undefined, dropped, latest].filter(Boolean).length !== 1) {
+    throw new Refusal(EXIT.usage, 'Say from where to deliver: one of --after ROW, --dropped and --latest.');
+  }
+  const { id } = await webhookOf(client, given);
+  const { dropped: count } = dropped ? await client.webhook(id) : { dropped: 0 };
+  const webhook = dropped
+    ? await client.replayDropped(id)
+    : await client.replayWebhook(id, latest ? 'latest' : (after ?? ''));
+  const sentence = dropped
+    ? `Redelivering ${count} dropped events to webhook ${id}, before the next one.`
+    : latest
+      ? `Webhook ${id} goes on with the next event, after row ${webhook.row_id}.`
+      : `Redelivering everything after row ${after} to webhook ${id}, under the same delivery ids.`;
+  answer(webhook, sentence);
 }
 
 /** Finds the webhook with this id, or the only one whose id begins with it. */

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
+import { invalidRequest } from '../domain/problems.ts';
 import { unknownMembers } from './strict.ts';
 
 /** The result of checking outside input: the value as the program uses it, or every mistake in it. */
@@ -14,6 +15,13 @@ export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknow
   if (result.success && unknown.length === 0) return { ok: true, value: result.data };
   const issues = result.error?.issues ?? [];
   return { ok: false, mistakes: [...issues.map(({ path, message }) => mistake(path, message)), ...unknown] };
+}
+
+/** Returns the value of a body. Throws `invalid_request` with every mistake in it. */
+export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const checked = checkBody(schema, body);
+  if (!checked.ok) throw invalidRequest(checked.mistakes);
+  return checked.value;
 }
 
 function mistake(path: readonly PropertyKey[], message: string): Mistake {

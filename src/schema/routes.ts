@@ -9,6 +9,8 @@ export interface Route {
   /** Below `API`, or from the root with `isOutside`. `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
+  /** A hub lacks it. */
+  readonly macOnly?: true;
   /**
    * The place of the key: `X-API-Key`, the query parameter `api_key`, or none. With `code` a one-time code in the
    * body replaces it, and only the service's own console may send it.
@@ -28,13 +30,13 @@ export const ROUTES = {
   listMessages: { method: 'GET', path: '/messages', key: 'header', access: ['read'] },
   getMessage: { method: 'GET', path: '/messages/{id}', key: 'header', access: ['read'] },
   getAttachment: { method: 'GET', path: '/messages/{id}/attachments/{n}', key: 'header', access: ['read'] },
-  uploadAttachment: { method: 'POST', path: '/attachments', key: 'header', access: ['send'] },
+  uploadAttachment: { method: 'POST', path: '/attachments', key: 'header', access: ['send'], macOnly: true },
   listConversations: { method: 'GET', path: '/conversations', key: 'header', access: ['read'] },
   getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header', access: ['read'] },
-  searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] },
-  listContacts: { method: 'GET', path: '/contacts', key: 'header', access: ['read'] },
-  listPeople: { method: 'GET', path: '/people', key: 'header', access: ['read'] },
-  listPersonMessages: { method: 'GET', path: '/people/{id}/messages', key: 'header', access: ['read'] },
+  searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'], macOnly: true },
+  listContacts: { method: 'GET', path: '/contacts', key: 'header', access: ['read'], macOnly: true },
+  listPeople: { method: 'GET', path: '/people', key: 'header', access: ['read'], macOnly: true },
+  listPersonMessages: { method: 'GET', path: '/people/{id}/messages', key: 'header', access: ['read'], macOnly: true },
   registerWebhook: { method: 'POST', path: '/webhooks', key: 'header', access: ['webhooks'] },
   listWebhooks: { method: 'GET', path: '/webhooks', key: 'header', access: ['webhooks'] },
   deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
@@ -45,33 +47,33 @@ export const ROUTES = {
   replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header', access: ['webhooks'] },
   listEvents: { method: 'GET', path: '/events', key: 'header', access: ['events'] },
   getStatus: { method: 'GET', path: '/status', key: 'header', access: 'key' },
-  checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner' },
-  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' },
+  checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner', macOnly: true },
+  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner', macOnly: true },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
-  listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner' },
-  addKey: { method: 'POST', path: '/keys', key: 'header', access: 'owner' },
+  listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner', macOnly: true },
+  addKey: { method: 'POST', path: '/keys', key: 'header', access: 'owner', macOnly: true },
   // Before {id}, which would match it too.
-  getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key' },
-  getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner' },
-  checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner' },
-  changeKey: { method: 'PATCH', path: '/keys/{id}', key: 'header', access: 'owner' },
-  rotateKey: { method: 'POST', path: '/keys/{id}/rotate', key: 'header', access: 'owner' },
-  revokeKey: { method: 'DELETE', path: '/keys/{id}', key: 'header', access: 'owner' },
-  listApprovals: { method: 'GET', path: '/approvals', key: 'header', access: ['approve'] },
-  getApproval: { method: 'GET', path: '/approvals/{id}', key: 'header', access: ['send', 'approve'] },
-  approveSend: { method: 'POST', path: '/approvals/{id}/approve', key: 'header', access: ['approve'] },
-  denySend: { method: 'POST', path: '/approvals/{id}/deny', key: 'header', access: ['approve'] },
-  withdrawSend: { method: 'DELETE', path: '/approvals/{id}', key: 'header', access: ['send'] },
-  listScheduled: { method: 'GET', path: '/scheduled', key: 'header', access: ['send'] },
-  getScheduled: { method: 'GET', path: '/scheduled/{id}', key: 'header', access: ['send'] },
-  cancelScheduled: { method: 'DELETE', path: '/scheduled/{id}', key: 'header', access: ['send'] },
-  getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner' },
-  sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner' },
-  proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner' },
-  listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner' },
+  getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key', macOnly: true },
+  getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
+  checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner', macOnly: true },
+  changeKey: { method: 'PATCH', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
+  rotateKey: { method: 'POST', path: '/keys/{id}/rotate', key: 'header', access: 'owner', macOnly: true },
+  revokeKey: { method: 'DELETE', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
+  listApprovals: { method: 'GET', path: '/approvals', key: 'header', access: ['approve'], macOnly: true },
+  getApproval: { method: 'GET', path: '/approvals/{id}', key: 'header', access: ['send', 'approve'], macOnly: true },
+  approveSend: { method: 'POST', path: '/approvals/{id}/approve', key: 'header', access: ['approve'], macOnly: true },
+  denySend: { method: 'POST', path: '/approvals/{id}/deny', key: 'header', access: ['approve'], macOnly: true },
+  withdrawSend: { method: 'DELETE', path: '/approvals/{id}', key: 'header', access: ['send'], macOnly: true },
+  listScheduled: { method: 'GET', path: '/scheduled', key: 'header', access: ['send'], macOnly: true },
+  getScheduled: { method: 'GET', path: '/scheduled/{id}', key: 'header', access: ['send'], macOnly: true },
+  cancelScheduled: { method: 'DELETE', path: '/scheduled/{id}', key: 'header', access: ['send'], macOnly: true },
+  getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner', macOnly: true },
+  sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner', macOnly: true },
+  proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner', macOnly: true },
+  listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner', macOnly: true },
   makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
   signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
-  callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true },
+  callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, macOnly: true },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 
@@ -85,36 +87,9 @@ export const DEMO_ROUTES = {
 export type RouteId = keyof typeof ROUTES;
 
 /** Operations that only a single Mac's Postern has (decision N2). A hub answers 501 `not_at_a_hub`. */
-export const NOT_AT_A_HUB: ReadonlySet<RouteId> = new Set<RouteId>([
-  'uploadAttachment',
-  'searchMessages',
-  'listContacts',
-  'listPeople',
-  'listPersonMessages',
-  'checkPermissions',
-  'runDiagnostics',
-  'listKeys',
-  'addKey',
-  'getOwnKey',
-  'getKey',
-  'checkKey',
-  'changeKey',
-  'rotateKey',
-  'revokeKey',
-  'listApprovals',
-  'getApproval',
-  'approveSend',
-  'denySend',
-  'withdrawSend',
-  'listScheduled',
-  'getScheduled',
-  'cancelScheduled',
-  'getSelfChat',
-  'sendSelfChatCode',
-  'proveSelfChat',
-  'listAudit',
-  'callMcp',
-]);
+export const NOT_AT_A_HUB: ReadonlySet<string> = new Set(
+  Object.entries<Route>(ROUTES).flatMap(([id, { macOnly }]) => (macOnly ? [id] : [])),
+);
 
 /** The whole path from the root. */
 export function pathOf(route: Route): string {

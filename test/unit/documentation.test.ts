@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import type { Exchange } from '../../src/api/http/exchange.ts';
 import { metricRoutes } from '../../src/api/http/routes/metrics.ts';
 import { openApi } from '../../src/api/openapi/openapi.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
@@ -95,7 +94,7 @@ test('docs/api.md has every metric, and no other', async () => {
     ...{ webSockets: counts, streams: counts },
     hub: { macs: [mac], rejected: 1, filled: 1, missing: 1 },
   };
-  const answer = await metricRoutes(() => now, new Counters()).getMetrics({} as Exchange);
+  const answer = await metricRoutes(() => now, new Counters()).getMetrics();
   const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
   const written = rows('api.md').flatMap(([first]) => quoted(first).filter((word) => word.startsWith('postern_')));
   expect(written.map((word) => word.replace(/\{.*/, '')).sort()).toEqual(names.sort());

@@ -1,6 +1,10 @@
-/** The value of a `Link` header to the next page (decision B9): a path on this service with the given parameters. */
-export function nextPage(path: string, parameters: readonly (readonly [string, string])[]): string {
-  const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+/** Absent ones are left out. */
+type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** The value of a `Link` header to the next page (decision B9): a path on this service with these parameters. */
+export function nextPage(path: string, parameters: Parameters): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null);
+  const query = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&');
   return `<${path}?${query}>; rel="next"`;
 }
 

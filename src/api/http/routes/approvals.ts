@@ -1,16 +1,12 @@
-import { invalidRequest } from '../../../domain/problems.ts';
 import { approvalQuery, approvalsQuery, approveBody } from '../../../schema/approval.ts';
-import { checkBody } from '../../../schema/mistakes.ts';
+import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query.ts';
 import type { Handlers } from '../router.ts';
 
 const MS_PER_S = 1000;
 
 /** Sends that wait for a decision (decision L3). */
-export function approvalRoutes(): Pick<
-  Handlers,
-  'listApprovals' | 'getApproval' | 'approveSend' | 'denySend' | 'withdrawSend'
-> {
+export function approvalRoutes() {
   return {
     async listApprovals({ query, caller: { approvals } }) {
       const { state, wait = 0 } = readQuery(approvalsQuery, query);
@@ -23,10 +19,9 @@ export function approvalRoutes(): Pick<
     },
 
     async approveSend(exchange) {
-      const checked = checkBody(approveBody, await exchange.json());
-      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { shown } = readBody(approveBody, await exchange.json());
       const { approvals } = exchange.caller;
-      return { status: 200, body: await approvals.approve(exchange.param('id'), checked.value.shown) };
+      return { status: 200, body: await approvals.approve(exchange.param('id'), shown) };
     },
 
     async denySend(exchange) {
@@ -37,5 +32,5 @@ export function approvalRoutes(): Pick<
       await exchange.caller.approvals.withdraw(exchange.param('id'));
       return { status: 204 };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -6,7 +6,7 @@ import { API } from '../../../schema/routes.ts';
 import { nextPage, partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-export function conversationRoutes(): Pick<Handlers, 'listConversations' | 'getConversation'> {
+export function conversationRoutes() {
   return {
     async listConversations(exchange) {
       const { limit, offset, include } = readQuery(conversationQuery, exchange.query);
@@ -16,21 +16,16 @@ export function conversationRoutes(): Pick<Handlers, 'listConversations' | 'getC
       const content = { type: 'application/json', text: conversationsJson(page.items) };
       const partial = partialHeader(page);
       if (next === undefined) return { status: 200, content, headers: partial };
-      const link = nextPage(`${API}/conversations`, [
-        ['limit', String(limit)],
-        ['offset', next],
-        ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
-      ]);
+      const same = { limit, offset: next, include: [...include].join() || undefined };
+      const link = nextPage(`${API}/conversations`, same);
       return { status: 200, content, headers: { ...partial, Link: link } };
     },
 
     async getConversation(exchange) {
       const { include } = readQuery(singleConversationQuery, exchange.query);
       const conversation = await exchange.caller.reader.conversation(exchange.param('id'), { include });
-      if (conversation === undefined) {
-        throw problem('conversation_not_found');
-      }
+      if (conversation === undefined) throw problem('conversation_not_found');
       return { status: 200, body: conversation };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

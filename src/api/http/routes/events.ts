@@ -38,13 +38,13 @@ export interface EventSource {
 }
 
 /** Events after an offset: one page, or a stream that does not end (decisions G4, Q1). */
-export function eventRoutes(source: EventSource): Pick<Handlers, 'listEvents'> {
+export function eventRoutes(source: EventSource) {
   return {
     listEvents(exchange) {
       const form = streamForm(exchange.header('accept'));
       return form === undefined ? page(source, exchange) : stream(source, exchange, form);
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Only a single type asks for a stream: a list of types or a wildcard comes from clients that expect JSON. */
@@ -107,15 +107,15 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       isDone: () => texts.length > 0 || isExpired(),
     });
   // There is always a position to continue from, even after entries that a limited key may not see.
-  const link = nextPage(`${API}/events`, [
-    ...(changes ? [['changes', 'true'] as const] : []),
-    ['limit', String(limit)],
-    ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
-    ...(max_age_s === undefined ? [] : [['max_age_s', String(max_age_s)] as const]),
-    ...(junk === undefined ? [] : [['junk', String(junk)] as const]),
-    ...(wait === 0 ? [] : [['wait', String(wait)] as const]),
-    ['after', feed.offsetText(position, changes ? generation : undefined)],
-  ]);
+  const link = nextPage(`${API}/events`, {
+    changes: changes || undefined,
+    limit,
+    include: [...include].join() || undefined,
+    max_age_s,
+    junk,
+    wait: wait || undefined,
+    after: feed.offsetText(position, changes ? generation : undefined),
+  });
   return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers: { Link: link } };
 }
 

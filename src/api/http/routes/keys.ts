@@ -1,28 +1,20 @@
 import type { AccessService } from '../../../domain/ports/access.ts';
-import { invalidRequest } from '../../../domain/problems.ts';
 import { keyBody, keyChangesBody, keyCheckQuery } from '../../../schema/key.ts';
-import { checkBody } from '../../../schema/mistakes.ts';
+import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query.ts';
 import { API } from '../../../schema/routes.ts';
 import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
 /** The keys beside the owner's (decision L1). */
-export function keyRoutes(
-  access: () => Promise<AccessService>,
-): Pick<
-  Handlers,
-  'listKeys' | 'addKey' | 'getKey' | 'getOwnKey' | 'checkKey' | 'changeKey' | 'rotateKey' | 'revokeKey'
-> {
+export function keyRoutes(access: () => Promise<AccessService>) {
   return {
     async listKeys() {
       return { status: 200, body: (await access()).keys.list() };
     },
 
     async addKey(exchange) {
-      const checked = checkBody(keyBody, await exchange.json());
-      if (!checked.ok) throw invalidRequest(checked.mistakes);
-      const { name, preset, scopes, ...settings } = checked.value;
+      const { name, preset, scopes, ...settings } = readBody(keyBody, await exchange.json());
       const key = (await access()).keys.add({ name, preset, scopes, settings: given(settings) });
       return { status: 201, body: key, headers: { Location: `${API}/keys/${key.id}` } };
     },
@@ -41,9 +33,8 @@ export function keyRoutes(
     },
 
     async changeKey(exchange) {
-      const checked = checkBody(keyChangesBody, await exchange.json());
-      if (!checked.ok) throw invalidRequest(checked.mistakes);
-      return { status: 200, body: (await access()).keys.change(exchange.param('id'), given(checked.value)) };
+      const changes = given(readBody(keyChangesBody, await exchange.json()));
+      return { status: 200, body: (await access()).keys.change(exchange.param('id'), changes) };
     },
 
     async rotateKey(exchange) {
@@ -54,5 +45,5 @@ export function keyRoutes(
       (await access()).keys.revoke(exchange.param('id'));
       return { status: 204 };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -22,7 +22,7 @@ const NO_BATCH: Answer = {
  * The Model Context Protocol (decision M1): its own errors are JSON-RPC, those of access and of the body are
  * problems.
  */
-export function mcpRoutes({ mcp, settings }: McpRouteParts): Pick<Handlers, 'callMcp'> {
+export function mcpRoutes({ mcp, settings }: McpRouteParts) {
   return {
     async callMcp(exchange): Promise<Answer> {
       const { caller, signal, id } = exchange;
@@ -39,7 +39,7 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts): Pick<Handlers, 'cal
       }
       return text === undefined ? { status } : { status, content: { type, text } };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** The header fields that the protocol may read. The key is not among them. */

@@ -25,31 +25,15 @@ import { isForm, readUploads } from './uploads.ts';
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
 
-export function messageRoutes(
-  counters: Counters,
-  closing: AbortSignal,
-  isHub = false,
-): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
+export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = false) {
   return {
     async listMessages({ query, caller: { reader } }) {
-      const asked = readQuery(messageQuery, query);
-      const { limit, offset, order, cursor } = asked;
-      const page = await reader.listMessages({
-        conversationId: asked.conversation_id,
-        sinceNs: asked.since,
-        order,
-        limit,
-        offset,
-        cursor,
-        include: asked.include,
-      });
+      const { conversation_id: conversationId, since: sinceNs, ...others } = readQuery(messageQuery, query);
+      const page = await reader.listMessages({ conversationId, sinceNs, ...others });
       const partial = partialHeader(page);
       if (page.next === undefined) return { status: 200, body: page.items, headers: partial };
-      const same = ['conversation_id', 'since', 'order', 'include'].flatMap((name) => {
-        const value = query.get(name);
-        return value === null ? [] : [[name, value] as const];
-      });
-      const link = nextPage(`${API}/messages`, [...same, ['limit', String(limit)], ['cursor', page.next]]);
+      const same = ['conversation_id', 'since', 'order', 'include'].map((name) => [name, query.get(name)] as const);
+      const link = nextPage(`${API}/messages`, { ...Object.fromEntries(same), limit: others.limit, cursor: page.next });
       return { status: 200, body: page.items, headers: { ...partial, Link: link } };
     },
 
@@ -57,9 +41,7 @@ export function messageRoutes(
       const id = exchange.param('id');
       const { include } = readQuery(singleMessageQuery, exchange.query);
       const message = await exchange.caller.reader.message(id, { include });
-      if (message === undefined) {
-        throw problem('message_not_found');
-      }
+      if (message === undefined) throw problem('message_not_found');
       return { status: 200, body: message };
     },
 
@@ -88,7 +70,7 @@ export function messageRoutes(
         },
       };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** A send on its way. */

@@ -4,7 +4,7 @@ import type { Counters, LabelledCount } from '../../../runtime/counters.ts';
 import type { Handlers } from '../router.ts';
 
 /** Metrics for Prometheus (decision H). prom-client is loaded at the first request. */
-export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<Handlers, 'getMetrics'> {
+export function metricRoutes(metrics: () => Metrics, counters: Counters) {
   return {
     async getMetrics() {
       const { Counter, Gauge, Registry } = (await import('prom-client')).default;
@@ -72,5 +72,5 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<H
       totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);
       return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -6,7 +6,7 @@ import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** One reading view of a person over all addresses (decision V4). */
-export function peopleRoutes(): Pick<Handlers, 'listPeople' | 'listPersonMessages'> {
+export function peopleRoutes() {
   return {
     async listPeople({ query, caller }) {
       const { q, limit } = readQuery(peopleQuery, query);
@@ -22,13 +22,9 @@ export function peopleRoutes(): Pick<Handlers, 'listPeople' | 'listPersonMessage
       const { conversations: conversationIds } = person;
       const page = await reader.listMessages({ conversationIds, order: 'desc', limit, offset: 0, cursor, include });
       if (page.next === undefined) return { status: 200, body: page.items };
-      const included = exchange.query.get('include');
-      const link = nextPage(`${API}/people/${encodeURIComponent(id)}/messages`, [
-        ...(included === null ? [] : [['include', included] as const]),
-        ['limit', String(limit)],
-        ['cursor', page.next],
-      ]);
+      const next = { include: exchange.query.get('include'), limit, cursor: page.next };
+      const link = nextPage(`${API}/people/${encodeURIComponent(id)}/messages`, next);
       return { status: 200, body: page.items, headers: { Link: link } };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

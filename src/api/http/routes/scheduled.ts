@@ -3,7 +3,7 @@ import { scheduledQuery } from '../../../schema/scheduled.ts';
 import type { Handlers } from '../router.ts';
 
 /** Messages that wait for their time (decision X1). */
-export function scheduledRoutes(): Pick<Handlers, 'listScheduled' | 'getScheduled' | 'cancelScheduled'> {
+export function scheduledRoutes() {
   return {
     async listScheduled({ query, caller: { scheduled } }) {
       return { status: 200, body: scheduled.list(readQuery(scheduledQuery, query)) };
@@ -17,5 +17,5 @@ export function scheduledRoutes(): Pick<Handlers, 'listScheduled' | 'getSchedule
       exchange.caller.scheduled.cancel(exchange.param('id'));
       return { status: 204 };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

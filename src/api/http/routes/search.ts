@@ -12,7 +12,7 @@ import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Full-text search (decision J1). */
-export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
+export function searchRoutes() {
   return {
     async searchMessages({ query: given, caller }) {
       const { search: index, reader } = caller;
@@ -27,22 +27,18 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
       // An unknown conversation has no messages (decision B9).
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
       const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
-      const same = ['q', 'conversation_id', 'include'].flatMap((name) => {
-        const value = given.get(name);
-        return value === null ? [] : [[name, value] as const];
-      });
+      const same = ['q', 'conversation_id', 'include'].map((name) => [name, given.get(name)] as const);
+      const next = { ...Object.fromEntries(same), limit: asked.limit, cursor: page.next };
       return {
         status: 200,
         body: asked.include === NO_INCLUDES ? page.items : await withIncludes(page.items, reader, asked.include),
         headers: {
           ...completeness(status),
-          ...(page.next !== undefined && {
-            Link: nextPage(`${API}/search`, [...same, ['limit', String(asked.limit)], ['cursor', page.next]]),
-          }),
+          ...(page.next !== undefined && { Link: nextPage(`${API}/search`, next) }),
         },
       };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Reads the messages again with the requested includes. Omits those deleted or changed meanwhile. */

@@ -17,7 +17,7 @@ export function statusRoutes(
   checkPermissions: () => Promise<readonly PermissionReport[]>,
   ownUrl: () => string,
   diagnose: Diagnose,
-): Pick<Handlers, 'getStatus' | 'checkPermissions' | 'runDiagnostics'> {
+) {
   return {
     async getStatus({ query, request, arrival, caller }) {
       const { as } = readQuery(statusQuery, query);
@@ -39,5 +39,5 @@ export function statusRoutes(
       const { seconds = WATCH_SECONDS, ask } = readQuery(diagnosticsQuery, query);
       return { status: 200, body: await diagnose({ seconds, asksMessages: ask === 'messages' }) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -9,13 +9,13 @@ import type { Handlers } from '../router.ts';
 const MAX_BYTES = 100_000_000;
 
 /** Accepts files sent from another machine (decision R1). `closing` is aborted when the service stops. */
-export function uploadRoutes(closing: AbortSignal): Pick<Handlers, 'uploadAttachment'> {
+export function uploadRoutes(closing: AbortSignal) {
   return {
     async uploadAttachment(exchange) {
       const upload = isForm(exchange) ? await oneOfForm(exchange, closing) : await raw(exchange, closing);
       return { status: 201, body: upload };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Reports whether the body is a form, which may contain files. */

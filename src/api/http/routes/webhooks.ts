@@ -1,23 +1,13 @@
 import type { WebhookRegistry } from '../../../domain/ports/webhooks.ts';
-import { invalidRequest, problem } from '../../../domain/problems.ts';
+import { problem } from '../../../domain/problems.ts';
 import { type StoredWebhook, type Webhook, type WebhookStatus, withoutPassword } from '../../../domain/webhook.ts';
-import { checkBody } from '../../../schema/mistakes.ts';
+import { readBody } from '../../../schema/mistakes.ts';
 import { API } from '../../../schema/routes.ts';
 import { replayBody, webhookBody, webhookChangesBody } from '../../../schema/webhook.ts';
 import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
-export function webhookRoutes(): Pick<
-  Handlers,
-  | 'listWebhooks'
-  | 'registerWebhook'
-  | 'changeWebhook'
-  | 'deleteWebhook'
-  | 'getWebhook'
-  | 'listDeliveries'
-  | 'testWebhook'
-  | 'replayWebhook'
-> {
+export function webhookRoutes() {
   return {
     listWebhooks: ({ caller: { key, webhooks } }) => ({
       status: 200,
@@ -28,9 +18,7 @@ export function webhookRoutes(): Pick<
     }),
 
     async registerWebhook(exchange) {
-      const checked = checkBody(webhookBody, await exchange.json());
-      if (!checked.ok) throw invalidRequest(checked.mistakes);
-      const { url, events, ...others } = checked.value;
+      const { url, events, ...others } = readBody(webhookBody, await exchange.json());
       const webhook = await exchange.caller.webhooks.add({ url, events, ...given(others) });
       return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
     },
@@ -40,9 +28,8 @@ export function webhookRoutes(): Pick<
     },
 
     async changeWebhook(exchange) {
-      const checked = checkBody(webhookChangesBody, await exchange.json());
-      if (!checked.ok) throw invalidRequest(checked.mistakes);
-      const { id } = await exchange.caller.webhooks.change(exchange.param('id'), given(checked.value));
+      const changes = given(readBody(webhookChangesBody, await exchange.json()));
+      const { id } = await exchange.caller.webhooks.change(exchange.param('id'), changes);
       return { status: 200, body: await withStatus(exchange.caller.webhooks, id) };
     },
 
@@ -55,9 +42,7 @@ export function webhookRoutes(): Pick<
     },
 
     async replayWebhook(exchange) {
-      const checked = checkBody(replayBody, await exchange.json());
-      if (!checked.ok) throw invalidRequest(checked.mistakes);
-      const { after = 'dropped' } = checked.value;
+      const { after = 'dropped' } = readBody(replayBody, await exchange.json());
       const { id } = await exchange.caller.webhooks.replay(exchange.param('id'), after);
       return { status: 202, body: await withStatus(exchange.caller.webhooks, id) };
     },
@@ -66,7 +51,7 @@ export function webhookRoutes(): Pick<
       if (await exchange.caller.webhooks.remove(exchange.param('id'))) return { status: 204 };
       throw problem('webhook_not_found');
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {

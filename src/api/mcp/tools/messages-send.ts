@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import type { SendAnswer } from '../../../domain/ports/sending.ts';
-import { invalidRequest } from '../../../domain/problems.ts';
 import { SERVICE_CHOICES } from '../../../domain/send-service.ts';
 import { countedSend } from '../../../runtime/send-counter.ts';
 import { rendered, sendBody } from '../../../schema/message.ts';
-import { checkBody } from '../../../schema/mistakes.ts';
+import { readBody } from '../../../schema/mistakes.ts';
 import { shortLine } from '../text/visible.ts';
 import { tool } from './tool.ts';
 
@@ -37,10 +36,8 @@ export const messagesSend = tool({
   }),
   async run({ to, text, idempotency_key: key, dry_run: dryRun, ...options }, context) {
     const { caller, counters, requestId } = context;
-    const checked = checkBody(sendBody, { recipient: to, body: text, ...options });
-    if (!checked.ok) throw invalidRequest(checked.mistakes);
     const request = {
-      ...(await rendered(checked.value)),
+      ...(await rendered(readBody(sendBody, { recipient: to, body: text, ...options }))),
       attachments: [],
       requestId,
       ...(key !== undefined && { idempotencyKey: { kind: 'client', key } as const }),

@@ -4,10 +4,29 @@ import type { ApprovalStore, StoredApproval } from '../../domain/ports/access.ts
 import { type SendPreferences, shownOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
+import { kept, recordOf } from './record.ts';
 
-const COLUMNS =
-  'id, key_id, state, recipient, members, text, attachments, shown, ask, request_hash, text_hmac, created_ms, ' +
-  'expires_ms, decided_at, decided_by, message_id, problem, has_key, options';
+const APPROVAL = recordOf({
+  id: kept.text(),
+  key_id: kept.text(),
+  state: kept.text<ApprovalState>(),
+  to: { ...kept.text(), column: 'recipient' },
+  members: kept.json<readonly string[]>(),
+  text: kept.orNull(kept.text()),
+  attachments: kept.json<readonly HeldFile[]>(),
+  shown: kept.text(),
+  ask: kept.text(),
+  requestHash: kept.text(),
+  textHmac: kept.text(),
+  createdMs: kept.number(),
+  expiresMs: kept.number(),
+  decided_at: kept.orNull(kept.text()),
+  decided_by: kept.orNull(kept.text()),
+  message_id: kept.orNull(kept.text()),
+  problem: kept.orNull(kept.text()),
+  hasKey: kept.flag(),
+  options: kept.json<SendPreferences>(),
+});
 
 /** Decision L3. The caps of all limited keys permit some 6,000 requests in that time. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
@@ -20,8 +39,8 @@ const IS_SCHEDULED = "id IN (SELECT id FROM scheduled WHERE state IN ('scheduled
 export function approvalStore(database: Sqlite): ApprovalStore {
   // Overwrites an erased text in the file too.
   database.exec('PRAGMA secure_delete = ON');
-  const SELECT = `SELECT ${COLUMNS} FROM approval`;
-  const insert = database.prepare(`INSERT INTO approval (${COLUMNS}) VALUES (${COLUMNS.replaceAll(/\w+/g, '?')})`);
+  const SELECT = `SELECT ${APPROVAL.columns} FROM approval`;
+  const insert = database.prepare(`INSERT ${APPROVAL.insert('approval')}`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const selectAll = database.prepare(`${SELECT} ORDER BY number DESC LIMIT ?`);
   const selectIn = database.prepare(`${SELECT} WHERE state = ? ORDER BY number DESC LIMIT ?`);
@@ -49,7 +68,7 @@ export function approvalStore(database: Sqlite): ApprovalStore {
        (SELECT number FROM approval WHERE has_key = 0 AND ${ENDED} ORDER BY number LIMIT ?)`,
   );
   return {
-    add: (approval) => void insert.run(...toRow(approval)),
+    add: (approval) => void insert.run(...APPROVAL.values(approval)),
     get(id) {
       const row = select.get(id);
       return row && toApproval(row);
@@ -86,56 +105,12 @@ export function approvalStore(database: Sqlite): ApprovalStore {
   };
 }
 
-function toRow(approval: StoredApproval) {
-  return [
-    approval.id,
-    approval.key_id,
-    approval.state,
-    approval.to,
-    JSON.stringify(approval.members),
-    approval.text,
-    JSON.stringify(approval.attachments),
-    approval.shown,
-    approval.ask,
-    approval.requestHash,
-    approval.textHmac,
-    approval.createdMs,
-    approval.expiresMs,
-    approval.decided_at,
-    approval.decided_by,
-    approval.message_id,
-    approval.problem,
-    approval.hasKey ? 1 : 0,
-    JSON.stringify(approval.options),
-  ] as const;
-}
-
 function toApproval(row: Row): StoredApproval {
-  const textAt = (at: number): string | null => (typeof row[at] === 'string' ? row[at] : null);
-  const options = JSON.parse(String(row[18])) as SendPreferences;
-  const [createdMs, expiresMs] = [Number(row[11]), Number(row[12])];
+  const approval = APPROVAL.read(row);
   return {
-    id: String(row[0]),
-    key_id: String(row[1]),
-    state: String(row[2]) as ApprovalState,
-    to: String(row[3]),
-    members: JSON.parse(String(row[4])) as string[],
-    text: textAt(5),
-    attachments: JSON.parse(String(row[6])) as HeldFile[],
-    shown: String(row[7]),
-    ask: String(row[8]),
-    requestHash: String(row[9]),
-    textHmac: String(row[10]),
-    createdMs,
-    expiresMs,
-    created_at: isoSecond(createdMs),
-    expires_at: isoSecond(expiresMs),
-    decided_at: textAt(13),
-    decided_by: textAt(14),
-    message_id: textAt(15),
-    problem: textAt(16),
-    hasKey: Number(row[17]) !== 0,
-    options,
-    ...shownOptions(options),
+    ...approval,
+    created_at: isoSecond(approval.createdMs),
+    expires_at: isoSecond(approval.expiresMs),
+    ...shownOptions(approval.options),
   };
 }

@@ -5,10 +5,27 @@ import type { ScheduledState } from '../../domain/scheduled.ts';
 import { type SendPreferences, sendOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
+import { kept, recordOf } from './record.ts';
 
-const COLUMNS =
-  'id, key_id, state, recipient, members, is_approved, text, attachments, options, request_id, send_at_ms, ' +
-  'send_until_ms, created_ms, begun_ms, ended_ms, message_id, problem';
+const SCHEDULED = recordOf({
+  id: kept.text(),
+  key_id: kept.text(),
+  state: kept.text<ScheduledState>(),
+  to: { ...kept.text(), column: 'recipient' },
+  members: kept.orNull(kept.json<readonly string[]>()),
+  isApproved: kept.flag(),
+  text: kept.orNull(kept.text()),
+  attachments: kept.json<readonly HeldFile[]>(),
+  options: kept.json<Pick<SendPreferences, 'service' | 'fallback'>>(),
+  requestId: kept.orNull(kept.text()),
+  sendAtMs: kept.number(),
+  sendUntilMs: kept.number(),
+  createdMs: kept.number(),
+  begunMs: kept.orNull(kept.number()),
+  endedMs: kept.orNull(kept.number()),
+  message_id: kept.orNull(kept.text()),
+  problem: kept.orNull(kept.text()),
+});
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;
 const MAX_LISTED = 500;
@@ -16,10 +33,8 @@ const OPEN = "state IN ('scheduled', 'sending')";
 
 /** Scheduled sends (decision X1). A row never changes but for its state; its text is erased when it ends. */
 export function scheduledStore(database: Sqlite): ScheduledStore {
-  const SELECT = `SELECT ${COLUMNS} FROM scheduled`;
-  const insert = database.prepare(
-    `INSERT OR IGNORE INTO scheduled (${COLUMNS}) VALUES (${COLUMNS.replaceAll(/\w+/g, '?')})`,
-  );
+  const SELECT = `SELECT ${SCHEDULED.columns} FROM scheduled`;
+  const insert = database.prepare(`INSERT OR IGNORE ${SCHEDULED.insert('scheduled')}`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const listed = database.prepare(
     `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) AND (? IS NULL OR key_id = ?)
@@ -42,7 +57,10 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
        LIMIT max(0, (SELECT count(*) FROM scheduled) - ${MAX_ROWS}))`,
   );
   return {
-    add: (entry) => void insert.run(...toRow(entry)),
+    add(entry) {
+      const options = sendOptions({ service: entry.service, fallback: entry.fallback });
+      insert.run(...SCHEDULED.values({ ...entry, options, endedMs: null }));
+    },
     get(id) {
       const row = select.get(id);
       return row && toScheduled(row);
@@ -72,55 +90,15 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
   };
 }
 
-function toRow(entry: StoredScheduled) {
-  return [
-    entry.id,
-    entry.key_id,
-    entry.state,
-    entry.to,
-    entry.members === null ? null : JSON.stringify(entry.members),
-    entry.isApproved ? 1 : 0,
-    entry.text,
-    JSON.stringify(entry.attachments),
-    JSON.stringify(sendOptions({ service: entry.service, fallback: entry.fallback })),
-    entry.requestId,
-    entry.sendAtMs,
-    entry.sendUntilMs,
-    entry.createdMs,
-    entry.begunMs,
-    null,
-    entry.message_id,
-    entry.problem,
-  ] as const;
-}
-
 function toScheduled(row: Row): StoredScheduled {
-  const textAt = (at: number): string | null => (typeof row[at] === 'string' ? row[at] : null);
-  const msAt = (at: number): number | null => (typeof row[at] === 'number' ? row[at] : null);
-  const members = textAt(4);
-  const [sendAtMs, sendUntilMs, createdMs] = [Number(row[10]), Number(row[11]), Number(row[12])];
-  const endedMs = msAt(14);
+  const { options, endedMs, ...entry } = SCHEDULED.read(row);
   return {
-    id: String(row[0]),
+    ...entry,
+    ...options,
     source: 'postern',
-    key_id: String(row[1]),
-    state: String(row[2]) as ScheduledState,
-    to: String(row[3]),
-    members: members === null ? null : (JSON.parse(members) as string[]),
-    isApproved: row[5] === 1,
-    text: textAt(6),
-    attachments: JSON.parse(String(row[7])) as HeldFile[],
-    ...(JSON.parse(String(row[8])) as Pick<SendPreferences, 'service' | 'fallback'>),
-    requestId: textAt(9),
-    sendAtMs,
-    sendUntilMs,
-    createdMs,
-    begunMs: msAt(13),
-    send_at: isoSecond(sendAtMs),
-    send_until: isoSecond(sendUntilMs),
-    created_at: isoSecond(createdMs),
+    send_at: isoSecond(entry.sendAtMs),
+    send_until: isoSecond(entry.sendUntilMs),
+    created_at: isoSecond(entry.createdMs),
     ended_at: endedMs === null ? null : isoSecond(endedMs),
-    message_id: textAt(15),
-    problem: textAt(16),
   };
 }

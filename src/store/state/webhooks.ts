@@ -14,35 +14,47 @@ import {
   type WebhookWire,
 } from '../../domain/webhook.ts';
 import { newStoredWebhook } from '../../domain/webhook-settings.ts';
-import type { Row, Sqlite } from '../../runtime/sqlite.ts';
+import type { Row, Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 import { auditStore } from './audit.ts';
 import { droppedEvents } from './dropped.ts';
+import { kept, recordOf } from './record.ts';
 
 /** Records kept per webhook (decision H). Trimmed in steps, so there may briefly be a few more. */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 
-/** The columns written for a webhook, in the order of `toColumns`. */
-const COLUMNS = [
-  'url',
-  'events',
-  'secret',
-  'include',
-  'name',
-  'is_enabled',
-  'headers',
-  'on_failure',
-  'filter',
-  'previous_secret',
-  'previous_until_ms',
-  'held',
-] as const;
-const FIXED = ['id', 'created_at', 'key_id', 'wire'] as const;
-const SELECT = `SELECT ${[...COLUMNS, ...FIXED].map((column) => `webhook.${column}`).join()}, row_id, change
+const WEBHOOK = recordOf({
+  id: kept.text(),
+  created_at: kept.text(),
+  keyId: kept.orNull(kept.text()),
+  wire: kept.orNull(kept.json<WebhookWire>()),
+  url: kept.text(),
+  events: kept.json<readonly WebhookEventType[]>(),
+  secret: kept.orNull(kept.text()),
+  include: kept.json<readonly Include[]>(),
+  name: kept.orNull(kept.text()),
+  enabled: { ...kept.flag(), column: 'is_enabled' },
+  headers: kept.json<Readonly<Record<string, string>>>(),
+  on_failure: kept.text<FailureMode>(),
+  filter: kept.orNull(kept.json<WebhookFilter>()),
+  previousSecret: kept.orNull(kept.text()),
+  previousUntilMs: kept.orNull(kept.number()),
+  held: kept.orNull(kept.json<HeldDelivery>()),
+});
+const SELECT = `SELECT ${WEBHOOK.columns.replaceAll(/\w+/g, 'webhook.$&')}, row_id, change
   FROM webhook JOIN consumer ON consumer.name = 'webhook/' || id`;
-const INSERT = `INSERT INTO webhook (${[...COLUMNS, ...FIXED].join()})
-  VALUES (${[...COLUMNS, ...FIXED].map(() => '?').join()})`;
-const UPDATE = `UPDATE webhook SET ${COLUMNS.map((column) => `${column} = ?`).join()} WHERE id = ?`;
+
+const RECORD = recordOf<DeliveryRecord>({
+  id: kept.text(),
+  at: kept.text(),
+  event: kept.text<DeliveryRecord['event']>(),
+  row_id: kept.number(),
+  outcome: kept.text<DeliveryRecord['outcome']>(),
+  attempts: kept.number(),
+  status: kept.orNull(kept.number()),
+  error: kept.orNull(kept.text()),
+  duration_ms: kept.number(),
+});
 
 /** Stores registered webhooks, their positions (decision F4), and the outcomes of their last deliveries. */
 export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
@@ -50,8 +62,8 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const selectIds = database.prepare('SELECT id FROM webhook');
   const count = database.prepare('SELECT count(*) FROM webhook');
-  const insert = database.prepare(INSERT);
-  const update = database.prepare(UPDATE);
+  const insert = database.prepare(`INSERT ${WEBHOOK.insert('webhook')}`);
+  const update = database.prepare(`${WEBHOOK.update('webhook')} WHERE id = ?`);
   const updateHeld = database.prepare('UPDATE webhook SET held = ? WHERE id = ?');
   const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
   const insertConsumer = database.prepare('INSERT INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
@@ -62,16 +74,15 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     'UPDATE webhook SET consecutive_failures = consecutive_failures + 1 WHERE id = ?',
   );
   const insertRecord = database.prepare(
-    `INSERT INTO delivery (webhook, id, at, event, row_id, outcome, attempts, status, error, duration_ms)
-     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM webhook WHERE id = ?)`,
+    `INSERT INTO delivery (${RECORD.columns}, webhook)
+     SELECT ${RECORD.columns.replaceAll(/\w+/g, '?')}, id FROM webhook WHERE id = ?`,
   );
   const trim = database.prepare(
     `DELETE FROM delivery WHERE webhook = ? AND number <=
        (SELECT number FROM delivery WHERE webhook = ? ORDER BY number DESC LIMIT 1 OFFSET ${KEPT_RECORDS})`,
   );
   const selectRecords = database.prepare(
-    `SELECT id, at, event, row_id, outcome, attempts, status, error, duration_ms FROM delivery
-      WHERE webhook = ? ORDER BY number DESC LIMIT ?`,
+    `SELECT ${RECORD.columns} FROM delivery WHERE webhook = ? ORDER BY number DESC LIMIT ?`,
   );
   const selectHealth = database.prepare(
     'SELECT consecutive_failures, last_success_at, is_enabled, held IS NOT NULL FROM webhook WHERE id = ?',
@@ -84,13 +95,13 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     .run(clock.now());
 
   const insertWhole = (webhook: StoredWebhook): void => {
-    const { id, created_at, keyId, wire, offset } = webhook;
-    insert.run(...toColumns(webhook), id, created_at, keyId, wire === undefined ? null : JSON.stringify(wire));
+    const { id, offset } = webhook;
+    insert.run(...valuesOf(webhook));
     insertConsumer.run(consumerName(id), offset.rowId, offset.change);
   };
   const updateWhole = (webhook: StoredWebhook): void => {
     const { id, offset } = webhook;
-    update.run(...toColumns(webhook), id);
+    update.run(...valuesOf(webhook), id);
     move.run(offset.rowId, offset.change, consumerName(id));
   };
   const removeWhole = (id: string): boolean => {
@@ -99,19 +110,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   };
 
   const keep = (id: string, record: DeliveryRecord): void => {
-    insertRecord.run(
-      id,
-      record.id,
-      record.at,
-      record.event,
-      record.row_id,
-      record.outcome,
-      record.attempts,
-      record.status,
-      record.error,
-      record.duration_ms,
-      id,
-    );
+    insertRecord.run(...RECORD.values(record), id);
     recordsSinceTrim += 1;
     if (recordsSinceTrim < TRIM_EVERY) return;
     recordsSinceTrim = 0;
@@ -138,7 +137,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     list: () => selectAll.all().map(toWebhook),
     get(id) {
       const row = select.get(id);
-      return row === undefined ? undefined : toWebhook(row);
+      return row && toWebhook(row);
     },
     add(webhook, start) {
       const stored = newStoredWebhook(randomUUID(), webhook, start, clock.now());
@@ -170,8 +169,8 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     replayDropped: (id) => dropped.markAll(id, true),
     nextReplayed: (id) => dropped.next(id),
     endReplayed: (id, event, isDropped) => dropped.end(id, event, isDropped),
-    deliveries: (id) => selectRecords.all(id, KEPT_RECORDS).map(toRecord),
-    lastDelivery: (id) => selectRecords.all(id, 1).map(toRecord)[0],
+    deliveries: (id) => selectRecords.all(id, KEPT_RECORDS).map(RECORD.read),
+    lastDelivery: (id) => selectRecords.all(id, 1).map(RECORD.read)[0],
     health(id) {
       const row = selectHealth.get(id);
       const failures = Number(row?.[0] ?? 0);
@@ -189,62 +188,21 @@ function consumerName(id: string): string {
   return `webhook/${id}`;
 }
 
-function toColumns(webhook: StoredWebhook) {
-  const { url, events, secret, include, name, enabled, headers, on_failure, filter, previousSecret, held } = webhook;
-  return [
-    url,
-    JSON.stringify(events),
-    secret,
-    JSON.stringify([...include]),
-    name,
-    enabled ? 1 : 0,
-    JSON.stringify(headers),
-    on_failure,
-    filter === null ? null : JSON.stringify(filter),
-    previousSecret?.secret ?? null,
-    previousSecret?.untilMs ?? null,
-    held === null ? null : JSON.stringify(held),
-  ] as const;
+function valuesOf({ include, previousSecret: previous, wire, ...webhook }: StoredWebhook): readonly SqlValue[] {
+  const [previousSecret, previousUntilMs] = [previous?.secret ?? null, previous?.untilMs ?? null];
+  const nullable = { wire: wire ?? null, previousSecret, previousUntilMs };
+  return WEBHOOK.values({ ...webhook, ...nullable, include: [...include] });
 }
 
 function toWebhook(row: Row): StoredWebhook {
-  const [url, events, secret, include, name, isEnabled, headers, onFailure, filter, previous, untilMs, held] = row;
-  const [id, createdAt, keyId, wire, rowId, change] = row.slice(COLUMNS.length);
+  const { include, wire, previousSecret: secret, previousUntilMs: untilMs, ...webhook } = WEBHOOK.read(row);
+  const [rowId, change] = row.slice(-2).map(Number);
   return {
-    id: String(id),
-    url: String(url),
-    events: JSON.parse(String(events)) as WebhookEventType[],
-    created_at: String(createdAt),
-    secret: textOrNull(secret),
-    include: includeSet(JSON.parse(String(include)) as Include[]),
-    name: textOrNull(name),
-    enabled: Number(isEnabled) !== 0,
-    headers: JSON.parse(String(headers)) as Record<string, string>,
-    on_failure: onFailure as FailureMode,
-    filter: filter === null ? null : (JSON.parse(String(filter)) as WebhookFilter),
-    previousSecret: previous === null ? null : { secret: String(previous), untilMs: Number(untilMs) },
-    held: held === null ? null : (JSON.parse(String(held)) as HeldDelivery),
-    keyId: textOrNull(keyId),
-    ...(typeof wire === 'string' && { wire: JSON.parse(wire) as WebhookWire }),
-    offset: { rowId: Number(rowId), change: Number(change) },
-  };
-}
-
-function textOrNull(value: Row[number] | undefined): string | null {
-  return value === null ? null : String(value);
-}
-
-function toRecord(row: Row): DeliveryRecord {
-  return {
-    id: String(row[0]),
-    at: String(row[1]),
-    event: String(row[2]) as DeliveryRecord['event'],
-    row_id: Number(row[3]),
-    outcome: String(row[4]) as DeliveryRecord['outcome'],
-    attempts: Number(row[5]),
-    status: row[6] === null ? null : Number(row[6]),
-    error: row[7] === null ? null : String(row[7]),
-    duration_ms: Number(row[8]),
+    ...webhook,
+    ...(wire !== null && { wire }),
+    include: includeSet(include),
+    previousSecret: secret === null || untilMs === null ? null : { secret, untilMs },
+    offset: { rowId: rowId ?? 0, change: change ?? 0 },
   };
 }
 

@@ -1,0 +1,44 @@
+import type { Row, SqlValue } from '../../runtime/sqlite.ts';
+
+/** How a member of a record is kept in its column. */
+export interface Kept<Value> {
+  /** Default: the member's name in snake case. */
+  readonly column?: string;
+  write(value: Value): SqlValue;
+  read(stored: SqlValue): Value;
+}
+
+/** The usual ways to keep a member. */
+export const kept = {
+  text: <Value extends string>(): Kept<Value> => ({ write: String, read: (stored) => String(stored) as Value }),
+  number: (): Kept<number> => ({ write: (value) => value, read: Number }),
+  flag: (): Kept<boolean> => ({ write: Number, read: (stored) => Number(stored) !== 0 }),
+  json: <Value>(): Kept<Value> => ({
+    write: (value) => JSON.stringify(value),
+    read: (stored) => JSON.parse(String(stored)) as Value,
+  }),
+  orNull: <Value>(of: Kept<Value>): Kept<Value | null> => ({
+    write: (value) => (value === null ? null : of.write(value)),
+    read: (stored) => (stored === null ? null : of.read(stored)),
+  }),
+} as const;
+
+/** The columns of a record, each named once. */
+export function recordOf<Value extends object>(members: { readonly [Name in keyof Value]: Kept<Value[Name]> }) {
+  const all = Object.entries<Kept<unknown>>(members);
+  const names = all.map(
+    ([name, { column }]) => column ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  );
+  const columns = names.join(', ');
+  const marks = names.map(() => '?').join(', ');
+  return {
+    columns,
+    insert: (table: string): string => `INTO ${table} (${columns}) VALUES (${marks})`,
+    update: (table: string): string => `UPDATE ${table} SET (${columns}) = (${marks})`,
+    /** The values of the columns, in their order. */
+    values: (value: Value): SqlValue[] => all.map(([name, member]) => member.write(value[name as keyof Value])),
+    /** The record in the first columns of a row. */
+    read: (row: Row): Value =>
+      Object.fromEntries(all.map(([name, member], place) => [name, member.read(row[place] ?? null)])) as Value,
+  };
+}

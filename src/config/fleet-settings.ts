@@ -1,11 +1,8 @@
 import { isIP } from 'node:net';
 import { type FleetContent, type FleetSettings, MAC_ID } from '../domain/fleet.ts';
-import { absolutePath, integer, PATH, type Setting } from './setting.ts';
+import { integer, optionalPath, type Setting } from './setting.ts';
 
 const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
-/** A path, or nothing. */
-const optionalPath: Setting<string>['read'] = (written, environment) =>
-  written === '' ? '' : absolutePath(written, environment);
 
 /** The settings of `[fleet]`. Without `servers` this Mac is in no fleet. */
 export const FLEET_SETTINGS = {
@@ -24,21 +21,14 @@ export const FLEET_SETTINGS = {
     defaultValue: () => '',
     read: (written) => (typeof written === 'string' && (written === '' || MAC_ID.test(written)) ? written : undefined),
   },
-  fleetKeyFile: {
-    name: 'fleet.key_file',
-    about: 'The file with the seed of the nkey that the NATS servers know this Mac by. Empty: none.',
-    allowed: `${PATH}, or empty`,
-    defaultValue: () => '',
-    read: optionalPath,
-  },
-  fleetCaFile: {
-    name: 'fleet.ca_file',
-    about:
-      'The file with the certificates that those of the NATS servers are checked with. Empty: those of the system.',
-    allowed: `${PATH}, or empty`,
-    defaultValue: () => '',
-    read: optionalPath,
-  },
+  fleetKeyFile: optionalPath(
+    'fleet.key_file',
+    'The file with the seed of the nkey that the NATS servers know this Mac by. Empty: none.',
+  ),
+  fleetCaFile: optionalPath(
+    'fleet.ca_file',
+    'The file with the certificates that those of the NATS servers are checked with. Empty: those of the system.',
+  ),
   fleetContent: {
     name: 'fleet.content',
     about:
@@ -48,13 +38,10 @@ export const FLEET_SETTINGS = {
     read: (written): FleetContent | '' | undefined =>
       written === '' ? '' : CONTENTS.find((content) => content === written),
   },
-  fleetContentKeyFile: {
-    name: 'fleet.content_key_file',
-    about: 'The file with the keys that messages are encrypted with.',
-    allowed: `${PATH}, or empty`,
-    defaultValue: () => '',
-    read: optionalPath,
-  },
+  fleetContentKeyFile: optionalPath(
+    'fleet.content_key_file',
+    'The file with the keys that messages are encrypted with.',
+  ),
   fleetBackfillHours: integer(
     'fleet.backfill_hours',
     0,

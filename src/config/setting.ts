@@ -29,6 +29,21 @@ export function integer(name: string, least: number, most: number, defaultValue:
   } satisfies Setting<number>;
 }
 
+export function path(name: string, defaultValue: Setting['defaultValue'], about: string) {
+  return { name, about, allowed: PATH, defaultValue, read: absolutePath } satisfies Setting<string>;
+}
+
+/** A path, or nothing. */
+export function optionalPath(name: string, about: string) {
+  return {
+    name,
+    about,
+    allowed: `${PATH}, or empty`,
+    defaultValue: () => '',
+    read: (written, environment) => (written === '' ? '' : absolutePath(written, environment)),
+  } satisfies Setting<string>;
+}
+
 /** Expands `~`, `$HOME` and `${HOME}`. Returns undefined if the result is not absolute. */
 export function absolutePath(written: unknown, { homeFolder }: Environment): string | undefined {
   if (typeof written !== 'string' || written.includes('\0')) return undefined;

@@ -5,7 +5,7 @@ import { rightsAddress } from '../domain/address.ts';
 import { ASSOCIATED_ROWS } from '../domain/associated-rows.ts';
 import type { Environment } from './environment.ts';
 import { FLEET_SETTINGS } from './fleet-settings.ts';
-import { absolutePath, integer, PATH, type Setting } from './setting.ts';
+import { absolutePath, integer, PATH, path, type Setting } from './setting.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
 
@@ -65,13 +65,11 @@ export const SETTINGS = {
     read: (written) => (typeof written === 'string' && fitsHeader(written) ? written : undefined),
     isSecret: true,
   },
-  chatDbPath: {
-    name: 'backend.chat_db_path',
-    about: 'The database of Messages. Postern only reads it.',
-    allowed: PATH,
-    defaultValue: () => '$HOME/Library/Messages/chat.db',
-    read: absolutePath,
-  },
+  chatDbPath: path(
+    'backend.chat_db_path',
+    () => '$HOME/Library/Messages/chat.db',
+    'The database of Messages. Postern only reads it.',
+  ),
   pollIntervalMs: integer(
     'backend.poll_interval_ms',
     10,
@@ -79,13 +77,7 @@ export const SETTINGS = {
     1000,
     'How often to check for new messages, in milliseconds. Lower values need more CPU.',
   ),
-  osascriptPath: {
-    name: 'backend.osascript_path',
-    about: 'The program that drives Messages.',
-    allowed: PATH,
-    defaultValue: osascript,
-    read: absolutePath,
-  },
+  osascriptPath: path('backend.osascript_path', osascript, 'The program that drives Messages.'),
   associatedRows: {
     name: 'backend.associated_rows',
     about:
@@ -132,13 +124,11 @@ export const SETTINGS = {
     defaultValue: () => true,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
-  addressBookPath: {
-    name: 'contacts.address_book_path',
-    about: 'The folder of Contacts that holds the Address Book.',
-    allowed: PATH,
-    defaultValue: () => '$HOME/Library/Application Support/AddressBook',
-    read: absolutePath,
-  },
+  addressBookPath: path(
+    'contacts.address_book_path',
+    () => '$HOME/Library/Application Support/AddressBook',
+    'The folder of Contacts that holds the Address Book.',
+  ),
   callingCode: {
     name: 'contacts.calling_code',
     about:

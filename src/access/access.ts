@@ -23,24 +23,24 @@ import type { Uploads } from '../domain/ports/uploads.ts';
 import { problem } from '../domain/problems.ts';
 import { ApprovalDesk } from './approvals.ts';
 import { Audit } from './audit.ts';
-import { CallerApprovals } from './caller-approvals.ts';
+import { callerApprovals } from './caller-approvals.ts';
 import { remaining } from './caps.ts';
 import { KeyRing } from './keys.ts';
-import { LimitedContacts } from './limited-contacts.ts';
-import { LimitedFeed } from './limited-feed.ts';
+import { limitedContacts } from './limited-contacts.ts';
+import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { limitedPeople } from './limited-people.ts';
-import { LimitedReader, limitedAttachments } from './limited-reader.ts';
+import { limitedAttachments, limitedReader } from './limited-reader.ts';
 import { limitedScheduled } from './limited-scheduled.ts';
-import { LimitedSearch, limitedChatNames } from './limited-search.ts';
+import { limitedChatNames, limitedSearch } from './limited-search.ts';
 import { LimitedSender } from './limited-sender.ts';
-import { LimitedWebhooks } from './limited-webhooks.ts';
-import { OwnerSender } from './owner-sender.ts';
+import { limitedWebhooks } from './limited-webhooks.ts';
+import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, sendRight } from './rights.ts';
 import { scheduledCheck } from './scheduled-rights.ts';
 import { SelfChat } from './self-chat.ts';
-import { SelfChatClosed } from './self-chat-closed.ts';
+import { selfChatClosed } from './self-chat-closed.ts';
 import { Tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {
@@ -99,7 +99,7 @@ export class LimitedAccess implements AccessService {
 
   constructor(given: AccessParts) {
     const { stores, clock, selfAddress } = given;
-    const directory = selfAddress === '' ? given.directory : new SelfChatClosed(given.directory, selfAddress);
+    const directory = selfAddress === '' ? given.directory : selfChatClosed(given.directory, selfAddress);
     const parts = { ...given, directory };
     this.#parts = parts;
     const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
@@ -144,8 +144,8 @@ export class LimitedAccess implements AccessService {
       audit: this.audit,
       keyName: (id) => this.keys.withId(id)?.stored.name ?? id,
     });
-    this.approvals = new CallerApprovals(this.#desk, clock, undefined);
-    this.owner = new OwnerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
+    this.approvals = callerApprovals(this.#desk, clock, undefined);
+    this.owner = ownerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
   }
 
   /** Number of sends that wait for a decision. */
@@ -227,9 +227,9 @@ export class LimitedAccess implements AccessService {
     const owner = this.#parts.owner();
     const { id } = key.stored;
     const chats = new ReadableChats(() => key.stored.read, directory, this.#parts.selfAddress !== '');
-    const contacts = new LimitedContacts(owner.contacts, () => key.stored);
+    const contacts = limitedContacts(owner.contacts, () => key.stored);
     const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
-    const reader = named(new LimitedReader({ reader: plain, directory, chats, onRead }), contacts);
+    const reader = named(limitedReader({ reader: plain, directory, chats, onRead }), contacts);
     const view: EventView = {
       get names() {
         return contacts.names;
@@ -237,7 +237,7 @@ export class LimitedAccess implements AccessService {
       details: (details) => chats.withoutOthers(details),
     };
     const { idempotency, audit: auditStore } = stores;
-    const webhooks = new LimitedWebhooks({
+    const webhooks = limitedWebhooks({
       webhooks: owner.webhooks,
       keyId: id,
       hosts: () => key.stored.callback_hosts,
@@ -251,7 +251,7 @@ export class LimitedAccess implements AccessService {
       reader,
       people: limitedPeople(owner.people, () => key.stored, chats),
       attachments: limitedAttachments(owner.attachments, reader),
-      feed: new LimitedFeed(owner.feed, (entry) => {
+      feed: limitedFeed(owner.feed, (entry) => {
         const isAdmitted = key.isAlive(clock.now()) && chats.admits(entry);
         if (isAdmitted && 'conversation_id' in entry.event.data) {
           audit.noteRead(id, 'event', [entry.event.data.conversation_id]);
@@ -262,10 +262,10 @@ export class LimitedAccess implements AccessService {
       sender: new LimitedSender(key, { ...this.#parts, approvals: this.#desk, audit, auditStore, idempotency }),
       uploads: this.#parts.uploads.of(id),
       webhooks,
-      search: new LimitedSearch(owner.search, chats, onRead),
+      search: limitedSearch(owner.search, chats, onRead),
       contacts,
       chats: limitedChatNames(owner.chats, chats),
-      approvals: new CallerApprovals(this.#desk, clock, key),
+      approvals: callerApprovals(this.#desk, clock, key),
       scheduled: limitedScheduled(this.#parts.scheduler.entries, key, chats),
       status: async () => {
         const own = new Set(webhooks.list().map((webhook) => webhook.id));

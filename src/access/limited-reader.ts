@@ -1,15 +1,7 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
-import type {
-  AttachmentFile,
-  AttachmentReader,
-  ConversationQuery,
-  MessageQuery,
-  MessageReader,
-  Page,
-  ReadOptions,
-} from '../domain/ports/reading.ts';
+import type { AttachmentReader, MessageQuery, MessageReader } from '../domain/ports/reading.ts';
 import type { ReadableChats } from './readable.ts';
 
 export interface LimitedReaderParts {
@@ -21,91 +13,75 @@ export interface LimitedReaderParts {
 }
 
 /** Conversations the key may not read do not exist for it: lists omit them, and lookups return undefined. */
-export class LimitedReader implements MessageReader {
-  readonly #parts: LimitedReaderParts;
-
-  constructor(parts: LimitedReaderParts) {
-    this.#parts = parts;
-  }
-
-  async listMessages(query: MessageQuery): Promise<Page<Message>> {
-    const { reader, chats } = this.#parts;
-    const page = await reader.listMessages(chats.isUnlisted ? query : this.#narrowed(query));
-    const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
-    this.#noteRead(items.map(({ conversation_id }) => conversation_id));
-    return { ...page, items: items.map((message) => this.#narrowedMessage(message)) };
-  }
-
-  async message(id: string, options?: ReadOptions): Promise<Message | undefined> {
-    const { reader, chats } = this.#parts;
-    const message = await reader.message(id, options);
-    if (message === undefined || !chats.has(message.conversation_id)) return undefined;
-    this.#noteRead([message.conversation_id]);
-    return this.#narrowedMessage(message);
-  }
-
-  async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
-    const { reader, chats } = this.#parts;
-    const { limit, offset, include } = query;
-    if (chats.isUnlisted) {
-      const all = await reader.listConversations(query);
-      const items = chats.filter(all.items, ({ id }) => id);
-      this.#noteLast(items);
-      // A page that is short only because items were left out does not end the list.
-      const isShort = items.length < all.items.length && all.items.length === limit;
-      return { ...all, items, ...(isShort && all.next === undefined && { next: String(offset + limit) }) };
-    }
-    const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
-    const ids = found
-      .filter((conversation) => conversation !== undefined)
-      .sort((a, b) => compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id))
-      .map(({ id }) => id);
-    const page = [...new Set(ids)].slice(offset, offset + limit);
-    const items = await Promise.all(page.map((id) => reader.conversation(id, { ...(include && { include }) })));
-    const there = items.filter((conversation) => conversation !== undefined);
-    this.#noteLast(there);
-    return { items: there };
-  }
-
-  async conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined> {
-    const { reader, chats } = this.#parts;
-    const conversation = await reader.conversation(id, options);
-    if (conversation === undefined || !chats.has(conversation.id)) return undefined;
-    this.#noteLast([conversation]);
-    return conversation;
-  }
-
-  /** The query, restricted to conversations that the key may read. */
-  #narrowed(query: MessageQuery): MessageQuery {
-    const { directory, chats } = this.#parts;
+export function limitedReader({ reader, directory, chats, onRead }: LimitedReaderParts): MessageReader {
+  const noteRead = (conversationIds: readonly string[]): void => {
+    if (conversationIds.length > 0) onRead(new Set(conversationIds));
+  };
+  /** Notes the conversations whose details show the beginning of their last message. */
+  const noteLast = (conversations: readonly Conversation[]): void => {
+    const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
+    noteRead(shown.map(({ id }) => id));
+  };
+  const narrowedMessage = (message: Message): Message => {
+    const { details } = message;
+    return details === undefined ? message : { ...message, details: chats.withoutOthers(details) };
+  };
+  /** Returns the query, restricted to conversations that the key may read. */
+  const narrowed = (query: MessageQuery): MessageQuery => {
     const { conversationId: id, conversationIds: ids, ...rest } = query;
     if (ids !== undefined) return { ...rest, conversationIds: chats.filter(ids, (guid) => guid) };
     if (id === undefined) return { ...rest, conversationIds: chats.guids() };
     const best = id.includes(';') ? directory.meant(id)[0] : undefined;
     const isThere = best !== undefined && chats.has(best.guid);
     return isThere ? { ...rest, conversationId: best.guid } : { ...rest, conversationIds: [] };
-  }
-
-  #narrowedMessage(message: Message): Message {
-    const { details } = message;
-    return details === undefined ? message : { ...message, details: this.#parts.chats.withoutOthers(details) };
-  }
-
-  /** Notes the conversations whose details show the beginning of their last message. */
-  #noteLast(conversations: readonly Conversation[]): void {
-    const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
-    this.#noteRead(shown.map(({ id }) => id));
-  }
-
-  #noteRead(conversationIds: readonly string[]): void {
-    if (conversationIds.length > 0) this.#parts.onRead(new Set(conversationIds));
-  }
+  };
+  return {
+    async listMessages(query) {
+      const page = await reader.listMessages(chats.isUnlisted ? query : narrowed(query));
+      const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
+      noteRead(items.map(({ conversation_id }) => conversation_id));
+      return { ...page, items: items.map(narrowedMessage) };
+    },
+    async message(id, options) {
+      const message = await reader.message(id, options);
+      if (message === undefined || !chats.has(message.conversation_id)) return undefined;
+      noteRead([message.conversation_id]);
+      return narrowedMessage(message);
+    },
+    async listConversations(query) {
+      const { limit, offset, include } = query;
+      if (chats.isUnlisted) {
+        const all = await reader.listConversations(query);
+        const items = chats.filter(all.items, ({ id }) => id);
+        noteLast(items);
+        // A page that is short only because items were left out does not end the list.
+        const isShort = items.length < all.items.length && all.items.length === limit;
+        return { ...all, items, ...(isShort && all.next === undefined && { next: String(offset + limit) }) };
+      }
+      const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
+      const ids = found
+        .filter((conversation) => conversation !== undefined)
+        .sort((a, b) => compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id))
+        .map(({ id }) => id);
+      const page = [...new Set(ids)].slice(offset, offset + limit);
+      const items = await Promise.all(page.map((id) => reader.conversation(id, { ...(include && { include }) })));
+      const there = items.filter((conversation) => conversation !== undefined);
+      noteLast(there);
+      return { items: there };
+    },
+    async conversation(id, options) {
+      const conversation = await reader.conversation(id, options);
+      if (conversation === undefined || !chats.has(conversation.id)) return undefined;
+      noteLast([conversation]);
+      return conversation;
+    },
+  };
 }
 
 /** The files of messages that the key may read. */
 export function limitedAttachments(attachments: AttachmentReader, reader: MessageReader): AttachmentReader {
   return {
-    async open(id, n, form): Promise<AttachmentFile | undefined> {
+    async open(id, n, form) {
       return (await reader.message(id)) === undefined ? undefined : attachments.open(id, n, form);
     },
   };

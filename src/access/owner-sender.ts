@@ -1,8 +1,8 @@
 import { type AuditAction, OWNER } from '../domain/audit.ts';
-import { isAppError, type Mistake } from '../domain/errors.ts';
+import { isAppError } from '../domain/errors.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Scheduler } from '../domain/ports/scheduled.ts';
-import type { CallerSender, MessageSender, SendAnswer, SendRequest } from '../domain/ports/sending.ts';
+import type { CallerSender, MessageSender } from '../domain/ports/sending.ts';
 import type { Audit } from './audit.ts';
 import { resolve } from './rights.ts';
 
@@ -15,42 +15,32 @@ export interface OwnerSenderParts {
 }
 
 /** The owner's sends: everything is allowed, and noted once there are limited keys. */
-export class OwnerSender implements CallerSender {
-  readonly #parts: OwnerSenderParts;
-
-  constructor(parts: OwnerSenderParts) {
-    this.#parts = parts;
-  }
-
-  attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
-    return this.#parts.sender.attachmentMistakes(paths);
-  }
-
-  async send(request: SendRequest): Promise<SendAnswer> {
-    const { sender, scheduler, directory } = this.#parts;
-    const { recipient, body: text } = request;
-    if (request.dryRun === true) {
-      const destination = resolve(directory, recipient);
-      const { to, members } = destination ?? { to: recipient, members: [] };
-      return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
-    }
-    try {
-      if (request.sendAtMs !== undefined) {
-        const answer = await scheduler.add(request, { keyId: OWNER });
-        if (!answer.replayed) this.#note(recipient, text, 'scheduled', 'schedule');
-        return { kind: 'scheduled', ...answer };
-      }
-      const result = await sender.send(request);
-      this.#note(result.message.conversation_id || recipient, text, result.confirmed ? 'sent' : 'pending');
-      return { kind: 'sent', ...result };
-    } catch (error) {
-      this.#note(recipient, text, isAppError(error) ? error.code : 'internal_error');
-      throw error;
-    }
-  }
-
-  #note(target: string, text: string, outcome: string, action: AuditAction = 'send'): void {
-    const audit = this.#parts.audit();
+export function ownerSender({ sender, scheduler, directory, audit: auditNow }: OwnerSenderParts): CallerSender {
+  const note = (target: string, text: string, outcome: string, action: AuditAction = 'send'): void => {
+    const audit = auditNow();
     audit?.note({ keyId: OWNER, action, target, outcome, textHmac: audit.hmac(text) });
-  }
+  };
+  return {
+    attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
+    async send(request) {
+      const { recipient, body: text } = request;
+      if (request.dryRun === true) {
+        const { to, members } = resolve(directory, recipient) ?? { to: recipient, members: [] };
+        return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
+      }
+      try {
+        if (request.sendAtMs !== undefined) {
+          const answer = await scheduler.add(request, { keyId: OWNER });
+          if (!answer.replayed) note(recipient, text, 'scheduled', 'schedule');
+          return { kind: 'scheduled', ...answer };
+        }
+        const result = await sender.send(request);
+        note(result.message.conversation_id || recipient, text, result.confirmed ? 'sent' : 'pending');
+        return { kind: 'sent', ...result };
+      } catch (error) {
+        note(recipient, text, isAppError(error) ? error.code : 'internal_error');
+        throw error;
+      }
+    },
+  };
 }

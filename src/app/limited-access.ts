@@ -5,7 +5,7 @@ import type { IdempotencyStore } from '../domain/ports/sending.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
 import { MessagesDirectory } from '../mac/chatdb/lookups.ts';
 import { ChatDbOwner } from '../mac/chatdb/owner.ts';
-import { NamedReader } from '../mac/contacts/named-reader.ts';
+import { namedReader } from '../mac/contacts/named-reader.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { approvalStore } from '../store/state/approvals.ts';
 import { auditStore } from '../store/state/audit.ts';
@@ -40,7 +40,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     directory: new MessagesDirectory(connection),
     owner,
     reader: messages,
-    named: (plain, own) => new NamedReader(plain, own),
+    named: namedReader,
     json,
     sender,
     files,

@@ -17,7 +17,7 @@ import { ChatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
 import { junkAmong } from '../mac/chatdb/message-filter.ts';
 import { ChatLog } from '../mac/chatdb/message-log.ts';
 import { ChatReader } from '../mac/chatdb/reader.ts';
-import { NamedReader } from '../mac/contacts/named-reader.ts';
+import { namedReader } from '../mac/contacts/named-reader.ts';
 import { UPLOADS } from '../mac/sender/attachments.ts';
 import { OriginReader } from '../mac/sender/origins.ts';
 import type { Sender } from '../mac/sender/sender.ts';
@@ -190,7 +190,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const attachments = openConversions({ config, host, closers, connection });
     const owner: Caller = {
       key: undefined,
-      reader: new NamedReader(messages, contacts),
+      reader: namedReader(messages, contacts),
       people,
       attachments,
       feed,

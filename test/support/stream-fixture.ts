@@ -1,6 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
 import { afterEach } from '@jest/globals';
-import { LimitedFeed } from '../../src/access/limited-feed.ts';
+import { limitedFeed } from '../../src/access/limited-feed.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
@@ -44,7 +44,7 @@ export class StreamFixture {
   ) {
     const { messages, channel, clock, log } = this;
     const whole = change(new Feed({ channel, messages, clock, log }));
-    const feed = admits === undefined ? whole : new LimitedFeed(whole, admits);
+    const feed = admits === undefined ? whole : limitedFeed(whole, admits);
     const streams = new HttpStreams({ feed, clock, log, ready });
     this.streams = streams;
     const openStream = streams.open.bind(streams);

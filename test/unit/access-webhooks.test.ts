@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { LimitedWebhooks } from '../../src/access/limited-webhooks.ts';
+import { limitedWebhooks } from '../../src/access/limited-webhooks.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -9,14 +9,16 @@ test.each(['http://admin:s3cret@127.0.0.1:3291/x', 'http://admin@localhost/', 'h
   async (url) => {
     const added: NewWebhook[] = [];
     const registry = { list: () => [], add: (webhook: NewWebhook) => added.push(webhook) };
-    const webhooks = new LimitedWebhooks({
+    const webhooks = limitedWebhooks({
       webhooks: registry as unknown as WebhookRegistry,
       keyId: 'key',
       hosts: () => [],
       clock: new FakeClock(),
       note: () => {},
     });
-    expect(await codeOf(webhooks.add({ url, events: ['message.sent'] }))).toBe('webhook_headers_not_allowed');
+    expect(await codeOf(Promise.resolve(webhooks.add({ url, events: ['message.sent'] })))).toBe(
+      'webhook_headers_not_allowed',
+    );
     expect(added).toEqual([]);
   },
 );

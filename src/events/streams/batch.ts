@@ -13,40 +13,15 @@ export interface Framing {
 }
 
 /** Events written to a connection at once. */
-export class EventBatch {
+export interface EventBatch {
   readonly texts: readonly string[];
   readonly last: LogEntry;
   /** True if the next event did not fit. */
   readonly isFull: boolean;
   /** In bytes, including the framing. */
   readonly size: number;
-  readonly #framing: Framing;
-  #bytes: Buffer | undefined;
-
-  constructor(parts: Pick<EventBatch, 'texts' | 'last' | 'isFull' | 'size'>, framing: Framing) {
-    this.texts = parts.texts;
-    this.last = parts.last;
-    this.isFull = parts.isFull;
-    this.size = parts.size;
-    this.#framing = framing;
-  }
-
   /** The framed bytes, created once for all clients at the same position. */
-  get bytes(): Buffer {
-    this.#bytes ??= this.#written();
-    return this.#bytes;
-  }
-
-  #written(): Buffer {
-    const bytes = Buffer.allocUnsafe(this.size);
-    let at = 0;
-    for (const text of this.texts) {
-      const length = Buffer.byteLength(text);
-      at = this.#framing.writeHeader(bytes, at, length);
-      at += bytes.write(text, at);
-    }
-    return bytes;
-  }
+  readonly bytes: Buffer;
 }
 
 /** Creates batches and caches the newest, so that many clients at one position cost as much as one. */
@@ -97,8 +72,26 @@ export class BatchCache {
   }
 
   #batch(texts: readonly string[], last: LogEntry, size: number, isFull: boolean): EventBatch {
-    return new EventBatch({ texts, last, size, isFull }, this.#framing);
+    const framing = this.#framing;
+    let bytes: Buffer | undefined;
+    return {
+      ...{ texts, last, size, isFull },
+      get bytes() {
+        bytes ??= framed(texts, size, framing);
+        return bytes;
+      },
+    };
   }
+}
+
+function framed(texts: readonly string[], size: number, framing: Framing): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const text of texts) {
+    at = framing.writeHeader(bytes, at, Buffer.byteLength(text));
+    at += bytes.write(text, at);
+  }
+  return bytes;
 }
 
 /** Events have one order and no gaps: equal first and last entries at equal distance mean an equal batch. */

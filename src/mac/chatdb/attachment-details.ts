@@ -79,8 +79,7 @@ export function attachmentContentsOf(
   const told = attachments.map((attachment, place) => {
     const row = database.get(query, rows[place] as number);
     if (row === undefined) return attachment;
-    const reader = new AttachmentContentReader(snapshot, attachment, row, undecoded);
-    const content = reader.read(runs);
+    const content = attachmentContentOf(snapshot, attachment, row, runs, undecoded);
     if (content.transcript !== undefined) transcripts.push(content.transcript);
     return { ...attachment, ...content };
   });
@@ -89,72 +88,53 @@ export function attachmentContentsOf(
 
 const { at } = ATTACHMENT_CONTENT_COLUMNS;
 
-/** Reads the content of one attachment. */
-class AttachmentContentReader {
-  readonly #snapshot: Snapshot;
-  readonly #attachment: AttachmentDetails;
-  readonly #row: Row;
-  readonly #undecoded: Set<ContentColumn>;
-
-  constructor(snapshot: Snapshot, attachment: AttachmentDetails, row: Row, undecoded: Set<ContentColumn>) {
-    this.#snapshot = snapshot;
-    this.#attachment = attachment;
-    this.#row = row;
-    this.#undecoded = undecoded;
-  }
-
-  read(runs: ReadonlyMap<string | undefined, TextRun>): Partial<AttachmentDetails> {
-    const guid = toText(this.#row[at.guid]);
-    const run = runs.get(guid);
-    const transcript = run?.transcript ?? this.#decode('user_info', at.userInfo, transcriptOf);
-    return {
-      ...(guid !== '' && { guid }),
-      ...(transcript !== undefined && { transcript }),
-      ...(run?.width !== undefined && { width: run.width }),
-      ...(run?.height !== undefined && { height: run.height }),
-      ...(this.#row[at.isSticker] === 1 && { sticker: this.#sticker() }),
-      ...this.#card(),
-    };
-  }
-
-  #sticker(): NonNullable<AttachmentDetails['sticker']> {
-    const attribution = this.#blob(at.attribution);
-    const sticker = this.#decode('sticker_user_info', at.stickerInfo, (userInfo) =>
-      stickerOf({ userInfo, attribution, description: toText(this.#row[at.description]) || undefined }),
+/** Reads the content of one attachment. Adds the columns that could not be decoded to `undecoded`. */
+function attachmentContentOf(
+  snapshot: Snapshot,
+  { mime_type: type, name, bytes, state, path }: AttachmentDetails,
+  row: Row,
+  runs: ReadonlyMap<string | undefined, TextRun>,
+  undecoded: Set<ContentColumn>,
+): Partial<AttachmentDetails> {
+  const decoded = <Value>(column: ContentColumn, place: number, decode: (blob: Uint8Array) => Value | undefined) => {
+    const blob = blobOf(snapshot, row[place]);
+    if (blob === undefined || blob.length === 0) return undefined;
+    const value = blob === 'too_large' ? undefined : decode(blob);
+    if (value === undefined && column !== 'user_info') undecoded.add(column);
+    return value;
+  };
+  const beginning = (most: number): Buffer | undefined =>
+    state === 'available' ? beginningOf(snapshot.database.options.path, path, most) : undefined;
+  const sticker = (): NonNullable<AttachmentDetails['sticker']> => {
+    const blob = blobOf(snapshot, row[at.attribution]);
+    const attribution = blob === 'too_large' ? undefined : blob;
+    const description = toText(row[at.description]) || undefined;
+    const found = decoded('sticker_user_info', at.stickerInfo, (userInfo) =>
+      stickerOf({ userInfo, attribution, description }),
     );
-    const head = sticker?.source === 'user' ? this.#file(STICKER_HEAD_BYTES) : undefined;
+    const head = found?.source === 'user' ? beginning(STICKER_HEAD_BYTES) : undefined;
     const effect = head && stickerEffectOf(head);
-    return { ...sticker, ...(effect !== undefined && { effect }) };
-  }
-
-  #card(): Pick<AttachmentDetails, 'contact' | 'location'> {
-    const { mime_type: type, name, bytes } = this.#attachment;
+    return { ...found, ...(effect !== undefined && { effect }) };
+  };
+  const card = (): Pick<AttachmentDetails, 'contact' | 'location'> => {
     const isLocation = type === 'text/x-vlocation' || name.toLowerCase().endsWith('.loc.vcf');
     if (!isLocation && type !== 'text/vcard') return {};
-    const file = (bytes ?? 0) > MAX_CARD_BYTES ? undefined : this.#file(MAX_CARD_BYTES);
-    const text = file?.toString('utf8') ?? '';
+    const text = ((bytes ?? 0) > MAX_CARD_BYTES ? undefined : beginning(MAX_CARD_BYTES))?.toString('utf8') ?? '';
     const contact = isLocation ? undefined : contactOf(text);
     const location = isLocation ? locationOf(text) : undefined;
     return { ...(contact && { contact }), ...(location && { location }) };
-  }
-
-  #decode<Value>(column: ContentColumn, place: number, decode: (bytes: Uint8Array) => Value | undefined) {
-    const blob = blobOf(this.#snapshot, this.#row[place]);
-    if (blob === undefined || blob.length === 0) return undefined;
-    const value = blob === 'too_large' ? undefined : decode(blob);
-    if (value === undefined && column !== 'user_info') this.#undecoded.add(column);
-    return value;
-  }
-
-  #blob(place: number): Uint8Array | undefined {
-    const blob = blobOf(this.#snapshot, this.#row[place]);
-    return blob === 'too_large' ? undefined : blob;
-  }
-
-  #file(bytes: number): Buffer | undefined {
-    if (this.#attachment.state !== 'available') return undefined;
-    return beginningOf(this.#snapshot.database.options.path, this.#attachment.path, bytes);
-  }
+  };
+  const guid = toText(row[at.guid]);
+  const run = runs.get(guid);
+  const transcript = run?.transcript ?? decoded('user_info', at.userInfo, transcriptOf);
+  return {
+    ...(guid !== '' && { guid }),
+    ...(transcript !== undefined && { transcript }),
+    ...(run?.width !== undefined && { width: run.width }),
+    ...(run?.height !== undefined && { height: run.height }),
+    ...(row[at.isSticker] === 1 && { sticker: sticker() }),
+    ...card(),
+  };
 }
 
 /** Follows no link and waits for no pipe, whatever was put in the file's place meanwhile. */

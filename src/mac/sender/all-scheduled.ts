@@ -1,6 +1,5 @@
 import type {
   ScheduledOnPhone,
-  ScheduledQuery,
   ScheduledSends,
   ScheduledStore,
   StoredScheduled,
@@ -8,49 +7,36 @@ import type {
 import { problem } from '../../domain/problems.ts';
 import { isOver, SCHEDULED_STATES, type ScheduledSend } from '../../domain/scheduled.ts';
 
-/** Cancels an entry, or throws `too_late`. */
-interface Canceller {
-  cancel(entry: StoredScheduled): void;
-}
-
-/** The scheduled sends of all keys and of the phone, as the owner sees them. */
-export class AllScheduled implements ScheduledSends {
-  readonly #canceller: Canceller;
-  readonly #store: ScheduledStore;
-  readonly #onPhone: ScheduledOnPhone;
-
-  constructor(canceller: Canceller, store: ScheduledStore, onPhone: ScheduledOnPhone) {
-    this.#canceller = canceller;
-    this.#store = store;
-    this.#onPhone = onPhone;
-  }
-
-  list({ state, source }: ScheduledQuery): readonly ScheduledSend[] {
-    const states = state === undefined ? SCHEDULED_STATES.slice(0, 2) : [state];
-    const own = source === 'phone' ? [] : this.#store.list({ states }).map(shownScheduled);
-    const isPhoneAsked = source !== 'postern' && states.includes('scheduled');
-    const all = [...own, ...(isPhoneAsked ? this.#onPhone() : [])];
-    return all.toSorted((a, b) => a.send_at.localeCompare(b.send_at));
-  }
-
-  get(id: string): ScheduledSend {
-    return this.#phone(id) ?? shownScheduled(this.#stored(id));
-  }
-
-  cancel(id: string): void {
-    if (this.#phone(id) !== undefined) throw problem('scheduled_on_phone');
-    this.#canceller.cancel(this.#stored(id));
-  }
-
-  #phone(id: string): ScheduledSend | undefined {
-    return id.startsWith('phone-') ? this.#onPhone().find((one) => one.id === id) : undefined;
-  }
-
-  #stored(id: string): StoredScheduled {
-    const entry = this.#store.get(id);
+/**
+ * The scheduled sends of all keys and of the phone, as the owner sees them. `cancel` cancels an entry, or throws
+ * `too_late`.
+ */
+export function allScheduled(
+  store: ScheduledStore,
+  onPhone: ScheduledOnPhone,
+  cancel: (entry: StoredScheduled) => void,
+): ScheduledSends {
+  const ofPhone = (id: string): ScheduledSend | undefined =>
+    id.startsWith('phone-') ? onPhone().find((one) => one.id === id) : undefined;
+  const stored = (id: string): StoredScheduled => {
+    const entry = store.get(id);
     if (entry === undefined) throw problem('scheduled_not_found');
     return entry;
-  }
+  };
+  return {
+    list({ state, source }) {
+      const states = state === undefined ? SCHEDULED_STATES.slice(0, 2) : [state];
+      const own = source === 'phone' ? [] : store.list({ states }).map(shownScheduled);
+      const isPhoneAsked = source !== 'postern' && states.includes('scheduled');
+      const all = [...own, ...(isPhoneAsked ? onPhone() : [])];
+      return all.toSorted((a, b) => a.send_at.localeCompare(b.send_at));
+    },
+    get: (id) => ofPhone(id) ?? shownScheduled(stored(id)),
+    cancel(id) {
+      if (ofPhone(id) !== undefined) throw problem('scheduled_on_phone');
+      cancel(stored(id));
+    },
+  };
 }
 
 /** Returns the entry as its owner is shown it. */

@@ -13,7 +13,7 @@ import type {
 import type { HeldFiles, MessageSender, SchedulingStore, SendRequest } from '../../domain/ports/sending.ts';
 import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
-import { AllScheduled, shownScheduled } from './all-scheduled.ts';
+import { allScheduled, shownScheduled } from './all-scheduled.ts';
 import { requestHash } from './idempotency.ts';
 import { ScheduledRun } from './scheduled-run.ts';
 
@@ -61,7 +61,7 @@ export class SendScheduler implements Scheduler {
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
     this.#run = new ScheduledRun(parts);
-    this.entries = new AllScheduled(this, parts.store, parts.onPhone);
+    this.entries = allScheduled(parts.store, parts.onPhone, (entry) => this.cancel(entry));
   }
 
   /** Goes on with what an earlier process left. Call it once sends are possible. */

@@ -18,7 +18,7 @@ import { type AttachmentRules, checkAttachments } from './attachments.ts';
 import { Confirmations, type Expectation } from './confirm.ts';
 import { type CheckedRequest, Delivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
-import { TolerantLookup } from './lookup.ts';
+import { type TolerantLookup, tolerantLookup } from './lookup.ts';
 import { Origins } from './origins.ts';
 import { SerialQueue } from './queue.ts';
 import { chosenPlan } from './service-choice.ts';
@@ -70,7 +70,7 @@ export class Sender implements MessageSender {
   constructor(options: SenderOptions) {
     const { messages, clock, log, confirmMs, onChange, stagingFolder: folder } = options;
     this.#options = options;
-    this.#lookup = new TolerantLookup(options.lookup, log);
+    this.#lookup = tolerantLookup(options.lookup, log);
     this.#confirmations = new Confirmations({
       lookup: this.#lookup,
       store: options.sentParts,

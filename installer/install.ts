@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
 import { appMessages } from '../src/domain/app-messages.ts';
-import { Launchd } from '../src/mac/system/launchd.ts';
+import { AppError } from '../src/domain/errors.ts';
+import { Launchd, noSession } from '../src/mac/system/launchd.ts';
 import { Agent, type AgentConfig } from './agent.ts';
-import { checkBeforehand, refuseOtherMachines } from './beforehand.ts';
 import { settleGrants } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
@@ -11,6 +11,7 @@ import { linkMenuPlugin } from './menu-plugin.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { InstallOptions } from './options.ts';
 import { stillMissing, walkThroughPermissions } from './permissions.ts';
+import { portState } from './port.ts';
 import { prepareRelease } from './release.ts';
 import { linkShellFiles } from './shell-files.ts';
 import { switchOver } from './switch-over.ts';
@@ -65,4 +66,52 @@ async function mentionApps(machine: Machine, client: PosternClient, config: Agen
   });
   const apps = seen && appMessages(seen, config.backend.associatedRows, file);
   if (apps !== undefined) machine.stdout(apps.join(' '));
+}
+
+/** Throws an AppError that says what to do instead, unless this is a Mac and the user is not root. */
+function refuseOtherMachines({ platform, uid }: Machine): void {
+  if (platform !== 'darwin') {
+    throw new AppError('not_a_mac', 'Postern can only be installed on a Mac: it drives Messages.', {
+      hint: 'To try it here, on a simulated Mac, run: make run',
+    });
+  }
+  if (uid === 0) {
+    throw new AppError('is_root', 'Do not install Postern with sudo: it belongs to you and your Messages.', {
+      hint: 'Run the same command without sudo.',
+    });
+  }
+}
+
+/** Checks everything that is known to fail later, before anything is changed. */
+async function checkBeforehand(
+  machine: Machine,
+  layout: Layout,
+  launchd: Launchd,
+  options: InstallOptions,
+): Promise<void> {
+  if (!(await launchd.hasSession())) throw noSession();
+
+  const settings = options.readSettings(layout.support);
+  if (settings.kind === 'unusable') {
+    throw new AppError('configuration_unusable', [`${layout.config}:`, ...settings.mistakes].join('\n  '), {
+      hint: 'Nothing was changed. Fix these and run the installation again.',
+    });
+  }
+  if (settings.kind === 'usable') for (const warning of settings.warnings) machine.stdout(`Configuration: ${warning}`);
+
+  const { host, port } = settings.kind === 'usable' ? settings.config.server : settings.server;
+  const state = await portState(machine.run, host, port);
+  if (state.kind === 'impossible') {
+    throw new AppError('port_impossible', `Nothing can listen on ${host}:${port} (${state.code}).`, {
+      hint: `Change server.host or server.port in ${layout.config}.`,
+    });
+  }
+  // After the port check, so that an agent that has just started is recognized as the listener.
+  const job = await launchd.state();
+  const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
+  if (state.kind === 'taken' && !isOurs) {
+    throw new AppError('port_taken', `Port ${port} is taken by ${state.program ?? 'another program'}.`, {
+      hint: `Stop that program${state.pid === null ? '' : ` (process ${state.pid})`}, or set another server.port in ${layout.config}. Nothing was changed.`,
+    });
+  }
 }

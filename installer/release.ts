@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build, type PlistValue, parse } from 'plist';
 import { AppError } from '../src/domain/errors.ts';
+import type { CommandResult } from '../src/runtime/command.ts';
 import type { AgentConfig } from './agent.ts';
-import { agentPlist } from './agent-plist.ts';
 import { isBundleSound, stageBundle } from './app-bundle.ts';
 import { installCode } from './code.ts';
 import { knownCdhash } from './grants.ts';
@@ -10,7 +11,6 @@ import { LABEL, type Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { type MacKind, NODE_PACKAGES, obtainNode } from './node-runtime.ts';
 import type { InstallOptions } from './options.ts';
-import { checkScripts } from './scripts.ts';
 import { type StagedFolder, writeWhole } from './staging.ts';
 
 /** Everything in the new version, proved and ready. Creating it has touched nothing that runs. */
@@ -122,4 +122,68 @@ async function provideConfiguration(
 function commandScript({ executable, main }: Layout): string {
   const quoted = [executable, main].map((path) => `'${path.replaceAll("'", "'\\''")}'`);
   return `#!/bin/sh\nexec ${quoted.join(' ')} "$@"\n`;
+}
+
+/**
+ * Builds the agent's property list from the template and this person's paths. Paths are set on the parsed template
+ * and serialized by the library, so that no user name can break out of its string.
+ */
+export function agentPlist(template: string, layout: Layout): string {
+  const values: Readonly<Record<string, string>> = {
+    executable: layout.executable,
+    main: layout.main,
+    support: layout.support,
+    log: layout.logFiles[0],
+    errorLog: layout.logFiles[1],
+  };
+  return build(filled(parse(template), values));
+}
+
+function filled(value: PlistValue, values: Readonly<Record<string, string>>): PlistValue {
+  if (typeof value === 'string') return values[/^\{\{(\w+)\}\}$/.exec(value)?.[1] ?? ''] ?? value;
+  if (Array.isArray(value)) return value.map((item) => filled(item, values));
+  if (typeof value !== 'object' || value === null || !isDictionary(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, filled(item, values)]));
+}
+
+function isDictionary(value: object): value is { [key: string]: PlistValue } {
+  return Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null;
+}
+
+/**
+ * Compiles every AppleScript of a version with this macOS and its Messages dictionary. Compiling sends no event and
+ * asks for no permission, and it is the only proof before the first send that the scripts are valid.
+ */
+async function checkScripts(machine: Machine, folder: string): Promise<void> {
+  const scripts = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.applescript'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  const output = mkdtempSync(join(machine.temporaryFolder, 'postern-scripts-'));
+  try {
+    for (const [index, script] of scripts.entries()) {
+      const result = await machine.run('osacompile', ['-o', join(output, `${index}.scpt`), script]);
+      if (result.code !== 0) throw refusal(script, result);
+    }
+  } finally {
+    rmSync(output, { recursive: true, force: true });
+  }
+  machine.stdout(`This macOS understands all ${scripts.length} scripts that drive Messages.`);
+}
+
+function refusal(script: string, { stderr, trouble }: CommandResult): AppError {
+  // osacompile writes `path:LINE: error: words (-2741)`.
+  const [, line, words] = /:(\d+): error: (.+)/.exec(stderr) ?? [];
+  const reason = trouble === 'missing' ? 'there is no osacompile.' : (words ?? stderr.trim());
+  const text =
+    line === undefined
+      ? undefined
+      : readFileSync(script, 'utf8')
+          .split(/\r\n|\r|\n/)
+          [Number(line) - 1]?.trim();
+  const place = `${basename(script)}${line === undefined ? '' : `, line ${line}`}`;
+  const message = `This macOS does not compile ${place}: ${reason}${text === undefined ? '' : `\n  ${text}`}`;
+  return new AppError('script_refused', message, {
+    hint: 'Nothing was changed. Please report this with the text above and the output of: sw_vers',
+  });
 }

@@ -2,6 +2,8 @@ import { rightsAddress } from '../domain/address.ts';
 import { folded } from '../domain/folded.ts';
 import type { Key } from '../domain/key.ts';
 import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts.ts';
+import type { People, PeopleView } from '../domain/ports/people.ts';
+import type { ReadableChats } from './readable.ts';
 
 /** Hits of the Address Book that are checked against the key's lists. */
 const MAX_FOUND = 1000;
@@ -51,4 +53,23 @@ export function isListedAddress({ read, send }: Key, address: string): boolean {
 
 function visibleText({ name, nickname, organization, addresses }: Contact): string {
   return [name, nickname ?? '', organization ?? '', ...addresses].join(' ');
+}
+
+/** The people in conversations that a key may read, with only the addresses on its lists (decision V4). */
+export function limitedPeople(people: People, key: () => Key, chats: ReadableChats): People {
+  let known: { readonly guids: readonly string[]; readonly set: ReadonlySet<string> } | undefined;
+  const view: PeopleView = {
+    hasAddress: (address) => isListedAddress(key(), address),
+    conversations(ids) {
+      if (chats.isUnlisted) return chats.filter(ids, (id) => id);
+      const guids = chats.guids();
+      if (known?.guids !== guids) known = { guids, set: new Set(guids) };
+      const { set } = known;
+      return ids.filter((id) => set.has(id));
+    },
+  };
+  return {
+    search: (text, limit) => people.search(text, limit, view),
+    person: (id) => people.person(id, view),
+  };
 }

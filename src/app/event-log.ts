@@ -7,6 +7,8 @@ import { ChangeStream } from '../events/log/change-stream.ts';
 import { Channel } from '../events/log/channel.ts';
 import { Feed } from '../events/log/feed.ts';
 import { Publisher } from '../events/log/publisher.ts';
+import { RowAges } from '../events/log/row-ages.ts';
+import { RunningTime } from '../events/log/running-time.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
 import { Fingerprints } from '../mac/chatdb/fingerprints.ts';
 import type { ChatLog } from '../mac/chatdb/message-log.ts';
@@ -16,9 +18,9 @@ import type { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { changeStore } from '../store/state/changes.ts';
 import { cursorStore } from '../store/state/cursor.ts';
+import { rowAgeStore } from '../store/state/row-ages.ts';
 import type { Host } from './host.ts';
 import type { ThreadTargets } from './reader-worker.ts';
-import { openRowAges } from './row-ages.ts';
 
 /** A first sweep writes four pages per block into state.db-wal; SQLite itself checkpoints after 4,000 pages. */
 const BLOCKS_A_CHECKPOINT = 900;
@@ -94,4 +96,45 @@ async function checkpoint(
   } catch (error) {
     log.debug('state.db-wal could not be copied into state.db', { error });
   }
+}
+
+interface RowAgesParts {
+  readonly state: Sqlite;
+  readonly awake: AwakeClock;
+  /** Everything dated before the first start is history. */
+  readonly isFirstStart: boolean;
+  readonly closers: Cleanup;
+  readonly log: Log;
+}
+
+/** Determines how old rows were when they arrived, and records when chat.db was watched. */
+export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAgesParts) {
+  const store = rowAgeStore(state);
+  const running = new RunningTime(awake, isFirstStart ? [{ fromMs: 0, toMs: awake.now() }] : store.spans());
+  /** After a crash, the time since the last save counts as an outage. */
+  const save = (): void => {
+    try {
+      store.saveSpans(running.spans);
+    } catch (error) {
+      log.error('could not store when chat.db was watched', { error });
+    }
+  };
+  save();
+  awake.onSleep((ms) => {
+    running.noteSleep(ms);
+    save();
+  });
+  closers.add('row ages', () => {
+    running.end();
+    save();
+  });
+  return {
+    ages: new RowAges({ store, running, log }),
+    /** Rows that arrived while chat.db was unreadable are not late. */
+    noteHealth: (isConnected: boolean): void => {
+      if (isConnected) running.begin();
+      else running.end();
+      save();
+    },
+  };
 }

@@ -1,8 +1,8 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { SCHEDULED_STATES } from '../domain/scheduled.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { declareAccessCommands } from './access-commands.ts';
-import { declareAttachmentCommands } from './attachment-commands.ts';
 import { WAIT_STATES } from './commands/send-wait.ts';
 import {
   connected,
@@ -16,7 +16,6 @@ import {
   secondsUpTo,
   served,
 } from './declaration.ts';
-import { declareScheduledCommands } from './scheduled-commands.ts';
 import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
 import { declareWebhookCommands } from './webhook-commands.ts';
 
@@ -145,4 +144,55 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .description('Read update.url in the background, for the next command to tell of it.')
     .addHelpText('after', helpExamples('postern check-update'))
     .action(runs(async () => (await import('./update-notice.ts')).checkUpdate));
+}
+
+/** `postern scheduled`: messages that wait for their time. */
+function declareScheduledCommands(program: Command, runs: Runs): void {
+  const scheduled = program
+    .command('scheduled')
+    .description('List and cancel messages that wait for their time.')
+    .addHelpText('after', helpExamples('postern scheduled list', 'postern scheduled cancel 5a1f'));
+  connected(scheduled.command('list'))
+    .description('List what waits, soonest first, beside what Messages sends later by itself.')
+    .addOption(new Option('--state <state>', 'those in this state').choices(SCHEDULED_STATES))
+    .addHelpText('after', helpExamples('postern scheduled list --state missed'))
+    .action(runs(served(async () => (await import('./commands/scheduled.ts')).listScheduled)));
+  connected(scheduled.command('cancel'))
+    .description('Cancel one: for certain, or it says that it is too late.')
+    .argument('<id>', 'its id, or the beginning of it', nonEmpty)
+    .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
+    .action(runs(served(async () => (await import('./commands/scheduled.ts')).cancelScheduled)));
+}
+
+/** The commands for files of messages and files to send. */
+function declareAttachmentCommands(program: Command, runs: Runs): void {
+  const attachments = program
+    .command('attachments')
+    .description('Get files of messages, and upload files to send.')
+    .addHelpText('after', helpExamples('postern attachments get 1204', 'postern attachments upload photo.jpg'));
+  connected(attachments.command('get'))
+    .description('Write an attachment of a message to a file.')
+    .argument('<message>', 'the id of the message', nonEmpty)
+    .argument('[n]', 'which one, counted from 0', place, 0)
+    .option('--out <file>', 'the file to write (its own name, in this folder)', nonEmpty)
+    .addOption(new Option('--as <form>', 'convert it').choices(['jpeg', 'm4a']))
+    .option('--max <pixels>', 'the longer side of a picture at most', count)
+    .addHelpText(
+      'after',
+      helpExamples(
+        'postern attachments get 1204',
+        'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg',
+      ),
+    )
+    .action(runs(served(async () => (await import('./commands/attachments.ts')).getAttachment)));
+  connected(attachments.command('upload'))
+    .description('Upload a file, and print the id to send it by. postern send --attach does both.')
+    .argument('<file>', 'the file', nonEmpty)
+    .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
+    .action(runs(served(async () => (await import('./commands/attachments.ts')).uploadAttachment)));
+}
+
+function place(value: string): number {
+  if (!/^\d{1,4}$/.test(value)) throw new InvalidArgumentError('It must be a whole number from 0 to 9999.');
+  return Number(value);
 }

@@ -106,3 +106,33 @@ function killChild(child: ChildProcess, hasOwnGroup: boolean): void {
   child.stdout?.destroy();
   child.stderr?.destroy();
 }
+
+/** Starts a program that outlives this one and prints nothing. Does not report whether it could be started. */
+export function startInBackground(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): void {
+  const child = spawn(command, args, { env, detached: true, stdio: 'ignore' });
+  child.on('error', () => {});
+  child.unref();
+}
+
+/** The end of a program: its exit code, or the signal or error (`ENOENT`, …) that replaced it. */
+type PipedEnd = { readonly code: number } | { readonly code: null; readonly reason: string };
+
+/** Runs a program with `input` on its stdin. Its output goes where ours goes. Does not throw. */
+export function pipeTo(
+  command: string,
+  args: readonly string[],
+  { env, input }: { readonly env: Readonly<Record<string, string | undefined>>; readonly input: string },
+): Promise<PipedEnd> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { env, stdio: ['pipe', 'inherit', 'inherit'] });
+    child.once('error', (error: NodeJS.ErrnoException) => resolve({ code: null, reason: error.code ?? error.message }));
+    child.once('close', (code, signal) => resolve(code === null ? { code, reason: signal ?? 'a signal' } : { code }));
+    // The program need not read its stdin.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
+}

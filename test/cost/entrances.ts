@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { headers as natsHeaders } from '@nats-io/nats-core';
-import { fileNameIn } from '../../src/api/http/content-disposition.ts';
 import { readForm } from '../../src/api/http/multipart.ts';
+import { fileNameIn } from '../../src/api/http/routes/uploads.ts';
 import { indented, shortLine as mcpLine } from '../../src/api/mcp/text/visible.ts';
 import { fitted, oneLine } from '../../src/cli/output/text.ts';
 import { checkConfigText } from '../../src/config/file.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { MessageDetails } from '../../src/domain/details.ts';
 import type { SearchHit } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
-import type { WrittenContents } from '../../src/simulator/contents.ts';
+import type { WrittenContents } from '../../src/simulator/row-commands.ts';
 import { contentVectors } from '../support/content-vectors.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';

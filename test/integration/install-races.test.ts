@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
-import { copyState } from '../../installer/state-copy.ts';
+import { copyState } from '../../installer/switch-over.ts';
 import { uninstall } from '../../installer/uninstall.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';

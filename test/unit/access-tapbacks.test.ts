@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { requestText } from '../../src/access/approval-request.ts';
+import { requestText } from '../../src/access/tapbacks.ts';
 import type { StoredApproval } from '../../src/domain/ports/access.ts';
 import { ANA, BEN, codeOf, GARDEN, ME, SELF_CHAT } from '../support/access-sending.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { inflateSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'plist';
-import { agentPlist } from '../../installer/agent-plist.ts';
 import { infoPlist, programUuid } from '../../installer/app-bundle.ts';
 import { layoutOf } from '../../installer/layout.ts';
+import { agentPlist } from '../../installer/release.ts';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

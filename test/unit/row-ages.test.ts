@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { openRowAges } from '../../src/app/row-ages.ts';
+import { openRowAges } from '../../src/app/event-log.ts';
 import { LATE_S } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';

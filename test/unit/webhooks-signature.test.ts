@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { failureSentence, refusalSentence } from '../../src/events/webhooks/delivery-errors.ts';
 import { deliveryId } from '../../src/events/webhooks/delivery-record.ts';
-import { contractSignature, standardSignature } from '../../src/events/webhooks/signature.ts';
+import { contractSignature, standardSignature } from '../../src/events/webhooks/poster.ts';
 
 const body = Buffer.from('{"type":"message.received","data":{"body":"Grüße 👋"}}', 'utf8');
 

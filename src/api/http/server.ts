@@ -36,13 +36,12 @@ import { attachmentRoutes } from './routes/attachments.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { demoRoutes } from './routes/demo.ts';
 import { type EventSource, eventRoutes } from './routes/events.ts';
-import { healthRoutes } from './routes/health.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { staticFiles } from './routes/static-files.ts';
-import { type Diagnose, statusRoutes } from './routes/status.ts';
+import { type Diagnose, healthRoutes, statusRoutes } from './routes/status.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
 

@@ -2,11 +2,10 @@ import type { RouteId } from '../../schema/routes.ts';
 import { ACCESS_OPERATIONS } from './access-operations.ts';
 import { CONVERSATION_OPERATIONS } from './conversation-operations.ts';
 import { EVENT_OPERATIONS } from './event-operations.ts';
-import { MESSAGE_OPERATIONS } from './message-operations.ts';
+import { MESSAGE_OPERATIONS, UPLOAD_OPERATIONS } from './message-operations.ts';
 import type { Operation } from './operation.ts';
 import { SCHEDULED_OPERATIONS } from './scheduled-operations.ts';
 import { SERVICE_OPERATIONS } from './service-operations.ts';
-import { UPLOAD_OPERATIONS } from './upload-operations.ts';
 import { WEBHOOK_OPERATIONS } from './webhook-operations.ts';
 
 /** Every operation, by its name in `ROUTES`. */

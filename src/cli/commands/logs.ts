@@ -3,9 +3,10 @@ import { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import { pause, systemClock } from '../../runtime/clock.ts';
 import { endOfLog, type LogPosition, logSince } from '../../runtime/log-tail.ts';
-import type { ClientContext } from '../context.ts';
-import { logLine } from '../output/log-line.ts';
-import { jsonLine } from '../output/text.ts';
+import type { ClientContext, Context } from '../context.ts';
+import type { Style } from '../output/style.ts';
+import { jsonLine, oneLine } from '../output/text.ts';
+import { shownTime } from '../output/time.ts';
 import { reportErrors } from '../this-machine.ts';
 
 export interface LogsOptions {
@@ -53,5 +54,32 @@ async function show(
     const more = logSince(file, position);
     position = more.position;
     await print(more.lines);
+  }
+}
+
+const STYLES: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red', debug: 'dim' };
+
+/** A log line for a person. Lines in any other format stay unchanged. */
+function logLine(line: string, { paint }: Pick<Context, 'paint'>, nowMs: number): string {
+  const entry = parsed(line);
+  if (entry === undefined) return oneLine(line);
+  const { time, level, msg, ...fields } = entry;
+  const details = Object.entries(fields)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+  const what = [
+    oneLine(typeof msg === 'string' ? msg : ''),
+    ...(details === '' ? [] : [paint('dim', oneLine(details))]),
+  ].join('  ');
+  const when = typeof time === 'string' ? shownTime(time, nowMs) : '';
+  return `${paint('dim', when)} ${paint(STYLES[String(level)], oneLine(String(level)).toUpperCase().padEnd(5))} ${what}`;
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && 'level' in value ? { ...value } : undefined;
+  } catch {
+    return undefined;
   }
 }

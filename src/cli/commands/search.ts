@@ -1,10 +1,10 @@
 import type { PosternClient, SearchFilter, SearchHit, SearchResults } from '../../client/postern-client.ts';
 import type { Clock } from '../../domain/ports/host.ts';
+import type { Highlight } from '../../domain/search.ts';
 import type { SearchReport } from '../../domain/status.ts';
 import { pause, systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { messageText, whoIn } from '../output/event-line.ts';
-import { marked, painted } from '../output/highlight.ts';
 import { directionStyle, isColoured } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { printable } from '../output/text.ts';
@@ -114,4 +114,39 @@ function lineOf(
   const bar = isBar ? ` [${'#'.repeat(filled)}${'-'.repeat(BAR_COLUMNS - filled)}]` : '';
   const since = from === null ? '' : `, messages since ${from.slice(0, 10)}`;
   return `Building the search index:${bar} ${Math.floor(share * 100)} %${since}`;
+}
+
+/** Invisible characters without width, so that a table can be laid out with them. */
+const BEGIN = '\u2061';
+const END = '\u2062';
+const MARKS = /[\u2061\u2062]/g;
+/** Bold and underlined, which is readable on any background. */
+const ON = '\x1b[1;4m';
+const OFF = '\x1b[22;24m';
+/** How much text is left before the first match if that is far from the beginning. */
+const MAX_BEFORE = 20;
+const KEPT_BEFORE = 12;
+
+/** Marks the matches in a text, which starts shortly before the first one. */
+function marked(text: string, highlights: readonly Highlight[]): string {
+  const first = highlights[0]?.[0] ?? 0;
+  let end = first > MAX_BEFORE ? first - KEPT_BEFORE : 0;
+  // Never splits a surrogate pair.
+  if (/[\udc00-\udfff]/.test(text.charAt(end))) end -= 1;
+  const parts = end === 0 ? [] : ['…'];
+  for (const [start, stop] of highlights) {
+    parts.push(plain(text.slice(end, start)), BEGIN, plain(text.slice(start, stop)), END);
+    end = stop;
+  }
+  return parts.join('') + plain(text.slice(end));
+}
+
+/** Replaces marks by escape sequences. Closes a mark whose end was cut off. */
+function painted(line: string): string {
+  const shown = line.replaceAll(BEGIN, ON).replaceAll(END, OFF);
+  return shown.lastIndexOf(ON) > shown.lastIndexOf(OFF) ? shown + OFF : shown;
+}
+
+function plain(text: string): string {
+  return text.replace(MARKS, '');
 }

@@ -1,7 +1,7 @@
 import { CHANGE_EVENT_TYPES, type ChangeEvent, type Event } from '../../domain/event.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { pipeTo } from '../../runtime/piped-command.ts';
+import { pipeTo } from '../../runtime/command.ts';
 import type { ClientContext } from '../context.ts';
 import { shownEvent } from '../output/event-line.ts';
 import { json, printable } from '../output/text.ts';

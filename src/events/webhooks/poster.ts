@@ -1,14 +1,19 @@
+import { createHmac } from 'node:crypto';
 import { type LookupAddress, lookup } from 'node:dns';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { AxiosInstance } from 'axios';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
 import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
 import { DeliveryErrors } from './delivery-errors.ts';
-import { contractSignature, standardSignature } from './signature.ts';
-import { transport } from './transport.ts';
 
 /** Decision F2. */
 const ATTEMPT_TIMEOUT_MS = 10_000;
@@ -211,4 +216,67 @@ function hostRefusal(url: string): string {
 /** A name with the root's dot at its end is the same name. */
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/\.$/, '');
+}
+
+/** The contract's signature: hex HMAC-SHA256 of the raw body, the secret's UTF-8 bytes as key. */
+export function contractSignature(secret: string, body: Uint8Array): string {
+  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+}
+
+/** The `webhook-signature` of Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body` (decision F2). */
+export function standardSignature(secret: string, id: string, timestampS: number, body: Uint8Array): string {
+  const hmac = createHmac('sha256', standardKey(secret)).update(`${id}.${timestampS}.`).update(body);
+  return `v1,${hmac.digest('base64')}`;
+}
+
+const STANDARD_SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
+
+/** Base64 after `whsec_` if the secret has that form, else its UTF-8 bytes (decision F2). */
+function standardKey(secret: string): Buffer {
+  const base64 = STANDARD_SECRET.exec(secret)?.[1];
+  return base64 === undefined || base64 === '' ? Buffer.from(secret, 'utf8') : Buffer.from(base64, 'base64');
+}
+
+interface TransportOptions {
+  readonly clock: Clock;
+  /** How long one attempt may take until the head of an answer is there (decision F2). */
+  readonly timeoutMs: number;
+  /** The owner's own headers (decision P2), which axios would take for its settings. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The `transport` of axios. Makes one attempt. */
+interface WebhookTransport {
+  request(options: RequestOptions, onResponse: (response: IncomingMessage) => void): ClientRequest;
+}
+
+/**
+ * Returns a transport that does what axios does not. Its time limit holds for the whole attempt; axios' own measures
+ * silence. A 101 is an answer; Node would close the connection without one. The status of `HTTP/1.1 000` is an error;
+ * axios takes a status of 0 for success.
+ */
+function transport({ clock, timeoutMs, headers }: TransportOptions): WebhookTransport {
+  return {
+    request(options, onResponse) {
+      const open = options.protocol === 'https:' ? httpsRequest : httpRequest;
+      const request = open({ ...options, headers: { ...options.headers, ...headers } }, (response) => {
+        cancelTimeout();
+        if (response.statusCode !== 0) onResponse(response);
+        else request.destroy(failure('HPE_INVALID_STATUS', 'The status is 000.'));
+      });
+      const cancelTimeout = clock.after(timeoutMs, () =>
+        request.destroy(failure('no_answer', `The receiver did not answer within ${timeoutMs / 1000} s.`)),
+      );
+      request.once('close', cancelTimeout);
+      request.once('upgrade', (response, socket) => {
+        socket.destroy();
+        onResponse(response);
+      });
+      return request;
+    },
+  };
+}
+
+function failure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }

@@ -7,7 +7,6 @@ import type { Row } from '../../runtime/sqlite.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
 import { DETAIL_COLUMNS, ENTRY_COLUMNS, instantAt, isoOf, toText } from './columns.ts';
 import type { DecodedRow } from './content/message-content.ts';
-import { textRowOf } from './link-text.ts';
 import { messageOf, toReaction } from './message.ts';
 import { filingOf } from './message-filter.ts';
 import { reactionTargets } from './queries.ts';
@@ -154,4 +153,20 @@ function withAttachments(
 function isoAt(row: Row, place: number): string | null {
   const value = row[place] ?? null;
   return typeof value !== 'number' || value === 0 ? null : isoOf(instantAt(row, place));
+}
+
+/** Maximum distance of the two rows' dates: one message has one date, apart from the time its preview takes. */
+const PAIR_MS = 60_000;
+
+/**
+ * Returns the row with the text of a link's balloon. Undefined if the named row is no such text: a lone link may name
+ * any earlier message, as ordinary rows do.
+ */
+function textRowOf(snapshot: Snapshot, guid: string, balloon: Message): Message | undefined {
+  if (!snapshot.database.schema.hasIndex('message', 'guid')) return undefined;
+  const rowId = snapshot.rowIdOf(guid);
+  const text = rowId === undefined ? undefined : messageOf(snapshot, rowId);
+  if (text === undefined || text.is_from_me !== balloon.is_from_me || text.sender !== balloon.sender) return undefined;
+  if (text.conversation_id !== balloon.conversation_id) return undefined;
+  return Math.abs(Date.parse(text.timestamp) - Date.parse(balloon.timestamp)) <= PAIR_MS ? text : undefined;
 }

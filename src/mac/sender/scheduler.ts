@@ -13,7 +13,7 @@ import type {
 import type { HeldFiles, MessageSender, SchedulingStore, SendRequest } from '../../domain/ports/sending.ts';
 import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
-import { allScheduled, shownScheduled } from './all-scheduled.ts';
+import { isOver, SCHEDULED_STATES, type ScheduledSend } from '../../domain/scheduled.ts';
 import { requestHash } from './idempotency.ts';
 import { ScheduledRun } from './scheduled-run.ts';
 
@@ -209,4 +209,43 @@ function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, 
   ];
   if (mistakes.length > 0) throw invalidRequest(mistakes);
   return { sendAtMs, sendUntilMs };
+}
+
+/**
+ * The scheduled sends of all keys and of the phone, as the owner sees them. `cancel` cancels an entry, or throws
+ * `too_late`.
+ */
+function allScheduled(
+  store: ScheduledStore,
+  onPhone: ScheduledOnPhone,
+  cancel: (entry: StoredScheduled) => void,
+): ScheduledSends {
+  const ofPhone = (id: string): ScheduledSend | undefined =>
+    id.startsWith('phone-') ? onPhone().find((one) => one.id === id) : undefined;
+  const stored = (id: string): StoredScheduled => {
+    const entry = store.get(id);
+    if (entry === undefined) throw problem('scheduled_not_found');
+    return entry;
+  };
+  return {
+    list({ state, source }) {
+      const states = state === undefined ? SCHEDULED_STATES.slice(0, 2) : [state];
+      const own = source === 'phone' ? [] : store.list({ states }).map(shownScheduled);
+      const isPhoneAsked = source !== 'postern' && states.includes('scheduled');
+      const all = [...own, ...(isPhoneAsked ? onPhone() : [])];
+      return all.toSorted((a, b) => a.send_at.localeCompare(b.send_at));
+    },
+    get: (id) => ofPhone(id) ?? shownScheduled(stored(id)),
+    cancel(id) {
+      if (ofPhone(id) !== undefined) throw problem('scheduled_on_phone');
+      cancel(stored(id));
+    },
+  };
+}
+
+/** Returns the entry as its owner is shown it. */
+function shownScheduled(stored: StoredScheduled): ScheduledSend {
+  const { sendAtMs: _at, sendUntilMs: _until, createdMs: _created, begunMs: _begun, ...rest } = stored;
+  const { members: _members, isApproved: _approved, requestId: _request, ...shown } = rest;
+  return isOver(shown) ? { ...shown, text: null } : shown;
 }

@@ -1,12 +1,14 @@
+import type { AccessService } from '../../../domain/ports/access.ts';
 import { approvalQuery, approvalsQuery, approveBody } from '../../../schema/approval.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query.ts';
+import { proveBody } from '../../../schema/self-chat.ts';
 import type { Handlers } from '../router.ts';
 
 const MS_PER_S = 1000;
 
-/** Sends that wait for a decision (decision L3). */
-export function approvalRoutes() {
+/** Sends that wait for a decision (decision L3), and the conversation to decide in by tapback (decision L6). */
+export function approvalRoutes(access: () => Promise<AccessService>) {
   return {
     async listApprovals({ query, caller: { approvals } }) {
       const { state, wait = 0 } = readQuery(approvalsQuery, query);
@@ -31,6 +33,19 @@ export function approvalRoutes() {
     async withdrawSend(exchange) {
       await exchange.caller.approvals.withdraw(exchange.param('id'));
       return { status: 204 };
+    },
+
+    async getSelfChat() {
+      return { status: 200, body: (await access()).selfChat.get() };
+    },
+
+    async sendSelfChatCode() {
+      return { status: 200, body: await (await access()).selfChat.sendCode() };
+    },
+
+    async proveSelfChat(exchange) {
+      const { code } = readBody(proveBody, await exchange.json());
+      return { status: 200, body: (await access()).selfChat.prove(code) };
     },
   } satisfies Partial<Handlers>;
 }

@@ -1,4 +1,5 @@
 import type { AccessService } from '../../../domain/ports/access.ts';
+import { auditQuery } from '../../../schema/audit.ts';
 import { keyBody, keyChangesBody, keyCheckQuery } from '../../../schema/key.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query.ts';
@@ -6,7 +7,7 @@ import { API } from '../../../schema/routes.ts';
 import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
-/** The keys beside the owner's (decision L1). */
+/** The keys beside the owner's (decision L1), and the log of who did what with which key (decision L4). */
 export function keyRoutes(access: () => Promise<AccessService>) {
   return {
     async listKeys() {
@@ -44,6 +45,11 @@ export function keyRoutes(access: () => Promise<AccessService>) {
     async revokeKey(exchange) {
       (await access()).keys.revoke(exchange.param('id'));
       return { status: 204 };
+    },
+
+    async listAudit({ query }) {
+      const { key, after, limit } = readQuery(auditQuery, query);
+      return { status: 200, body: (await access()).audit.list({ keyId: key, after, limit }) };
     },
   } satisfies Partial<Handlers>;
 }

@@ -1,11 +1,12 @@
 import { problem } from '../../../domain/problems.ts';
+import { contactQuery } from '../../../schema/contacts.ts';
 import { peopleQuery, personMessagesQuery } from '../../../schema/people.ts';
 import { readQuery } from '../../../schema/query.ts';
 import { API } from '../../../schema/routes.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-/** One reading view of a person over all addresses (decision V4). */
+/** One reading view of a person over all addresses (decision V4), and the Address Book (decision K2). */
 export function peopleRoutes() {
   return {
     async listPeople({ query, caller }) {
@@ -25,6 +26,11 @@ export function peopleRoutes() {
       const next = { include: exchange.query.get('include'), limit, cursor: page.next };
       const link = nextPage(`${API}/people/${encodeURIComponent(id)}/messages`, next);
       return { status: 200, body: page.items, headers: { Link: link } };
+    },
+
+    async listContacts(exchange) {
+      const { q, limit } = readQuery(contactQuery, exchange.query);
+      return { status: 200, body: await exchange.caller.contacts.search(q, limit) };
     },
   } satisfies Partial<Handlers>;
 }

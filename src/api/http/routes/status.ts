@@ -1,6 +1,8 @@
 import type { Diagnostics } from '../../../domain/diagnostics.ts';
 import type { PermissionReport } from '../../../domain/ports/permissions.ts';
+import type { BackendHealth } from '../../../domain/ports/reading.ts';
 import { diagnosticsQuery } from '../../../schema/diagnostics.ts';
+import type { Health } from '../../../schema/health.ts';
 import { readQuery } from '../../../schema/query.ts';
 import { statusQuery } from '../../../schema/status.ts';
 import type { Handlers } from '../router.ts';
@@ -39,5 +41,11 @@ export function statusRoutes(
       const { seconds = WATCH_SECONDS, ask } = readQuery(diagnosticsQuery, query);
       return { status: 200, body: await diagnose({ seconds, asksMessages: ask === 'messages' }) };
     },
+  } satisfies Partial<Handlers>;
+}
+
+export function healthRoutes(health: () => BackendHealth) {
+  return {
+    getHealth: () => ({ status: 200, body: { status: 'ok', backend: health() } satisfies Health }),
   } satisfies Partial<Handlers>;
 }

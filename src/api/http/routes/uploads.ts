@@ -1,7 +1,6 @@
 import type { Uploads } from '../../../domain/ports/uploads.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
 import type { Upload } from '../../../domain/upload.ts';
-import { fileNameIn } from '../content-disposition.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Form } from '../multipart.ts';
 import type { Handlers } from '../router.ts';
@@ -70,4 +69,26 @@ async function removedOnFailure(uploads: Uploads, files: readonly Upload[], chec
     await uploads.remove(files.map(({ id }) => id));
     throw error;
   }
+}
+
+/** The file name in a Content-Disposition header from Node; undefined if there is none. */
+export function fileNameIn(header: string): string | undefined {
+  const extended = /;\s*filename\*\s*=\s*UTF-8'[\w-]*'([^\s;]+)/i.exec(header)?.[1];
+  if (extended !== undefined) {
+    try {
+      return decodeURIComponent(extended);
+    } catch {
+      return undefined;
+    }
+  }
+  const [, quoted, plain] = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))/i.exec(header) ?? [];
+  const name = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain;
+  return name === undefined || name === '' ? undefined : inUtf8(name);
+}
+
+/** Node decodes header bytes as Latin-1; clients write UTF-8. */
+function inUtf8(latin1: string): string {
+  const bytes = Buffer.from(latin1, 'latin1');
+  const text = bytes.toString('utf8');
+  return text.includes('\uFFFD') ? latin1 : text;
 }

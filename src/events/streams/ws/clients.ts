@@ -6,9 +6,9 @@ import type { Log } from '../../../domain/ports/host.ts';
 import { problem } from '../../../domain/problems.ts';
 import { streamQuery } from '../../../schema/event.ts';
 import { readQuery } from '../../../schema/query.ts';
+import type { EventBatch, Framing } from '../batch.ts';
+import type { ClientSocket, EndReason } from '../client.ts';
 import { Clients, type Format, type Joining, type StreamParts } from '../clients.ts';
-import { openClientSocket } from './client-socket.ts';
-import { TEXT_FRAMES } from './frames.ts';
 
 /** Pings 30 s apart. A client may leave two unanswered, or read nothing during two (decision G1). */
 const KIND = {
@@ -17,6 +17,32 @@ const KIND = {
   patience: { silentPings: 2, stuckPings: 2 },
 } as const;
 const MAX_FRAME_BYTES = 4 * 1024;
+
+/** First byte of an unfragmented text frame (RFC 6455, 5.2). */
+const TEXT_FRAME = 0x81;
+
+/** One unmasked text frame per event. */
+export const TEXT_FRAMES: Framing = {
+  headerSize(length) {
+    if (length < 126) return 2;
+    return length < 65536 ? 4 : 10;
+  },
+
+  writeHeader(bytes, at, length) {
+    bytes[at] = TEXT_FRAME;
+    if (length < 126) {
+      bytes[at + 1] = length;
+      return at + 2;
+    }
+    if (length < 65536) {
+      bytes[at + 1] = 126;
+      return bytes.writeUInt16BE(length, at + 2);
+    }
+    bytes[at + 1] = 127;
+    bytes.writeUInt32BE(Math.floor(length / 2 ** 32), at + 2);
+    return bytes.writeUInt32BE(length % 2 ** 32, at + 6);
+  },
+};
 
 const FORMAT: Format = { framing: TEXT_FRAMES, textOf: (_entry, json) => json };
 
@@ -113,4 +139,82 @@ function answerPings(webSocket: WebSocket): void {
     }
     newest = data;
   });
+}
+
+/** RFC 6455, 7.4.1 and 7.4.2. 4410 is for browsers, which cannot see that the handshake's status would be 410. */
+const CLOSINGS = {
+  shutting_down: [1001, 'The service is shutting down.'],
+  key_ended: [1008, 'The key is no longer valid.'],
+  offset_expired: [4410, 'The offset has expired. Read the messages again.'],
+  failure: [1011, 'Internal error.'],
+} as const;
+
+/**
+ * Under Node, writes whole frames to the socket, between those of ws (ping, pong, close): with many clients, framing
+ * an event for each costs the most. Bun's `ws` does not expose the socket.
+ */
+function openClientSocket(webSocket: WebSocket, socket: Duplex): ClientSocket {
+  return 'Bun' in globalThis ? new MessageSocket(webSocket) : new FrameSocket(webSocket, socket);
+}
+
+/** One `send` per event, through the public interface of ws. */
+class MessageSocket implements ClientSocket {
+  readonly #webSocket: WebSocket;
+
+  constructor(webSocket: WebSocket) {
+    this.#webSocket = webSocket;
+  }
+
+  isOpen(): boolean {
+    return this.#webSocket.readyState === this.#webSocket.OPEN;
+  }
+
+  send(batch: EventBatch, onDrain: () => void): boolean {
+    let isTaken = false;
+    let isWaiting = false;
+    const last = batch.texts.length - 1;
+    for (const [index, text] of batch.texts.entries()) {
+      if (index < last) this.#webSocket.send(text);
+      // Called before `send` returns if nothing is queued.
+      else
+        this.#webSocket.send(text, (error) => {
+          isTaken = !error;
+          if (isWaiting && isTaken) onDrain();
+        });
+    }
+    isWaiting = !isTaken && this.#webSocket.bufferedAmount > 0;
+    return !isWaiting;
+  }
+
+  ping(): void {
+    this.#webSocket.ping();
+  }
+
+  close(reason: EndReason): void {
+    const [code, text] = CLOSINGS[reason];
+    this.#webSocket.close(code, text);
+  }
+
+  terminate(): void {
+    this.#webSocket.terminate();
+  }
+}
+
+class FrameSocket extends MessageSocket {
+  readonly #socket: Duplex;
+
+  constructor(webSocket: WebSocket, socket: Duplex) {
+    super(webSocket);
+    this.#socket = socket;
+  }
+
+  override send(batch: EventBatch, onDrain: () => void): boolean {
+    this.#socket.write(batch.bytes);
+    if (this.#socket.writableLength === 0) return true;
+    // An empty write after the frames, only if they are queued: a callback for every write costs as much as the write.
+    this.#socket.write('', (error) => {
+      if (!error) onDrain();
+    });
+    return false;
+  }
 }

@@ -1,25 +1,39 @@
 import { errorCode, isAppError } from '../domain/errors.ts';
 import { type Context, EXIT } from './context.ts';
+import { type ConnectionOptions, Refusal, reportRefusal } from './service-connection.ts';
 
 const EXIT_CODES: Readonly<Record<string, number>> = {
   already_running: EXIT.unavailable,
+  archive_damaged: EXIT.refusedInput,
+  archive_foreign: EXIT.usage,
+  archive_in_use: EXIT.unavailable,
+  archive_misplaced: EXIT.usage,
   backup_unusable: EXIT.refusedInput,
+  chat_db_unavailable: EXIT.unavailable,
   config_unusable: EXIT.config,
   state_db_unusable: EXIT.config,
 };
 
-/** Runs `work`. Prints an AppError as its sentence and advice, after `what`, which says what did not happen. */
-export function reportFailure(what: string, { stderr, paintError }: Context, work: () => number): number {
-  try {
-    return work();
-  } catch (error) {
-    const code = errorCode(error);
-    if (isAppError(error))
-      stderr(paintError('red', `${what}: ${error.message}`), ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
-    // Errors of the system and SQLite, such as a full disk.
-    else if (code !== undefined && /^(E[A-Z]+|SQLITE_\w+)$/.test(code))
-      stderr(paintError('red', `${what}: ${(error as Error).message}.`));
-    else throw error;
-    return EXIT_CODES[code ?? ''] ?? EXIT.crash;
-  }
+/** Runs `work`. A failure becomes sentences and an exit code: `what` happened or did not, why, and what to do. */
+export function reportFailure(
+  what: string,
+  options: ConnectionOptions,
+  context: Context,
+  work: () => Promise<number>,
+): Promise<number> {
+  return reportRefusal(options, context, async () => {
+    try {
+      return await work();
+    } catch (error) {
+      const code = errorCode(error) ?? '';
+      const exitCode = EXIT_CODES[code] ?? EXIT.crash;
+      if (isAppError(error)) {
+        const advice = error.hint === undefined ? [] : [`  ${error.hint}`];
+        throw new Refusal(exitCode, `${what}: ${error.message}`, ...advice);
+      }
+      // Errors of the system and SQLite, such as a full disk.
+      if (!/^(E[A-Z]+|SQLITE_\w+)$/.test(code)) throw error;
+      throw new Refusal(exitCode, `${what}: ${(error as Error).message}.`);
+    }
+  });
 }

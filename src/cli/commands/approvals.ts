@@ -2,6 +2,7 @@ import type { Approval, ApprovalState, PosternClient } from '../../client/poster
 import { visible } from '../../domain/visible.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
+import { withId } from '../names.ts';
 import { stateStyle } from '../output/style.ts';
 import type { Column } from '../output/table.ts';
 import { oneLine, printable } from '../output/text.ts';
@@ -67,18 +68,8 @@ export async function deny(given: string, _options: object, { client, answer }: 
   answer(await client.approvals.deny(id), 'Denied: nothing is sent.');
 }
 
-/** Finds the approval with this id, or the only one whose id begins with it. */
 async function approvalOf(client: PosternClient, given: string): Promise<Approval> {
-  const found = (await client.approvals.list()).filter(({ id }) => id.startsWith(given));
-  const [only] = found;
-  if (only !== undefined && (found.length === 1 || only.id === given)) return only;
-  throw new Refusal(
-    EXIT.refusedInput,
-    only === undefined
-      ? `There is no approval ${given}.`
-      : `${found.length} approvals have an id that begins with ${given}.`,
-    'postern approvals list --all shows them.',
-  );
+  return withId(await client.approvals.list(), given, 'approval', 'postern approvals list --all');
 }
 
 /** The address first, then the exact text with invisible characters made visible. */

@@ -15,8 +15,8 @@ export interface BackupOptions extends PlaceOptions {
 }
 
 /** `postern backup FILE`: writes configuration and state into one file, even while the service runs. */
-export async function backup(file: string, options: BackupOptions, context: Context): Promise<number> {
-  return reportFailure('No backup was written', context, () => {
+export function backup(file: string, options: BackupOptions, context: Context): Promise<number> {
+  return reportFailure('No backup was written', options, context, async () => {
     const folder = folderOf(options, context);
     const path = resolve(file);
     if (isSameFolder(dirname(path), folder) && /^(config\.toml|(state|lock)\.db.*)$/i.test(basename(path))) {

@@ -6,6 +6,7 @@ import { withoutPassword } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { completionOf, type GivenOptions, type ValueKind, type Word } from '../complete.ts';
 import type { ClientContext } from '../context.ts';
+import { conversationName } from '../names.ts';
 import { oneLine } from '../output/text.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
@@ -79,7 +80,7 @@ async function conversations(client: PosternClient): Promise<readonly Word[]> {
   const found = await client.conversations({ limit: MAX_CONVERSATIONS, include: 'contacts' });
   const named = found.map((conversation) => ({
     id: conversation.id,
-    name: nameOf(conversation),
+    name: conversationName(conversation),
     address: addressOf(conversation),
   }));
   const counts = new Map<string, number>();
@@ -101,11 +102,6 @@ function firstOffered(values: readonly string[], aboutOf: (value: string) => str
     return inserted !== '' && !inserted.startsWith('-') && !COMMANDS.has(inserted);
   });
   return value === undefined ? [] : [{ value, about: aboutOf(value) }];
-}
-
-function nameOf({ id, display_name: name, participants, names = {} }: Conversation): string {
-  const [party = ''] = participants;
-  return name ?? (id.includes(';-;') ? (names[party] ?? '') : '');
 }
 
 function addressOf({ id }: Conversation): string {

@@ -3,7 +3,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { Include } from '../../domain/include.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
-import { withNames } from '../names.ts';
+import { conversationName, withNames } from '../names.ts';
 import { withName } from '../output/event-line.ts';
 import type { Column } from '../output/table.ts';
 import { shownTime } from '../output/time.ts';
@@ -79,7 +79,7 @@ async function unreadOnes(
 }
 
 function rowOf(conversation: Conversation): readonly string[] {
-  return [timeOf(conversation), conversation.id, nameOf(conversation), participantsOf(conversation)];
+  return [timeOf(conversation), conversation.id, conversationName(conversation), participantsOf(conversation)];
 }
 
 function unreadRowOf(conversation: Conversation): readonly string[] {
@@ -88,19 +88,13 @@ function unreadRowOf(conversation: Conversation): readonly string[] {
     timeOf(conversation),
     String(details?.unread_count ?? ''),
     id,
-    nameOf(conversation),
+    conversationName(conversation),
     details?.last_message?.sentence ?? details?.last_message?.body ?? '',
   ];
 }
 
 function timeOf({ last_message_at: at }: Conversation): string {
   return shownTime(at, systemClock.now());
-}
-
-/** Empty for an unnamed group: its participants have their own column. */
-function nameOf({ id, display_name: name, participants, names = {} }: Conversation): string {
-  const [party] = participants;
-  return name ?? (id.includes(';-;') && party !== undefined ? (names[party] ?? '') : '');
 }
 
 /** A one-to-one conversation shows the name in its own column. */

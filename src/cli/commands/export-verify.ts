@@ -2,12 +2,11 @@ import { resolve } from 'node:path';
 import { ArchiveComparison, type Comparison } from '../../archive/compare.ts';
 import { type Fault, type VerifyProgress, type VerifyReport, verifyArchive } from '../../archive/verify.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { archiveFailure } from '../archive-failure.ts';
 import { type ClientContext, EXIT, type PlaceOptions } from '../context.ts';
+import { reportFailure } from '../failure.ts';
 import { openMessages } from '../messages-source.ts';
 import { json, oneLine } from '../output/text.ts';
 import { progressOf } from '../output/work-progress.ts';
-import { reportRefusal } from '../service-connection.ts';
 
 export interface VerifyCommandOptions extends PlaceOptions {
   readonly againstChatDb?: boolean;
@@ -16,9 +15,7 @@ export interface VerifyCommandOptions extends PlaceOptions {
 
 /** `postern export verify`: 0, or 65 with the first wrong line of each file. */
 export function verify(folder: string, options: VerifyCommandOptions, context: ClientContext): Promise<number> {
-  return reportRefusal(options, context, () =>
-    archiveFailure('The archive was not checked', () => run(resolve(folder), options, context)),
-  );
+  return reportFailure('The archive was not checked', options, context, () => run(resolve(folder), options, context));
 }
 
 async function run(folder: string, options: VerifyCommandOptions, context: ClientContext): Promise<number> {

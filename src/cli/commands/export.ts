@@ -4,12 +4,12 @@ import { destination } from '../../archive/destination.ts';
 import { type ExportProgress, type ExportReport, exportArchive } from '../../archive/export.ts';
 import type { AttachmentMode } from '../../archive/stored-files.ts';
 import { localTimeZone, systemClock } from '../../runtime/clock.ts';
-import { archiveFailure } from '../archive-failure.ts';
 import { type ClientContext, EXIT, type PlaceOptions, quoted } from '../context.ts';
+import { reportFailure } from '../failure.ts';
 import { openMessages } from '../messages-source.ts';
 import { json } from '../output/text.ts';
 import { progressOf } from '../output/work-progress.ts';
-import { Refusal, reportRefusal } from '../service-connection.ts';
+import { Refusal } from '../service-connection.ts';
 
 export interface ExportCommandOptions extends PlaceOptions {
   readonly out?: string;
@@ -23,7 +23,7 @@ export interface ExportCommandOptions extends PlaceOptions {
 
 /** `postern export`: makes an archive of everything in chat.db, or extends it. */
 export function exportMessages(options: ExportCommandOptions, context: ClientContext): Promise<number> {
-  return reportRefusal(options, context, () => archiveFailure('The export ended', () => run(options, context)));
+  return reportFailure('The export ended', options, context, () => run(options, context));
 }
 
 async function run(options: ExportCommandOptions, context: ClientContext): Promise<number> {

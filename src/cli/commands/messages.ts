@@ -4,10 +4,7 @@ import type { Message } from '../../domain/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { withNames } from '../names.ts';
-import { messageText, whoIn } from '../output/event-line.ts';
-import { directionStyle } from '../output/style.ts';
-import type { Column } from '../output/table.ts';
-import { shownTime } from '../output/time.ts';
+import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
 import { conversationIdOf, personIdOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 
@@ -19,13 +16,6 @@ export interface MessagesFlags extends ConnectionOptions {
   readonly details?: boolean;
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: 'ROW' },
-  { title: 'TIME', style: () => 'dim' },
-  { title: ' ', style: directionStyle },
-  { title: 'WHO', isFlexible: true, least: 12 },
-  { title: 'TEXT', isFlexible: true, least: 20 },
-];
 /** The contract's maximum page size. */
 const PAGE = 200;
 
@@ -52,7 +42,8 @@ export async function messages(
   // --json prints the service's plain answer, without extra includes.
   const plain: Included = details ? { include: ['details'] } : {};
   const found = json ? await collect(plain) : await withNames(collect, ['details']);
-  list(found, COLUMNS, found.toReversed().map(rowOf), 'There are no such messages.');
+  const rows = found.toReversed().map((message) => messageRow(message, systemClock.now()));
+  list(found, MESSAGE_LIST, rows, 'There are no such messages.');
 }
 
 type Included = { readonly include?: readonly Include[] };
@@ -70,9 +61,4 @@ async function ofPerson(client: PosternClient, person: string, conversation: str
   if (conversation !== undefined) throw new Refusal(EXIT.usage, 'Name either a conversation or a person, not both.');
   const id = await personIdOf(client, person);
   return (page: Page) => client.people.allMessages(id, page);
-}
-
-function rowOf(message: Message): readonly string[] {
-  const { id, timestamp, is_from_me: isOwn } = message;
-  return [id, shownTime(timestamp, systemClock.now()), isOwn ? '→' : '←', whoIn(message), messageText(message)];
 }

@@ -18,8 +18,8 @@ import type { BackupOptions } from './backup.ts';
 const MAX_NAMED = 10;
 
 /** `postern restore FILE`: restores the backup's configuration and state. */
-export async function restore(file: string, options: BackupOptions, context: Context): Promise<number> {
-  return reportFailure('Nothing was restored', context, () => {
+export function restore(file: string, options: BackupOptions, context: Context): Promise<number> {
+  return reportFailure('Nothing was restored', options, context, async () => {
     const path = resolve(file);
     const folder = folderOf(options, context);
     const { version, createdAt, config: text } = readBackup(path);

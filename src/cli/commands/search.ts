@@ -4,11 +4,10 @@ import type { Highlight } from '../../domain/search.ts';
 import type { SearchReport } from '../../domain/status.ts';
 import { pause, systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
-import { messageText, whoIn } from '../output/event-line.ts';
-import { directionStyle, isColoured } from '../output/style.ts';
-import { type Column, sayTable } from '../output/table.ts';
+import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
+import { isColoured } from '../output/style.ts';
+import { sayTable } from '../output/table.ts';
 import { printable } from '../output/text.ts';
-import { shownTime } from '../output/time.ts';
 import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 
 export interface SearchOptions extends ConnectionOptions {
@@ -17,13 +16,6 @@ export interface SearchOptions extends ConnectionOptions {
   readonly status?: boolean;
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: 'ROW' },
-  { title: 'TIME', style: () => 'dim' },
-  { title: ' ', style: directionStyle },
-  { title: 'WHO', isFlexible: true, least: 12 },
-  { title: 'TEXT', isFlexible: true, least: 20 },
-];
 /** The maximum page size. */
 const PAGE = 200;
 /** Polls slowly, because all clients share the rate limit. */
@@ -63,12 +55,11 @@ async function find(client: PosternClient, query: string, limit: number, filter:
 function showHits(hits: readonly SearchHit[], context: Served): void {
   const isPainted = isColoured(context.environment, context.isTerminal);
   const rows = hits.map(({ message, highlights }) => {
-    const { id, timestamp, is_from_me: isOwn, body } = message;
-    const text = messageText(isPainted ? { ...message, body: marked(body, highlights) } : message);
-    return [id, shownTime(timestamp, systemClock.now()), isOwn ? '→' : '←', whoIn(message), text];
+    const shown = isPainted ? { ...message, body: marked(message.body, highlights) } : message;
+    return messageRow(shown, systemClock.now());
   });
   const stdout = (...lines: readonly string[]): void => context.stdout(...lines.map(isPainted ? painted : String));
-  sayTable({ ...context, stdout }, COLUMNS, rows, 'No message was found.');
+  sayTable({ ...context, stdout }, MESSAGE_LIST, rows, 'No message was found.');
 }
 
 function incomplete(from: string | undefined): string {

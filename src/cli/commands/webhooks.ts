@@ -3,6 +3,7 @@ import { ROW_EVENT_TYPES } from '../../domain/event.ts';
 import { type Webhook, wantsChanges, withoutPassword } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
+import { withId } from '../names.ts';
 import { stateStyle } from '../output/style.ts';
 import type { Column } from '../output/table.ts';
 import { oneLine } from '../output/text.ts';
@@ -115,16 +116,6 @@ export async function replayWebhook(
   answer(webhook, sentence);
 }
 
-/** Finds the webhook with this id, or the only one whose id begins with it. */
 export async function webhookOf(client: PosternClient, given: string): Promise<Webhook> {
-  const found = (await client.webhooks()).filter(({ id }) => id.startsWith(given));
-  const [only] = found;
-  if (only !== undefined && (found.length === 1 || only.id === given)) return only;
-  throw new Refusal(
-    EXIT.refusedInput,
-    only === undefined
-      ? `There is no webhook ${given}.`
-      : `${found.length} webhooks have an id that begins with ${given}.`,
-    'postern webhooks list shows them.',
-  );
+  return withId(await client.webhooks(), given, 'webhook', 'postern webhooks list');
 }

@@ -4,8 +4,24 @@ import type { Message } from '../../domain/message.ts';
 import type { Names } from '../../domain/names.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 import { directionStyle, type Paint } from './style.ts';
+import type { Column } from './table.ts';
 import { fitted, oneLine } from './text.ts';
 import { shownTime } from './time.ts';
+
+/** The columns of a list of messages. */
+export const MESSAGE_LIST: readonly Column[] = [
+  { title: 'ROW' },
+  { title: 'TIME', style: () => 'dim' },
+  { title: ' ', style: directionStyle },
+  { title: 'WHO', isFlexible: true, least: 12 },
+  { title: 'TEXT', isFlexible: true, least: 20 },
+];
+
+/** A message in these columns. */
+export function messageRow(message: Message, nowMs: number): readonly string[] {
+  const { id, timestamp, is_from_me: isOwn } = message;
+  return [id, shownTime(timestamp, nowMs), isOwn ? '→' : '←', whoIn(message), messageText(message)];
+}
 
 /** An event as one line: time, direction, person, text. A change has no time and shows the current one. */
 export function eventLine(event: Event | ChangeEvent, nowMs: number): string {

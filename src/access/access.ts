@@ -32,7 +32,7 @@ import type { LimitedKey } from './limited-key.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
 import { limitedScheduled } from './limited-scheduled.ts';
 import { limitedChatNames, limitedSearch } from './limited-search.ts';
-import { LimitedSender } from './limited-sender.ts';
+import { limitedSender } from './limited-sender.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
 import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
@@ -258,7 +258,7 @@ export class LimitedAccess implements AccessService {
         return isAdmitted;
       }),
       json: (entry, include) => json(entry, include, view),
-      sender: new LimitedSender(key, { ...this.#parts, approvals: this.#desk, audit, auditStore, idempotency }),
+      sender: limitedSender(key, { ...this.#parts, approvals: this.#desk, audit, auditStore, idempotency }),
       uploads: this.#parts.uploads.of(id),
       webhooks,
       search: limitedSearch(owner.search, chats, onRead),

@@ -1,5 +1,4 @@
 import { OWNER } from '../domain/audit.ts';
-import type { Caller } from '../domain/caller.ts';
 import type { Approvals } from '../domain/ports/access.ts';
 import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending.ts';
@@ -21,25 +20,16 @@ export class LazyAccess {
   }
 
   load(): Promise<LimitedAccess> {
-    this.#loading ??= this.#load();
+    this.#loading ??= import('./access.ts').then(async (access) => {
+      this.#loaded = new access.LimitedAccess(await this.#parts());
+      return this.#loaded;
+    });
     return this.#loading;
-  }
-
-  find(key: string): Caller | undefined {
-    return this.#loaded?.find(key);
-  }
-
-  callerOf(keyId: string): Caller | undefined {
-    return this.#loaded?.callerOf(keyId);
   }
 
   /** For the service's status: empty while there is no limited key. */
   heldSends(): { readonly held_sends?: number } {
     return this.#loaded === undefined ? {} : { held_sends: this.#loaded.heldCount() };
-  }
-
-  async close(): Promise<void> {
-    await this.#loaded?.close();
   }
 
   /** The owner's sends, noted once there are limited keys. */
@@ -69,11 +59,5 @@ export class LazyAccess {
       deny: async (id) => (await approvals()).deny(id),
       withdraw: async (id) => (await approvals()).withdraw(id),
     };
-  }
-
-  async #load(): Promise<LimitedAccess> {
-    const { LimitedAccess } = await import('./access.ts');
-    this.#loaded = new LimitedAccess(await this.#parts());
-    return this.#loaded;
   }
 }

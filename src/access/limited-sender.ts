@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve as resolvePath } from 'node:path';
-import { isAppError, type Mistake } from '../domain/errors.ts';
+import { isAppError } from '../domain/errors.ts';
 import type { IdempotencyKey } from '../domain/idempotency-key.ts';
 import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
@@ -57,74 +57,70 @@ interface Ask {
 }
 
 /** Sends under a limited key: list, attachments, repetition, caps, dry run, approval, then the queue (decision L1). */
-export class LimitedSender implements CallerSender {
-  readonly #key: LimitedKey;
-  readonly #parts: LimitedSenderParts;
+export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): CallerSender {
+  const { sender, scheduler, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
+  return {
+    // A refused request must not reveal whether a file exists.
+    attachmentMistakes: async () => [],
+    send,
+  };
 
-  constructor(key: LimitedKey, parts: LimitedSenderParts) {
-    this.#key = key;
-    this.#parts = parts;
-  }
-
-  /** Empty: a refused request must not reveal whether a file exists. */
-  async attachmentMistakes(): Promise<readonly Mistake[]> {
-    return [];
-  }
-
-  async send(request: SendRequest): Promise<SendAnswer> {
-    const { audit } = this.#parts;
+  async function send(request: SendRequest): Promise<SendAnswer> {
     let run: () => Promise<SendAnswer>;
     try {
-      run = await this.#admit(request);
+      run = await admit(request);
     } catch (error) {
-      audit.noteRefusal(this.#key.stored.id, codeOf(error), request.recipient.slice(0, 200));
+      audit.noteRefusal(key.stored.id, codeOf(error), request.recipient.slice(0, 200));
       throw error;
     }
     return run();
   }
 
   /** Decides how to handle the request. Throws the refusal. */
-  async #admit(request: SendRequest): Promise<() => Promise<SendAnswer>> {
-    const { directory, approvals } = this.#parts;
-    const destination = allowedDestination(directory, this.#key, request.recipient);
-    await this.#checkAttachments(request.attachments);
-    const ask = this.#askOf(request, destination);
+  async function admit(request: SendRequest): Promise<() => Promise<SendAnswer>> {
+    const destination = allowedDestination(directory, key, request.recipient);
+    await checkAttachments(request.attachments);
+    const ask = askOf(request, destination);
     const earlier = approvals.ofAsk(ask.id, ask.heldSinceMs);
     if (earlier !== undefined && (ask.hasKey || earlier.state !== 'withdrawn')) {
-      const answer = await this.#again(earlier, ask);
+      const answer = await again(earlier, ask);
       return async () => answer;
     }
-    return this.#admitNew(request, destination, ask, earlier?.createdMs);
+    return admitNew(request, destination, ask, earlier?.createdMs);
   }
 
   /**
    * Does not wait before writing the line in the audit log, so that simultaneous requests cannot exceed a cap
    * together.
    */
-  #admitNew(request: SendRequest, destination: Destination, ask: Ask, withdrawnMs?: number): () => Promise<SendAnswer> {
-    const { directory, auditStore, audit, clock } = this.#parts;
-    const { stored: key } = this.#key;
+  function admitNew(
+    request: SendRequest,
+    destination: Destination,
+    ask: Ask,
+    withdrawnMs?: number,
+  ): () => Promise<SendAnswer> {
+    const { id: keyId, dry_run: isDryRun } = key.stored;
     const nowMs = clock.now();
-    const { askedMs, atMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs, withdrawnMs);
-    if (isKnown) return () => this.#queue(request, destination, idempotencyKey);
+    const { askedMs, atMs, idempotencyKey, isKnown } = earlierSend(ask, nowMs, withdrawnMs);
+    if (isKnown) return () => queue(request, destination, idempotencyKey);
     const target = destination.chats[0] ?? destination.to;
     const isNew = isNewContact(directory, destination);
-    if (askedMs === undefined) assertWithinCaps(auditStore, key, target, isNew, nowMs);
-    const waits = isHeld(key, isNew);
-    if (key.dry_run || request.dryRun === true) {
-      audit.noteDryRun(key.id, target);
+    if (askedMs === undefined) assertWithinCaps(auditStore, key.stored, target, isNew, nowMs);
+    const waits = isHeld(key.stored, isNew);
+    if (isDryRun || request.dryRun === true) {
+      audit.noteDryRun(keyId, target);
       const { to, members } = destination;
       const dryRun: DryRun = { would: waits ? 'hold' : 'send', to, members, text: request.body };
       return async () => ({ kind: 'dry_run', dryRun });
     }
     // A scheduled send counts towards the caps when it goes out.
     const action = request.sendAtMs === undefined ? 'send' : 'schedule';
-    const note = { keyId: key.id, action, target, textHmac: audit.hmac(request.body) } as const;
+    const note = { keyId, action, target, textHmac: audit.hmac(request.body) } as const;
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
     return async () => {
-      if (waits) return this.#hold(request, destination, ask, askedMs ?? atMs);
+      if (waits) return hold(request, destination, ask, askedMs ?? atMs);
       try {
-        const answer = await this.#queue(request, destination, idempotencyKey);
+        const answer = await queue(request, destination, idempotencyKey);
         audit.note({ ...note, outcome: answer.kind === 'scheduled' ? answer.kind : sentOutcome(answer) });
         return answer;
       } catch (error) {
@@ -138,8 +134,7 @@ export class LimitedSender implements CallerSender {
    * Looks up whether this request was let through before, and the key that prevents a second send. `withdrawnMs` is
    * the time of its newest approval, if that was withdrawn.
    */
-  #earlierSend(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
-    const { auditStore, idempotency } = this.#parts;
+  function earlierSend(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
     const askedMs = auditStore.ask(ask.id, ask.sinceMs);
     const keyAt = (ms: number): IdempotencyKey => ({ kind: 'ask', key: ask.hasKey ? ask.id : `${ask.id}\0${ms}` });
     const idempotencyKey = keyAt(askedMs ?? nowMs);
@@ -155,12 +150,11 @@ export class LimitedSender implements CallerSender {
     return { askedMs, atMs: nowMs, idempotencyKey, isKnown: outcome !== undefined };
   }
 
-  async #hold(request: SendRequest, destination: Destination, ask: Ask, askedMs: number): Promise<SendAnswer> {
-    const { approvals, audit } = this.#parts;
+  async function hold(request: SendRequest, destination: Destination, ask: Ask, askedMs: number): Promise<SendAnswer> {
     const { body: text, attachments, uploads = [] } = request;
     const files = { attachments, uploads };
     const { id, requestHash, hasKey } = ask;
-    const keyId = this.#key.stored.id;
+    const keyId = key.stored.id;
     try {
       if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
       const options = sendOptions(request);
@@ -173,15 +167,18 @@ export class LimitedSender implements CallerSender {
     }
   }
 
-  async #queue(request: SendRequest, { to }: Destination, idempotencyKey: IdempotencyKey): Promise<QueueAnswer> {
-    const { sender, scheduler } = this.#parts;
+  async function queue(
+    request: SendRequest,
+    { to }: Destination,
+    idempotencyKey: IdempotencyKey,
+  ): Promise<QueueAnswer> {
     const queued = { ...request, recipient: to, idempotencyKey };
     if (request.sendAtMs !== undefined) {
-      return { kind: 'scheduled', ...(await scheduler.add(queued, { keyId: this.#key.stored.id })) };
+      return { kind: 'scheduled', ...(await scheduler.add(queued, { keyId: key.stored.id })) };
     }
     const check = (): void => {
-      assertStillAllowed(this.#parts, this.#key, to);
-      this.#assertStillDirect(to);
+      assertStillAllowed(parts, key, to);
+      assertStillDirect(to);
     };
     return { kind: 'sent', ...(await sender.send({ ...queued, check })) };
   }
@@ -190,14 +187,12 @@ export class LimitedSender implements CallerSender {
    * Refuses a send if the owner required approval or switched dry run on while it waited for its turn. Requested
    * again, it is held.
    */
-  #assertStillDirect(to: string): void {
-    const { stored: key } = this.#key;
-    if (key.dry_run || sendRight(this.#parts.directory, this.#key, to) !== 'yes')
-      throw problem('recipient_not_allowed');
+  function assertStillDirect(to: string): void {
+    if (key.stored.dry_run || sendRight(directory, key, to) !== 'yes') throw problem('recipient_not_allowed');
   }
 
   /** The outcome of an earlier equal request. */
-  async #again(earlier: StoredApproval, ask: Ask): Promise<SendAnswer> {
+  async function again(earlier: StoredApproval, ask: Ask): Promise<SendAnswer> {
     if (earlier.requestHash !== ask.requestHash) throw problem('idempotency_key_reused');
     switch (earlier.state) {
       case 'held':
@@ -206,7 +201,7 @@ export class LimitedSender implements CallerSender {
       case 'scheduled':
         return { kind: 'held', approval: shownApproval(earlier, false) };
       case 'sent': {
-        const message = await this.#parts.reader.message(earlier.message_id ?? '');
+        const message = await reader.message(earlier.message_id ?? '');
         if (message === undefined) return { kind: 'held', approval: shownApproval(earlier, false) };
         return { kind: 'sent', confirmed: true, message, replayed: true };
       }
@@ -227,11 +222,10 @@ export class LimitedSender implements CallerSender {
   /**
    * Checks the files of a limited key, which come only from the listed folders; without a list, no files are allowed.
    */
-  async #checkAttachments(paths: readonly string[]): Promise<void> {
+  async function checkAttachments(paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
-    const { attachmentRoots, sender } = this.#parts;
     // Outside the folders, an answer must not reveal whether a file exists.
-    if (!paths.every((path) => attachmentRoots.some((root) => isBeneath(path, root)))) {
+    if (!paths.every((path) => parts.attachmentRoots.some((root) => isBeneath(path, root)))) {
       throw problem('attachment_not_allowed');
     }
     const mistakes = await sender.attachmentMistakes(paths);
@@ -239,9 +233,8 @@ export class LimitedSender implements CallerSender {
       throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
   }
 
-  #askOf(request: SendRequest, { to }: Destination): Ask {
-    const { audit, clock } = this.#parts;
-    const { id } = this.#key.stored;
+  function askOf(request: SendRequest, { to }: Destination): Ask {
+    const { id } = key.stored;
     const nowMs = clock.now();
     const { idempotencyKey } = request;
     const requestHash = audit.hmac(comparableSend(to, request));

@@ -7,7 +7,7 @@ import type { IdempotencyStore } from '../domain/ports/sending.ts';
 import { FleetAgent } from '../fleet/agent/agent.ts';
 import type { CheckedSend } from '../fleet/agent/send-queue.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
-import { ChatDbOwner } from '../mac/chatdb/owner.ts';
+import { chatDbOwner } from '../mac/chatdb/owner.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { countedSend } from '../runtime/send-counter.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
@@ -35,7 +35,7 @@ interface FleetParts {
 export function openFleet(parts: FleetParts): FleetAgent {
   const { settings, host, state, connection, idempotency, feed, messages, owner, json, counters, health } = parts;
   const { clock, log, version } = host;
-  const owned = new ChatDbOwner(connection);
+  const owned = chatDbOwner(connection);
   return new FleetAgent({
     ...{ settings, version, feed, messages, health, clock, log, checkSend },
     store: fleetStore(state),

@@ -4,7 +4,7 @@ import type { MessageReader } from '../domain/ports/reading.ts';
 import type { IdempotencyStore } from '../domain/ports/sending.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
 import { MessagesDirectory } from '../mac/chatdb/lookups.ts';
-import { ChatDbOwner } from '../mac/chatdb/owner.ts';
+import { chatDbOwner } from '../mac/chatdb/owner.ts';
 import { namedReader } from '../mac/contacts/named-reader.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { approvalStore } from '../store/state/approvals.ts';
@@ -48,7 +48,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     uploads,
     attachmentRoots: config.send.attachmentRoots,
     selfAddress: config.approval.selfAddress,
-    ownerInChatDb: new ChatDbOwner(connection),
+    ownerInChatDb: chatDbOwner(connection),
     clock,
     log,
     onKeyChange,

@@ -9,7 +9,7 @@ import type { IdempotencyStore, SchedulingStore } from '../domain/ports/sending.
 import { untilPublished } from '../events/log/published.ts';
 import type { ChangeDetector } from '../mac/chatdb/change-detector.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
-import { ChatSendLookup } from '../mac/chatdb/lookups.ts';
+import { chatSendLookup } from '../mac/chatdb/lookups.ts';
 import { scheduledOnPhone } from '../mac/chatdb/scheduled-on-phone.ts';
 import type { AttachmentRules } from '../mac/sender/attachments.ts';
 import { HeldCopies } from '../mac/sender/held-files.ts';
@@ -49,7 +49,7 @@ export function openSender(parts: SenderParts): Sender {
   return new Sender({
     messages: osascript({ path: config.backend.osascriptPath, clock: awake }),
     isAsking: () => permissions.isAsking(),
-    lookup: new ChatSendLookup(connection),
+    lookup: chatSendLookup(connection),
     idempotency,
     sentParts: sentPartStore(state),
     details,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { LazyAccess } from '../access/lazy-access.ts';
 import { HttpServer } from '../api/http/server.ts';
-import { LazyMcpService } from '../api/mcp/service.ts';
+import { lazyMcpService } from '../api/mcp/service.ts';
 import type { Config } from '../config/config.ts';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
@@ -13,7 +13,7 @@ import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
 import type { FleetAgent } from '../fleet/agent/agent.ts';
 import { ChangeDetector } from '../mac/chatdb/change-detector.ts';
-import { ChatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
+import { chatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
 import { junkAmong } from '../mac/chatdb/message-filter.ts';
 import { ChatLog } from '../mac/chatdb/message-log.ts';
 import { ChatReader } from '../mac/chatdb/reader.ts';
@@ -146,7 +146,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       json,
       ready,
       onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
-      callerOf: (keyId) => access.callerOf(keyId),
+      callerOf: (keyId) => access.loaded?.callerOf(keyId),
       wireJson: wireJsonOf(config),
     });
     const webSockets = new WebSocketClients({ clock, log, ready });
@@ -203,7 +203,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       scheduled: scheduler.entries,
       status: () => ({ ...status.report(), ...access.heldSends(), ...(host.people && { demo: true }) }),
       search,
-      chats: new ChatDbNames(connection),
+      chats: chatDbNames(connection),
     };
     const fleet: FleetAgent | undefined =
       config.fleet &&
@@ -212,7 +212,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         messages: chatLog,
         health: () => status.health(),
       });
-    const mcp = new LazyMcpService({
+    const mcp = lazyMcpService({
       clock,
       log,
       counters,
@@ -224,7 +224,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,
-      callers: { owner, find: (key) => access.find(key) },
+      callers: { owner, find: (key) => access.loaded?.find(key) },
       access: () => access.load(),
       ready,
       health: () => status.health(),
@@ -260,7 +260,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         fleet?.close(),
         sender.close(),
         scheduler.close(),
-        access.close(),
+        access.loaded?.close(),
         webhooks.close(WORK_ENDS_WITHIN_MS),
         webSockets.close(SOCKETS_END_WITHIN_MS),
         streams.close(SOCKETS_END_WITHIN_MS),

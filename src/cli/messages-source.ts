@@ -7,7 +7,7 @@ import type { Log } from '../domain/ports/host.ts';
 import { ArchiveSource } from '../mac/chatdb/archive-source.ts';
 import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
-import { ChatDbNames } from '../mac/chatdb/lookups.ts';
+import { chatDbNames } from '../mac/chatdb/lookups.ts';
 import { ownNumber } from '../mac/chatdb/owner.ts';
 import { AddressBook } from '../mac/contacts/address-book.ts';
 import { callingCodeOf } from '../mac/contacts/dialable-address.ts';
@@ -52,7 +52,7 @@ export function openMessages(options: PlaceOptions, context: Context): MessagesS
     log: SILENT,
   });
   const people = contacts.isEnabled ? book : noContacts;
-  const names = new ChatDbNames(connection);
+  const names = chatDbNames(connection);
   const files = new Conversions({
     files: new AttachmentFiles(connection),
     cacheFolder: join(cacheFolder(environment), 'attachments'),

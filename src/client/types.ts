@@ -24,24 +24,8 @@ export type {
   WebhookStatus,
   WebhookTestResult,
 } from '../domain/webhook.ts';
-export type { KeyOptions, KeyWithSecret, NewKeyOptions } from './access-api.ts';
-export type { AttachmentContent, AttachmentForm, FileToSend } from './attachments-api.ts';
-export type {
-  ConversationPage,
-  EventPage,
-  HeldSend,
-  Included,
-  ListenOptions,
-  MessageFilter,
-  NewWebhookOptions,
-  ScheduledAnswer,
-  ScheduleOptions,
-  SendOptions,
-  SentMessage,
-  TrackedEvent,
-  TrackedOptions,
-  TrackedPage,
-  WebhookEdits,
-} from './options.ts';
-export type { PersonMessageFilter } from './people-api.ts';
-export type { SearchFilter, SearchResults } from './search-results.ts';
+export type * from './access-api.ts';
+export type * from './attachments-api.ts';
+export type * from './options.ts';
+export type * from './people-api.ts';
+export type * from './search-results.ts';

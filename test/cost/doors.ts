@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { LazyMcpService } from '../../src/api/mcp/service.ts';
+import { lazyMcpService } from '../../src/api/mcp/service.ts';
 import { BlueBubbles } from '../../src/api/wires/bluebubbles/blue-bubbles.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
@@ -17,7 +17,7 @@ export async function doors(): Promise<{
   readonly entrances: readonly Entrance[];
   readonly close: () => Promise<void>;
 }> {
-  const mcp = new LazyMcpService({
+  const mcp = lazyMcpService({
     clock: systemClock,
     log: collectingLog(),
     counters: new Counters(),

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { LazyMcpService } from '../../src/api/mcp/service.ts';
+import { lazyMcpService } from '../../src/api/mcp/service.ts';
 import type { Contacts } from '../../src/domain/ports/contacts.ts';
 import type { AttachmentFile } from '../../src/domain/ports/reading.ts';
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
@@ -14,7 +14,7 @@ const gateways: HttpGateway[] = [];
 type Options = Parameters<typeof HttpGateway.start>[0];
 
 async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Promise<HttpGateway> {
-  const mcp = new LazyMcpService({
+  const mcp = lazyMcpService({
     clock: systemClock,
     log: collectingLog(),
     counters: new Counters(),

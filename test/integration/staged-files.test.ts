@@ -2,7 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { osascript } from '../../src/mac/sender/osascript.ts';
 import { Sender } from '../../src/mac/sender/sender.ts';
 import type { Behaviour } from '../../src/simulator/commands.ts';
@@ -29,7 +29,7 @@ function macSender(clock: FakeClock) {
   const stagingFolder = join(mac.homeFolder, 'Library/Messages/Attachments/Postern');
   const sender = new Sender({
     messages: osascript({ path: mac.osascriptPath, clock }),
-    lookup: new ChatSendLookup(connection),
+    lookup: chatSendLookup(connection),
     idempotency: new InMemoryStore(),
     sentParts: newSentParts(),
     clock,

@@ -11,9 +11,9 @@ import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatSendLookup, MessagesDirectory } from '../../src/mac/chatdb/lookups.ts';
+import { chatSendLookup, MessagesDirectory } from '../../src/mac/chatdb/lookups.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
-import { ChatDbOwner } from '../../src/mac/chatdb/owner.ts';
+import { chatDbOwner } from '../../src/mac/chatdb/owner.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { scheduledOnPhone } from '../../src/mac/chatdb/scheduled-on-phone.ts';
 import { UPLOADS } from '../../src/mac/sender/attachments.ts';
@@ -86,7 +86,7 @@ export class AccessSending {
     };
     this.sender = new Sender({
       messages: this.messages,
-      lookup: new ChatSendLookup(this.#connection),
+      lookup: chatSendLookup(this.#connection),
       idempotency,
       sentParts: sentPartStore(this.state),
       clock: this.clock,
@@ -140,7 +140,7 @@ export class AccessSending {
       uploads: this.uploads,
       attachmentRoots: roots,
       selfAddress,
-      ownerInChatDb: new ChatDbOwner(this.#connection),
+      ownerInChatDb: chatDbOwner(this.#connection),
       clock: this.clock,
       log: this.log,
       onKeyChange: () => {},

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import type { ChatNames } from '../../src/domain/ports/search.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatDbNames, ChatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { chatDbNames, chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -12,7 +13,7 @@ afterAll(() => {
   for (const close of toClose.reverse()) close();
 });
 
-function namesOf(schema: Schema, fill: (fixture: ChatFixture) => void): ChatDbNames {
+function namesOf(schema: Schema, fill: (fixture: ChatFixture) => void): ChatNames {
   const fixture = new ChatFixture(join(folder, `${schema}.db`), schema);
   fill(fixture);
   const connection = new Connection({ path: fixture.path, home: folder, log: collectingLog() });
@@ -20,7 +21,7 @@ function namesOf(schema: Schema, fill: (fixture: ChatFixture) => void): ChatDbNa
     () => fixture.close(),
     () => connection.close(),
   );
-  return new ChatDbNames(connection);
+  return chatDbNames(connection);
 }
 
 describe('names in chat.db', () => {
@@ -65,7 +66,7 @@ test('the newest service of an address is that of an own message that went out',
     () => fixture.close(),
     () => connection.close(),
   );
-  const lookup = new ChatSendLookup(connection);
+  const lookup = chatSendLookup(connection);
   const ana = fixture.handle('+15550100');
   const other = fixture.handle('+15550101');
   const own = (columns: object) => fixture.message({ handle_id: ana, is_from_me: 1, ...columns });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { includeSet } from '../../src/domain/include.ts';
-import { ChatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture } from '../support/chat-fixture.ts';
@@ -32,7 +32,7 @@ describe('the link of a text', () => {
 
   test('names it among the rows that a send may have', () => {
     const { connection } = pair({ is_from_me: 1 }, { is_from_me: 1 });
-    const rows = new ChatSendLookup(connection).ownRowsAbove(0);
+    const rows = chatSendLookup(connection).ownRowsAbove(0);
     expect(rows.map(({ guid, textGuid }) => [guid, textGuid])).toEqual([
       ['TEXT', undefined],
       ['LINK', 'TEXT'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
-import { ChatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
@@ -10,7 +10,7 @@ const databases = chatDatabases();
 
 function open(schema?: Schema) {
   const { fixture, connection } = databases.open(schema);
-  return { fixture, log: new ChatLog(connection), lookup: new ChatSendLookup(connection) };
+  return { fixture, log: new ChatLog(connection), lookup: chatSendLookup(connection) };
 }
 
 describe.each(MACOS_SCHEMAS)('the log of a %s database', (schema) => {

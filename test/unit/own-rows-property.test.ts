@@ -5,7 +5,7 @@ import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import type { Behaviour } from '../../src/simulator/commands.ts';
@@ -94,7 +94,7 @@ function world() {
   let run = { endsAfterMs: 0, isUnknown: false };
   const { sender, send } = setUp({
     clock,
-    lookup: new ChatSendLookup(connection),
+    lookup: chatSendLookup(connection),
     messages: {
       async run({ recipient, chatId, service, content }) {
         const body = 'body' in content ? content.body : '';

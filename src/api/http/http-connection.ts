@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
+import { errorCode, isAppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 import { completeAnswer, rawAnswer } from './answer.ts';
 import { type ExchangeContext, endSocket } from './exchange.ts';
@@ -25,25 +25,19 @@ export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error
   if (!socket.writable) return;
   const requestId = randomUUID();
   const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
-  const answer = problemAnswer(isAppError(error) ? error : refusal(error === undefined ? 'CONNECT' : code));
+  const known = REFUSALS[(error === undefined ? 'CONNECT' : code) as keyof typeof REFUSALS] ?? 'invalid_http';
+  const answer = problemAnswer(isAppError(error) ? error : problem(known));
   endSocket(socket, rawAnswer(answer.status, headers, completeAnswer(answer, headers)), context.clock);
   context.log.info('request', { requestId, route: '-', status: answer.status, reason: code ?? 'CONNECT' });
 }
 
-/** The problem for an error code of Node's HTTP server or its parser. */
-function refusal(code: string | undefined): AppError {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return problem('request_timeout');
-  }
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return problem('headers_too_large');
-  }
-  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
-    return problem('chunk_extensions_too_large');
-  }
-  if (code === 'CONNECT') return problem('connect_not_supported');
-  return problem('invalid_http');
-}
+/** The problems for error codes of Node's HTTP server and its parser. */
+const REFUSALS = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'chunk_extensions_too_large',
+  CONNECT: 'connect_not_supported',
+} as const;
 
 /**
  * Returns a request to its socket without the offered upgrade, and so ignores the offer (RFC 9110, 7.8). Java's

@@ -2,7 +2,7 @@ import type { Caller } from '../../domain/caller.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { McpAnswer, McpRequest, McpService } from '../../domain/ports/mcp.ts';
+import type { McpService } from '../../domain/ports/mcp.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Counters } from '../../runtime/counters.ts';
 
@@ -20,23 +20,18 @@ export interface McpParts {
 }
 
 /** Loads the protocol with its first request: a service that nobody uses over MCP stays as small as before. */
-export class LazyMcpService implements McpService {
-  readonly #parts: McpParts;
-  #service: Promise<McpService> | undefined;
-  #isClosed = false;
-
-  constructor(parts: McpParts) {
-    this.#parts = parts;
-  }
-
-  async answer(request: McpRequest): Promise<McpAnswer> {
-    if (this.#isClosed) throw problem('shutting_down');
-    this.#service ??= import('./endpoint.ts').then(({ McpEndpoint }) => new McpEndpoint(this.#parts));
-    return (await this.#service).answer(request);
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await (await this.#service)?.close();
-  }
+export function lazyMcpService(parts: McpParts): McpService {
+  let service: Promise<McpService> | undefined;
+  let isClosed = false;
+  return {
+    async answer(request) {
+      if (isClosed) throw problem('shutting_down');
+      service ??= import('./endpoint.ts').then(({ McpEndpoint }) => new McpEndpoint(parts));
+      return (await service).answer(request);
+    },
+    async close() {
+      isClosed = true;
+      await (await service)?.close();
+    },
+  };
 }

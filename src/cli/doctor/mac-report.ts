@@ -10,11 +10,8 @@ import { observedRefusal, type ReportClient, whole } from './report-client.ts';
 import { sendToMe } from './send-to-me.ts';
 import { tccLog } from './tcc-log.ts';
 
-const SERVICE_KEYS = [
-  'service',
-  'permissions',
-  'events',
-  'webhooks',
+/** The keys that come from the service's diagnostics. */
+const DIAGNOSED_KEYS = [
   'accounts',
   'live_chats',
   'stored_chats',
@@ -25,6 +22,13 @@ const SERVICE_KEYS = [
   'join_delay',
   'sleep_gaps',
   'delivery_errors',
+] as const;
+const SERVICE_KEYS = [
+  'service',
+  'permissions',
+  'events',
+  'webhooks',
+  ...DIAGNOSED_KEYS,
   'contacts',
   'local_network',
 ] as const;
@@ -132,17 +136,11 @@ async function askClient(client: ReportClient, options: ReportOptions): Promise<
   };
 }
 
-function diagnosed(
-  diagnostics: Diagnostics | undefined,
-): Omit<
-  ServiceObservations,
-  'service' | 'permissions' | 'events' | 'webhooks' | 'contacts' | 'local_network' | 'send_to_me'
-> {
+type Diagnosed = Readonly<Record<(typeof DIAGNOSED_KEYS)[number], Observation>>;
+
+function diagnosed(diagnostics: Diagnostics | undefined): Diagnosed {
   if (diagnostics === undefined) {
-    const away = absent('no_service');
-    const chats = { accounts: away, live_chats: away, stored_chats: away, changes: away };
-    const counts = { sleep_gaps: away, delivery_errors: away };
-    return { ...chats, data_shapes: away, sqlite: away, flips: away, join_delay: away, ...counts };
+    return Object.fromEntries(DIAGNOSED_KEYS.map((key) => [key, absent('no_service')])) as Diagnosed;
   }
   const { data_shapes: shapes, sqlite, sleep_gaps: gaps, delivery_errors: errors } = diagnostics;
   const { accounts, live_chats, stored_prefixes, changes } = diagnostics;

@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import { addressOf } from '../../domain/address.ts';
 import { isChatDbAway } from '../../domain/errors.ts';
 import { folded } from '../../domain/folded.ts';
-import type { Message } from '../../domain/message.ts';
 import type { ChatDirectory, ChatMembers } from '../../domain/ports/access.ts';
 import type { ChatNames } from '../../domain/ports/search.ts';
-import type { KnownChat, OwnRow, SendLookup } from '../../domain/ports/sending.ts';
+import type { OwnRow, SendLookup } from '../../domain/ports/sending.ts';
+import type { Row } from '../../runtime/sqlite.ts';
 import { stagedFoldersInUse } from './attachment-files.ts';
 import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
@@ -37,66 +37,49 @@ const serviceToSql = perSchema((schema) => {
  * A send's questions to chat.db: which chat the recipient refers to, and whether its row has arrived (decisions D2,
  * D5).
  */
-export class ChatSendLookup implements SendLookup {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
-  chats(recipient: string): readonly KnownChat[] {
-    return this.#connection.read((snapshot) =>
-      chatsMeant(snapshot, recipient).map(({ guid, service }) => ({ guid, service })),
-    );
-  }
-
-  highestRowId(): number {
-    return this.#connection.read(({ database, queries }) => Number(database.get(queries.highestRowId)?.[0] ?? 0));
-  }
-
-  ownRowsAbove(rowId: number): readonly OwnRow[] {
-    return this.#connection.read((snapshot) =>
-      snapshot.database.all(snapshot.queries.ownRows, rowId, MAX_OWN_ROWS).map((row) => {
-        const message = toMessage(row, snapshot);
-        const rowId = row[MESSAGE_COLUMNS.at.rowId] as number;
-        const textGuid = toText(row.at(-1));
-        return {
-          rowId,
-          guid: message.guid,
-          datedMs: Date.parse(message.timestamp),
-          address: message.conversation_id === '' ? null : addressOf(message.conversation_id),
-          body: message.body,
-          attachmentNames: attachmentNames(snapshot, rowId),
-          ...(textGuid !== '' && { textGuid }),
-        };
+export function chatSendLookup(connection: Connection): SendLookup {
+  return {
+    chats: (recipient) =>
+      connection.read((snapshot) => chatsMeant(snapshot, recipient).map(({ guid, service }) => ({ guid, service }))),
+    highestRowId: () =>
+      connection.read(({ database, queries }) => Number(database.get(queries.highestRowId)?.[0] ?? 0)),
+    ownRowsAbove: (rowId) =>
+      connection.read((snapshot) =>
+        snapshot.database.all(snapshot.queries.ownRows, rowId, MAX_OWN_ROWS).map((row) => toOwnRow(snapshot, row)),
+      ),
+    newestServiceTo: (address) =>
+      connection.read(({ database }) => {
+        const sql = serviceToSql(database.schema);
+        return sql === undefined ? undefined : toText(database.get(sql, address)?.[0]) || undefined;
       }),
-    );
-  }
+    isNewChat: (rowId, afterRowId) =>
+      connection.read(({ database }) => database.get(IS_NEW_CHAT, afterRowId, rowId)?.[0] === 1),
+    message: (rowId) => connection.read((snapshot) => messageOf(snapshot, rowId)),
+    async stagedFoldersInUse(stagingFolder) {
+      const names = new Set<string>();
+      for (const found of stagedFoldersInUse(connection, stagingFolder)) {
+        for (const name of found) names.add(name);
+        // Lets everything else run between two slices.
+        await setImmediate();
+      }
+      return names;
+    },
+  };
+}
 
-  newestServiceTo(address: string): string | undefined {
-    return this.#connection.read(({ database }) => {
-      const sql = serviceToSql(database.schema);
-      return sql === undefined ? undefined : toText(database.get(sql, address)?.[0]) || undefined;
-    });
-  }
-
-  isNewChat(rowId: number, afterRowId: number): boolean {
-    return this.#connection.read(({ database }) => database.get(IS_NEW_CHAT, afterRowId, rowId)?.[0] === 1);
-  }
-
-  message(rowId: number): Message | undefined {
-    return this.#connection.read((snapshot) => messageOf(snapshot, rowId));
-  }
-
-  async stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>> {
-    const names = new Set<string>();
-    for (const found of stagedFoldersInUse(this.#connection, stagingFolder)) {
-      for (const name of found) names.add(name);
-      // Lets everything else run between two slices.
-      await setImmediate();
-    }
-    return names;
-  }
+function toOwnRow(snapshot: Snapshot, row: Row): OwnRow {
+  const message = toMessage(row, snapshot);
+  const rowId = row[MESSAGE_COLUMNS.at.rowId] as number;
+  const textGuid = toText(row.at(-1));
+  return {
+    rowId,
+    guid: message.guid,
+    datedMs: Date.parse(message.timestamp),
+    address: message.conversation_id === '' ? null : addressOf(message.conversation_id),
+    body: message.body,
+    attachmentNames: attachmentNames(snapshot, rowId),
+    ...(textGuid !== '' && { textGuid }),
+  };
 }
 
 /** An id in any variant, else the one-to-one chats of an address, else the group of a bare identifier. */
@@ -231,34 +214,25 @@ const nameQueriesOf = perSchema((schema) => ({
 }));
 
 /** Looks up the names in a search in chat.db (decision J2). */
-export class ChatDbNames implements ChatNames {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
-  conversations(idOrAddress: string): readonly string[] {
-    const guids = this.#connection.read((snapshot) => chatsMeant(snapshot, idOrAddress).map(({ guid }) => guid));
-    return idOrAddress.includes(';') ? guids.slice(0, 1) : guids;
-  }
-
-  named(name: string): readonly string[] {
-    const wanted = folded(name);
-    return this.#connection.read(({ database }) =>
-      database
-        .all(nameQueriesOf(database.schema).displayNames)
-        .filter(([, displayName]) => folded(toText(displayName)) === wanted)
-        .map(([guid]) => toText(guid))
-        .filter((guid) => guid !== ''),
-    );
-  }
-
-  isAddress(text: string): boolean {
-    return this.#connection.read(
-      ({ database }) => database.get(nameQueriesOf(database.schema).handle, text) !== undefined,
-    );
-  }
+export function chatDbNames(connection: Connection): ChatNames {
+  return {
+    conversations(idOrAddress) {
+      const guids = connection.read((snapshot) => chatsMeant(snapshot, idOrAddress).map(({ guid }) => guid));
+      return idOrAddress.includes(';') ? guids.slice(0, 1) : guids;
+    },
+    named(name) {
+      const wanted = folded(name);
+      return connection.read(({ database }) =>
+        database
+          .all(nameQueriesOf(database.schema).displayNames)
+          .filter(([, displayName]) => folded(toText(displayName)) === wanted)
+          .map(([guid]) => toText(guid))
+          .filter((guid) => guid !== ''),
+      );
+    },
+    isAddress: (text) =>
+      connection.read(({ database }) => database.get(nameQueriesOf(database.schema).handle, text) !== undefined),
+  };
 }
 
 /** Returns a test for columns of the message table; undefined while chat.db is unreadable. */

@@ -21,29 +21,22 @@ const addressQueriesOf = perSchema((schema) => [
 ]);
 
 /** The owner's addresses and tapbacks in chat.db. */
-export class ChatDbOwner implements OwnerInChatDb {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
-  addresses(): readonly string[] {
-    return this.#connection.read(({ database }) => {
-      const found = addressQueriesOf(database.schema).flatMap((sql) => database.all(sql));
-      // An account looks like `E:me@example.org` or `P:+15550100`.
-      const addresses = found.map(([address]) => toText(address).replace(/^[EP]:/, ''));
-      return [...new Set(addresses.filter((address) => address !== ''))];
-    });
-  }
-
-  tapbackOn(guid: string): TapbackOn | undefined {
-    return this.#connection.read((snapshot) => {
-      const rowId = snapshot.rowIdOf(guid);
-      const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
-      return message && { message, tapback: ownTapback(snapshot, message) };
-    });
-  }
+export function chatDbOwner(connection: Connection): OwnerInChatDb {
+  return {
+    addresses: () =>
+      connection.read(({ database }) => {
+        const found = addressQueriesOf(database.schema).flatMap((sql) => database.all(sql));
+        // An account looks like `E:me@example.org` or `P:+15550100`.
+        const addresses = found.map(([address]) => toText(address).replace(/^[EP]:/, ''));
+        return [...new Set(addresses.filter((address) => address !== ''))];
+      }),
+    tapbackOn: (guid) =>
+      connection.read((snapshot) => {
+        const rowId = snapshot.rowIdOf(guid);
+        const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
+        return message && { message, tapback: ownTapback(snapshot, message) };
+      }),
+  };
 }
 
 /** The last one that was not removed. */

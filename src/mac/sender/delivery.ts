@@ -37,25 +37,20 @@ interface Part {
 }
 
 /** Hands one message to Messages, part by part, and waits for the row of the first. */
-export class Delivery {
-  readonly #options: DeliveryOptions;
-
-  constructor(options: DeliveryOptions) {
-    this.#options = options;
-  }
+export function openDelivery({ messages, lookup, confirmations, clock, log, staging, signal }: DeliveryOptions) {
+  return deliver;
 
   /** Returns the first part's expectation. Throws the AppError to answer with. */
-  async deliver(request: CheckedRequest): Promise<Expectation | undefined> {
-    const { clock, log, lookup, confirmations, signal } = this.#options;
+  async function deliver(request: CheckedRequest): Promise<Expectation | undefined> {
     const { requestId, recipient } = request;
     const startedMs = clock.monotonic();
     const partsSent: string[] = [];
     const expectations: Expectation[] = [];
     try {
-      const parts = await this.#parts(request);
+      const parts = await partsOf(request);
       let chosen = chosenPlan(request, lookup.chats(recipient), lookup);
       for (const { pointer, content } of parts) {
-        const delivered = await this.#deliverPart(request, chosen, content, partsSent);
+        const delivered = await deliverPart(request, chosen, content, partsSent);
         expectations.push(delivered.expectation);
         partsSent.push(pointer);
         // The rest follows the first part's route.
@@ -84,28 +79,26 @@ export class Delivery {
    * Body first, then each attachment (decision D1). All copies are made before anything is sent, so that a full disk
    * leaves no half message.
    */
-  async #parts({ body, files }: CheckedRequest): Promise<readonly Part[]> {
+  async function partsOf({ body, files }: CheckedRequest): Promise<readonly Part[]> {
     const attached = await Promise.all(
-      files.map(async (file) => ({ pointer: file.pointer, content: { attachment: await this.#ready(file) } })),
+      files.map(async (file) => ({ pointer: file.pointer, content: { attachment: await ready(file) } })),
     );
     return body === '' ? attached : [{ pointer: '/body', content: { body } }, ...attached];
   }
 
   /** The path for Messages. */
-  async #ready(file: CheckedFile): Promise<string> {
-    const { staging } = this.#options;
+  async function ready(file: CheckedFile): Promise<string> {
     if (staging !== undefined) return staging.copy(file);
     await (await openChecked(file)).close();
     return file.realPath;
   }
 
-  async #deliverPart(
+  async function deliverPart(
     request: SendRequest,
     chosen: ChosenPlan,
     content: Content,
     partsSent: readonly string[],
   ): Promise<{ readonly expectation: Expectation; readonly chosen: ChosenPlan }> {
-    const { messages, confirmations, signal } = this.#options;
     const { plan: to, fallback, reason } = chosen;
     const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
     const expectation = confirmations.expect(chat, content, request, reason);
@@ -122,19 +115,18 @@ export class Delivery {
     });
     const bySms: ChosenPlan | undefined = fallback && { plan: fallback, reason: 'asked' };
     if (outcome.kind === 'done') {
-      if (bySms === undefined || !(await this.#hasFailed(expectation))) return { expectation, chosen };
-      return this.#deliverPart(request, bySms, content, partsSent);
+      if (bySms === undefined || !(await hasFailed(expectation))) return { expectation, chosen };
+      return deliverPart(request, bySms, content, partsSent);
     }
     const failure = sendFailure(outcome, partsSent);
     // A part that may have been sent keeps its claim, so that its row is not taken for a later send's.
     if (failure.code !== 'send_outcome_unknown') confirmations.drop(expectation);
-    if (bySms !== undefined && leadsToNext(outcome)) return this.#deliverPart(request, bySms, content, partsSent);
+    if (bySms !== undefined && leadsToNext(outcome)) return deliverPart(request, bySms, content, partsSent);
     throw failure;
   }
 
   /** Reports whether Messages marked the row as failed. False while it is pending, because it may still be sent. */
-  async #hasFailed(expectation: Expectation): Promise<boolean> {
-    const { confirmations, lookup, signal } = this.#options;
+  async function hasFailed(expectation: Expectation): Promise<boolean> {
     await confirmations.wait(expectation, signal);
     const { rowId } = expectation;
     if (rowId === undefined) return false;

@@ -16,7 +16,7 @@ import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
 import { problem } from '../../domain/problems.ts';
 import { type AttachmentRules, checkAttachments } from './attachments.ts';
 import { Confirmations, type Expectation } from './confirm.ts';
-import { type CheckedRequest, Delivery } from './delivery.ts';
+import { type CheckedRequest, openDelivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
 import { type TolerantLookup, tolerantLookup } from './lookup.ts';
 import { Origins } from './origins.ts';
@@ -61,7 +61,7 @@ export class Sender implements MessageSender {
   readonly #lookup: TolerantLookup;
   readonly #confirmations: Confirmations;
   readonly #idempotency: Idempotency;
-  readonly #delivery: Delivery;
+  readonly #deliver: ReturnType<typeof openDelivery>;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
   /** The expectation behind each provisional answer, by key. */
@@ -87,7 +87,7 @@ export class Sender implements MessageSender {
     });
     this.#idempotency = new Idempotency(options.idempotency, clock, log);
     this.#staging = folder === undefined ? undefined : new Staging({ folder, lookup: this.#lookup, clock, log });
-    this.#delivery = new Delivery({
+    this.#deliver = openDelivery({
       messages,
       lookup: this.#lookup,
       confirmations: this.#confirmations,
@@ -177,7 +177,7 @@ export class Sender implements MessageSender {
     if (earlier !== undefined) return this.#replay(request, key, earlier);
     let expectation: Expectation | undefined;
     try {
-      expectation = await this.#delivery.deliver(request);
+      expectation = await this.#deliver(request);
     } catch (error) {
       this.#idempotency.keepFailure(key, error);
       throw error;
@@ -187,7 +187,7 @@ export class Sender implements MessageSender {
   }
 
   async #sendNow(request: CheckedRequest): Promise<SendResult> {
-    const expectation = await this.#delivery.deliver(request);
+    const expectation = await this.#deliver(request);
     return this.#answer(request, expectation?.rowId, false);
   }
 

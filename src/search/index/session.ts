@@ -13,7 +13,7 @@ import { deleteIndex } from './files.ts';
 import type { RowsAgain, WalkPlace } from './index-writer.ts';
 import { Pace } from './pace.ts';
 import { Updates } from './updates.ts';
-import { Walk } from './walk.ts';
+import { type IndexWriting, walkIndex } from './walk.ts';
 import { WriteLock } from './write-lock.ts';
 
 export interface SessionParts {
@@ -47,7 +47,7 @@ export class Session {
   readonly #about: About;
   readonly #pace: Pace;
   readonly #updates: Updates;
-  readonly #walk: Walk;
+  readonly #walk: () => Promise<void>;
   #consumer: EventConsumer | undefined;
   #fail: (error: unknown) => void = () => undefined;
 
@@ -73,15 +73,13 @@ export class Session {
       onAgain: () => this.#pace.wake(),
       onFailure: (error) => this.#fail(error),
     });
-    this.#walk = new Walk({
-      ...{ ...shared, clock },
-      write: {
-        add: (rows, again) => lock.run(() => writer.add(path, rows, again)),
-        advance: (from, to) => lock.run(() => writer.advance(path, from, to)),
-        merge: (isFirst) => lock.run(() => writer.merge(path, isFirst)),
-      },
-      repair: (places) => this.#updates.repair(places),
-    });
+    const write: IndexWriting = {
+      add: (rows, again) => lock.run(() => writer.add(path, rows, again)),
+      advance: (from, to) => lock.run(() => writer.advance(path, from, to)),
+      merge: (isFirst) => lock.run(() => writer.merge(path, isFirst)),
+    };
+    const repair = (places: readonly DocumentPlace[]): void => this.#updates.repair(places);
+    this.#walk = () => walkIndex({ ...shared, clock, write, repair });
   }
 
   /** Rejects with the failure; resolves after `close`. */
@@ -91,7 +89,7 @@ export class Session {
     });
     this.#consumer = this.#parts.feed.consume(this.#updates, { changes: true });
     this.#consumer.start();
-    return Promise.race([failed, this.#walk.run()]);
+    return Promise.race([failed, this.#walk()]);
   }
 
   progress(): Progress {

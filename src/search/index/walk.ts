@@ -29,56 +29,45 @@ export interface WalkParts {
   readonly clock: Clock;
   readonly write: IndexWriting;
   /** Re-indexes documents whose message was deleted or has moved. */
-  repair(places: readonly DocumentPlace[]): void;
+  readonly repair: (places: readonly DocumentPlace[]) => void;
 }
 
 /**
  * Walks from the newest message to the oldest and indexes missing ones: this creates the index, and once a day
  * compares it with chat.db. Blocks come newest first, and within a block the oldest is added first, which fills
- * SQLite's pages. Progress is stored with each block; parts of a block left by a crash are skipped the next time.
+ * SQLite's pages. Progress is stored with each block; parts of a block left by a crash are skipped the next time. Ends
+ * when the pace is stopped. Rejects with any failure.
  */
-export class Walk {
-  readonly #parts: WalkParts;
-
-  constructor(parts: WalkParts) {
-    this.#parts = parts;
+export async function walkIndex({ about, documents, source, pace, clock, write, repair }: WalkParts): Promise<void> {
+  while (!pace.isStopped) {
+    const { next, isComplete, checkedAtMs } = about.progress();
+    // Setting the clock back does not delay it.
+    const ageMs = Math.abs(clock.now() - checkedAtMs);
+    if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
+    else await withSmallNewSpace(() => walkBlock(next));
   }
 
-  /** Runs until the pace is stopped. Rejects with any failure. */
-  async run(): Promise<void> {
-    const { about, clock, pace } = this.#parts;
-    while (!pace.isStopped) {
-      const { next, isComplete, checkedAtMs } = about.progress();
-      // Setting the clock back does not delay it.
-      const ageMs = Math.abs(clock.now() - checkedAtMs);
-      if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
-      else await withSmallNewSpace(() => this.#block(next));
-    }
-  }
-
-  async #block(from: string | null): Promise<void> {
-    const { about, pace, clock, write } = this.#parts;
-    const { rows, next } = await this.#list(from);
+  async function walkBlock(from: string | null): Promise<void> {
+    const { rows, next } = await list(from);
     const { reached, again } = about.progress();
     const oldestFirst = rows.toReversed();
     for (let at = 0; at < oldestFirst.length && !pace.isStopped; ) {
       at += await pace.rest(() => write.add(oldestFirst.slice(at, at + GIVEN), again));
     }
     const oldest = rows.at(-1)?.second ?? 0;
-    await this.#compare(rows, from === null, next === undefined);
+    await compare(rows, from === null, next === undefined);
     if (pace.isStopped) return;
     const to = { next: next ?? null, reached: Math.min(oldest, reached ?? oldest) };
     const isStored = await write.advance({ next: from, again }, to);
     if (!isStored || next !== undefined) return;
     const walkedAtMs = clock.now();
-    if (about.progress().removed > 0) await this.#merge();
+    if (about.progress().removed > 0) await merge();
     if (!pace.isStopped) about.checked(walkedAtMs);
   }
 
-  async #list(
+  async function list(
     from: string | null,
   ): Promise<{ readonly rows: readonly ListedRow[]; readonly next: string | undefined }> {
-    const { source, pace } = this.#parts;
     const rows: ListedRow[] = [];
     let next = from ?? undefined;
     for (let list = 0; list < LISTS; list += 1) {
@@ -91,15 +80,14 @@ export class Walk {
   }
 
   /** The index's documents in the time range of these rows, beside the rows themselves. */
-  async #compare(rows: readonly ListedRow[], isNewest: boolean, isOldest: boolean): Promise<void> {
-    const { documents, source, pace } = this.#parts;
+  async function compare(rows: readonly ListedRow[], isNewest: boolean, isOldest: boolean): Promise<void> {
     const known = new Set(rows.map(({ rowId }) => rowId));
     const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;
     for (let from = isOldest ? 0 : Math.max(0, rows.at(-1)?.second ?? 0); from < before && !pace.isStopped; ) {
       const places = documents.between(from, before, LISTED);
       const others = places.filter(({ row }) => !known.has(row));
       const messages = source.messages(others.map(({ row }) => row));
-      this.#parts.repair(
+      repair(
         others.filter(({ id, row }, index) => {
           const message = messages[index];
           return message === undefined || !Documents.isPlaceOf(id, row, message);
@@ -112,8 +100,7 @@ export class Walk {
   }
 
   /** Drops the words of removed documents from the file; a single piece is also faster to query. */
-  async #merge(): Promise<void> {
-    const { about, pace, write } = this.#parts;
+  async function merge(): Promise<void> {
     const { removed } = about.progress();
     for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {
       isMore = await pace.rest(() => write.merge(isFirst));

@@ -1,6 +1,4 @@
 import * as z from 'zod';
-import { invalidRequest } from '../domain/problems.ts';
-import { checkBody } from './mistakes.ts';
 import { list, text } from './text.ts';
 import { webhookUrl } from './webhook.ts';
 
@@ -48,10 +46,3 @@ export const blueBubblesText = z.object(
 
 /** The fields of `POST /message/attachment`. */
 export const blueBubblesFile = z.object({ chatGuid: text('The chatGuid', 512), tempGuid }, OBJECT);
-
-/** Reads a body. Throws `invalid_request` with every mistake. */
-export function readWireBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const checked = checkBody(schema, body);
-  if (checked.ok) return checked.value;
-  throw invalidRequest(checked.mistakes);
-}

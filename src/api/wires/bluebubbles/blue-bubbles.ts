@@ -11,8 +11,8 @@ import {
   blueBubblesNewChat,
   blueBubblesText,
   blueBubblesWebhook,
-  readWireBody,
 } from '../../../schema/bluebubbles.ts';
+import { readBody } from '../../../schema/mistakes.ts';
 import { unlisted } from './event-json.ts';
 import { attachmentPlace, chatObject, givenForm, messageObject } from './objects.ts';
 import { sendFor, type WireSendAnswer } from './sends.ts';
@@ -100,14 +100,14 @@ export class BlueBubbles implements Wire {
   }
 
   async #sendText(request: WireRequest): Promise<WireAnswer> {
-    const { chatGuid, message, tempGuid, selectedMessageGuid } = readWireBody(blueBubblesText, request.body);
+    const { chatGuid, message, tempGuid, selectedMessageGuid } = readBody(blueBubblesText, request.body);
     if (typeof selectedMessageGuid === 'string' && selectedMessageGuid !== '') return refused(NO_HELPER);
     const answer = await sendFor(request, { recipient: chatGuid, text: message, tempGuid }, this.#counters);
     return sendAnswer(answer, 'Message sent!', tempGuid);
   }
 
   async #sendFile(request: WireRequest): Promise<WireAnswer> {
-    const { chatGuid, tempGuid } = readWireBody(blueBubblesFile, request.body);
+    const { chatGuid, tempGuid } = readBody(blueBubblesFile, request.body);
     if (request.files.length !== 1) {
       throw invalidRequest([{ pointer: '/attachment', message: 'The form must have one file, as attachment.' }]);
     }
@@ -117,7 +117,7 @@ export class BlueBubbles implements Wire {
 
   /** Sends the first message, after which the conversation exists; or finds the one there is. */
   async #newChat(request: WireRequest): Promise<WireAnswer> {
-    const { addresses, message, tempGuid } = readWireBody(blueBubblesNewChat, request.body);
+    const { addresses, message, tempGuid } = readBody(blueBubblesNewChat, request.body);
     const [address = '', ...others] = addresses;
     if (others.length > 0) return refused('Groups cannot be created without the private API.', 'Chat Create Error');
     if (typeof message === 'string' && message !== '') {
@@ -180,7 +180,7 @@ function webhookObject({ id, url, wire, created_at: createdAt }: StoredWebhook) 
 
 /** Registering the same address again changes its events, so that a client that starts again has no second one. */
 async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
-  const { url, events } = readWireBody(blueBubblesWebhook, body);
+  const { url, events } = readBody(blueBubblesWebhook, body);
   for (const { id } of own(caller).filter((webhook) => webhook.url === url)) await caller.webhooks.remove(id);
   const added = await caller.webhooks.add({
     url,
@@ -198,7 +198,7 @@ async function removeWebhook({ caller }: WireRequest, id: string): Promise<WireA
 }
 
 async function listChats({ caller, body }: WireRequest): Promise<WireAnswer> {
-  const asked = readWireBody(blueBubblesChats, body ?? {});
+  const asked = readBody(blueBubblesChats, body ?? {});
   const limit = Math.min(Math.max(asked.limit ?? MAX_CHATS, 1), MAX_CHATS);
   const offset = asked.offset ?? 0;
   const { items } = await caller.reader.listConversations({ limit, offset, include: DETAILS });

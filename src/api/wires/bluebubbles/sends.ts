@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { approvalInConsole } from '../../../domain/approval.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { WireRequest } from '../../../domain/ports/wires.ts';
-import { invalidRequest } from '../../../domain/problems.ts';
 import type { Counters } from '../../../runtime/counters.ts';
 import { countedSend } from '../../../runtime/send-counter.ts';
 import { rendered, sendBody } from '../../../schema/message.ts';
-import { checkBody } from '../../../schema/mistakes.ts';
+import { readBody } from '../../../schema/mistakes.ts';
 
 export interface WireSend {
   readonly recipient: string;
@@ -22,9 +21,8 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
   const { caller, files, requestId } = request;
   const { recipient, text, tempGuid } = send;
   const ids = files.map(({ id }) => id);
-  const checked = checkBody(sendBody, { recipient, body: text, ...(ids.length > 0 && { attachment_ids: ids }) });
-  if (!checked.ok) throw invalidRequest(checked.mistakes);
-  const { attachment_ids: _ids, attachments: _paths, dry_run: _dryRun, ...message } = await rendered(checked.value);
+  const body = readBody(sendBody, { recipient, body: text, ...(ids.length > 0 && { attachment_ids: ids }) });
+  const { attachment_ids: _ids, attachments: _paths, dry_run: _dryRun, ...message } = await rendered(body);
   const key = keyOf(request, send);
   const answer = await countedSend(
     caller.sender.send({

@@ -59,8 +59,13 @@ export function isoAtSeconds(seconds: number | undefined): string | undefined {
 
 /** The members that have a value; undefined if there are none. */
 export function present<Members extends object>(members: Members): Members | undefined {
-  const there = Object.entries(members).filter(([, value]) => value !== undefined);
-  return there.length === 0 ? undefined : (Object.fromEntries(there) as Members);
+  let found: Partial<Members> | undefined;
+  for (const name of Object.keys(members) as (keyof Members)[]) {
+    if (members[name] === undefined) continue;
+    found ??= {};
+    found[name] = members[name];
+  }
+  return found as Members | undefined;
 }
 
 /** The distinct values in their original order. */

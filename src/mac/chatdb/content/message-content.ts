@@ -5,7 +5,7 @@ import { type AttributedText, readAttributedText } from './attributed-runs.ts';
 import { readDigitalTouch, readHandwriting } from './drawings.ts';
 import { readKeyedArchive } from './keyed-archive.ts';
 import { linkPreviewOf } from './link-preview.ts';
-import { distinct, lastOfColons } from './members.ts';
+import { lastOfColons } from './members.ts';
 import { onlyLinkOf, RunReader } from './parts.ts';
 import { type PollPayload, pollPayloadOf } from './poll-payload.ts';
 import { readSummaryInfo, type SummaryInfo } from './summary-info.ts';
@@ -89,12 +89,17 @@ function textContent(
   const isPlain =
     another === undefined &&
     (only === undefined || (only.part === 0 && !only.unsent && (!only.runs || kind === 'link')));
-  const runs = parts.flatMap((part) => part.runs ?? []);
-  const mentions = distinct(runs.map(({ mention }) => mention).filter((mention) => mention !== undefined));
-  const transcripts = runs.map(({ transcript }) => transcript).filter((transcript) => transcript !== undefined);
+  const mentions = new Set<string>();
+  const transcripts: string[] = [];
+  for (const { runs = [] } of parts) {
+    for (const { mention, transcript } of runs) {
+      if (mention !== undefined) mentions.add(mention);
+      if (transcript !== undefined) transcripts.push(transcript);
+    }
+  }
   return {
     ...(!isPlain && { parts }),
-    ...(mentions.length > 0 && { mentions }),
+    ...(mentions.size > 0 && { mentions: [...mentions] }),
     ...(edits.length > 0 && { edits }),
     ...(unsentParts.length > 0 && { unsent_parts: unsentParts }),
     ...(translations.length > 0 && { translations }),

@@ -115,10 +115,12 @@ function toldBy(attributes: TypedDictionary, reader: DetectedDataReader): Told {
 }
 
 function charactersOf(members: object): number {
-  return Object.values<unknown>({ ...members }).reduce<number>((sum, value) => {
-    if (typeof value === 'string') return sum + value.length;
-    return typeof value === 'object' && value !== null ? sum + charactersOf(value) : sum;
-  }, 0);
+  let sum = 0;
+  for (const value of Object.values<unknown>(members as Readonly<Record<string, unknown>>)) {
+    if (typeof value === 'string') sum += value.length;
+    else if (typeof value === 'object' && value !== null) sum += charactersOf(value);
+  }
+  return sum;
 }
 
 function linkOf(attributes: TypedDictionary): string | undefined {

@@ -110,11 +110,12 @@ export class ChainFiles {
 
   #write(chain: Chain, lines: Buffer): void {
     const path = join(this.#folder, chain.path);
-    if (!this.#touched.has(chain.path)) {
+    const isOwn = this.#touched.has(chain.path);
+    if (!isOwn) {
       makeFolderOf(this.#folder, chain.path);
       assertEndsWith(path, chain.written);
     }
-    const file = openToAppend(path);
+    const file = openToAppend(path, isOwn);
     this.#touched.add(chain.path);
     if (chain.written.lines === 0) this.#touched.add(dirname(chain.path));
     try {

@@ -73,7 +73,7 @@ export interface ExportReport {
 /** Rows read at once. */
 const PAGE_ROWS = 500;
 /** Rows after which the index is committed. */
-const COMMIT_ROWS = 8000;
+const COMMIT_ROWS = 30_000;
 const REMOVALS_AT_ONCE = 1000;
 
 /** Extends an archive by everything that is new in chat.db or has changed. Throws AppError, with what it did kept. */

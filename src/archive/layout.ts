@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { chatIdentity } from '../domain/address.ts';
+import { remembering } from '../domain/remembering.ts';
 
 // The paths in an archive, relative to its folder.
 
@@ -19,10 +20,10 @@ const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
 const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
 
 /** Returns one key for all guids of a conversation, whatever service or macOS gave them. */
-export function conversationKey(guid: string): string {
+export const conversationKey = remembering((guid) => {
   const { style, identifier } = chatIdentity(guid) ?? { style: '', identifier: guid };
   return hash('sha256', `${style};${identifier}`, 'hex').slice(0, 16);
-}
+});
 
 /** The lines of a conversation that are dated in one year. */
 export function chainPath(key: string, year: string): string {

@@ -39,10 +39,10 @@ export function makeFolderOf(root: string, path: string): void {
   }
 }
 
-/** Opens a file to append to, and creates it if it is missing. */
-export function openToAppend(path: string): number {
+/** Opens a file to append to, and creates it if it is missing. `isOwn` for one that this process has opened before. */
+export function openToAppend(path: string, isOwn = false): number {
   const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
-  fchmodSync(file, FILE_MODE);
+  if (!isOwn) fchmodSync(file, FILE_MODE);
   return file;
 }
 

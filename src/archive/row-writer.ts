@@ -183,13 +183,11 @@ export class RowWriter {
     twinOf: number | null,
   ) {
     const { files, seenAt } = this.#parts;
-    const path =
-      before === undefined
-        ? chainPath(conversationKey(data.conversation_id), data.timestamp.slice(0, 4))
-        : this.#pathOf(before.file);
-    const key = chainOf(path)?.key ?? '';
+    const ownKey = conversationKey(data.conversation_id);
+    const path = before === undefined ? chainPath(ownKey, data.timestamp.slice(0, 4)) : this.#pathOf(before.file);
+    const key = before === undefined ? ownKey : (chainOf(path)?.key ?? '');
     const at = seenAt();
-    if (key === conversationKey(data.conversation_id)) this.#describe(data.conversation_id, path, key, at);
+    if (key === ownKey) this.#describe(data.conversation_id, path, key, at);
     const replaces = before === undefined ? '' : `"replaces":${before.n},`;
     const twin = twinOf === null ? '' : `"twin_of":${twinOf},`;
     const kind = 'message_guid' in data ? 'reaction' : 'message';

@@ -2,6 +2,7 @@ import type { AppCard, LinkPreview, Poll } from '../domain/cards.ts';
 import type { MessagePart, TextRun } from '../domain/content.ts';
 import type { MessageDetails } from '../domain/details.ts';
 import type { NameLookup } from '../domain/ports/contacts.ts';
+import { appSentence, linkSentence } from '../domain/sentence.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 
 /** Elements of styled words, by style. */
@@ -63,8 +64,10 @@ export function cardsHtml(details: MessageDetails, names: NameLookup): readonly 
   ].filter((card): card is Html => card instanceof Html);
 }
 
-function linkHtml({ url, title, summary, site_name: site }: LinkPreview): Html {
-  const shown = title ?? url ?? 'A link';
+function linkHtml(link: LinkPreview): Html {
+  const { type, url, title, summary, site_name: site } = link;
+  // Music, apps and places are named in their own members.
+  const shown = (type === 'page' ? title : linkSentence(link, '')) ?? url ?? 'A link';
   const href = safeLink(url);
   const heading =
     href === undefined
@@ -82,8 +85,9 @@ function appHtml(app: AppCard): Html {
     app.subtitle,
     app.summary,
   ];
-  const title = app.title ?? app.name ?? app.bundle_id;
-  const texts = [...new Set(lines)].filter((line) => line !== undefined && line !== title);
+  const title = app.title ?? app.name ?? (app.business === undefined ? app.bundle_id : 'Business');
+  const says = app.business === undefined ? lines : [appSentence(app, '')];
+  const texts = [...new Set(says)].filter((line) => line !== undefined && line !== title);
   return html`<div class="card"><p><b><bdi>${title}</bdi></b></p>${texts.map((text) => html`<p dir="auto">${text}</p>`)}${
     app.name !== undefined && app.name !== title && html`<small><bdi>${app.name}</bdi></small>`
   }</div>`;

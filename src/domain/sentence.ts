@@ -191,7 +191,7 @@ function countOfFiles({ attachments, parts = [] }: Told): number {
 }
 
 /** A link by what it leads to; `body` is the text it was found in. */
-function linkSentence(link: LinkPreview | undefined, body: string): string {
+export function linkSentence(link: LinkPreview | undefined, body: string): string {
   if (link === undefined) return body === '' ? 'Link' : body;
   const { title, url = '', music, app_store: app, place } = link;
   switch (link.type) {
@@ -209,7 +209,7 @@ function linkSentence(link: LinkPreview | undefined, body: string): string {
 }
 
 /** The card of an app. Apple's own say all in their summary, the others in what they show; `body` is for neither. */
-function appSentence(app: AppCard | undefined, body: string): string {
+export function appSentence(app: AppCard | undefined, body: string): string {
   if (app === undefined) return body || 'App message';
   if (app.business !== undefined) return businessSentence(app.business);
   const { type, name, caption, summary, title, subcaption } = app;

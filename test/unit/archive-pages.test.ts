@@ -132,6 +132,38 @@ test('a message shows its styles, cards, former texts and drawings, and their te
   ).toContain('A drawing.');
 });
 
+test('a card says what its sentence says, people have their names, and votes are counted once', () => {
+  const context = {
+    ...{ calendar: new Calendar('UTC'), isGroup: true, isOnPage: () => false, before: undefined },
+    names: { nameOf: (address: string) => (address === '+15550100' ? 'Ana' : undefined) },
+  };
+  const shown = (members: object): string => {
+    const details = { kind: 'message', reply_to: null, retracted_at: null, attachments: [], reactions: [], ...members };
+    const message = { id: '1', guid: '1', body: '', sender: '+15550100', timestamp: '2026-05-01T00:00:00Z', details };
+    return messageHtml({ message: message as unknown as Message, files: [], earlier: [], isRemoved: false }, context)
+      .text;
+  };
+  const music = { type: 'music', url: 'https://example.org/', music: { track: 'Track', artist: 'Band' } };
+  expect(shown({ kind: 'link', link: music })).toContain('>Music: Track by Band<');
+  const business = { type: 'quick_reply', summary: 'Choose', options: ['Yes', 'No'] };
+  const asked = shown({ kind: 'app', app: { type: 'business', bundle_id: 'com.apple.b', business } });
+  expect(asked).toContain('Question: Choose (Yes, No)');
+  expect(asked).not.toContain('com.apple.b');
+  const sticker = { name: '32', bytes: 0, sticker: { source: 'genmoji', description: 'a cat' } };
+  expect(shown({ attachments: [sticker], sentence: 'Genmoji: a cat' })).toContain('<bdi>Genmoji: a cat</bdi>');
+  expect(shown({ kind: 'group_action', group_event: { type: 'left' }, sentence: '+15550100 left' })).toContain(
+    'Ana left the conversation.',
+  );
+  const vote = { reaction_type: 'other', sender: '+15550100', is_from_me: false, emoji: null };
+  const poll = {
+    kind: 'poll',
+    poll: { options: [{ id: '1', text: 'Soup', votes: ['+15550100'] }] },
+    reactions: [vote],
+  };
+  expect(shown(poll).match(/Ana/g)).toHaveLength(2);
+  expect(shown(poll)).not.toContain('a reaction');
+});
+
 test('a link in a text ends before the sentence does', () => {
   expect(linked('See (https://example.com/a).').text).toBe(
     'See (<a href="https://example.com/a" rel="noopener noreferrer">https://example.com/a</a>).',

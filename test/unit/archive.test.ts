@@ -156,8 +156,8 @@ describe('an archive', () => {
 
   test('names the message that came back under another guid, and shows it once', async () => {
     const at = '2020-05-01T10:00:00Z';
-    const old = write('an old text', at);
     write('an old text', at, { handle_id: fixture.handle('+15550101') });
+    const old = write('an old text', at);
     await archived(chatDb, folder);
     fixture.sqlite.exec(`DELETE FROM message WHERE ROWID = ${old}`);
     const back = write('an old text', at);
@@ -172,7 +172,7 @@ describe('an archive', () => {
       expect(page()).not.toContain('Deleted from Messages');
     }
     const twins = linesOf(folder).map(({ twin_of: twin }) => twin);
-    expect(twins.filter((twin) => twin !== undefined)).toEqual([2, 2]);
+    expect(twins.filter((twin) => twin !== undefined)).toEqual([3, 3]);
     expect((await verified(folder)).faults).toEqual([]);
   });
 

@@ -69,12 +69,12 @@ async function compare(
 
 function say(report: VerifyReport, compared: Comparison | undefined, context: ClientContext): void {
   const { faults, files, lines, attachments, unsealed, seal } = report;
-  const counted = `${count(lines)} lines of ${count(files)} files, and ${count(attachments)} attachments`;
+  const counted = `${plural(lines, 'line')} of ${plural(files, 'file')}, and ${plural(attachments, 'attachment')}`;
   for (const fault of faults) context.stdout(context.paint('red', sentenceOf(fault)));
   if (faults.length === 0) context.stdout(`Everything is as it was written: ${counted}.`, `Seal: ${seal}`);
   else context.stdout(`Checked ${counted}.`);
   if (unsealed > 0) {
-    context.stdout(`The last run did not end: ${count(unsealed)} lines are not sealed. Run postern export again.`);
+    context.stdout(`The last run did not end: ${plural(unsealed, 'line')} not sealed. Run postern export again.`);
   }
   if (compared === undefined) return;
   const { same, not_archived: notArchived, gone, differs, differing } = compared;
@@ -89,6 +89,10 @@ const MAX_NAMED = 10;
 
 function sentenceOf({ file, line, what }: Fault): string {
   return line === undefined ? `${file} ${what}.` : `${file}, line ${count(line)}: it ${what}.`;
+}
+
+function plural(value: number, one: string): string {
+  return `${count(value)} ${one}${value === 1 ? '' : 's'}`;
 }
 
 function count(value: number): string {

@@ -239,14 +239,10 @@ function keyIn(path: string): string {
   throw new Refusal(EXIT.config, `The key file ${path} is empty.`, 'Write the api_key of config.toml into it.');
 }
 
-function refusalOf(
-  error: unknown,
-  options: ConnectionOptions,
-  demoAdvice: readonly string[] | undefined,
-): Refusal | undefined {
+function refusalOf(error: unknown, options: ConnectionOptions, advice?: readonly string[]): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (!isPosternError(error)) return undefined;
-  return new Refusal(exitCodeOf(error), error.message, ...(demoAdvice ?? hints(error, options)));
+  return new Refusal(exitCodeOf(error), error.message, ...(advice ?? hints(error, options)));
 }
 
 /** Advice for the command that lacks `--demo` while only a demo runs. Undefined for any other failure. */

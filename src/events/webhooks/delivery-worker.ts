@@ -1,5 +1,6 @@
 import type { Caller } from '../../domain/caller.ts';
 import type { LogEntry, RowEntry } from '../../domain/event.ts';
+import { eventFilter } from '../../domain/event-filter.ts';
 import type { IncludeSet } from '../../domain/include.ts';
 import type { Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../../domain/ports/feed.ts';
@@ -12,7 +13,6 @@ import { Wakeup } from '../../runtime/wakeup.ts';
 import type { EventJson } from '../../schema/event-json.ts';
 import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
 import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord } from './delivery-record.ts';
-import { eventFilter } from './event-filter.ts';
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
 

@@ -1,8 +1,8 @@
-import { chatIdentity, memberKey } from '../../domain/address.ts';
-import type { LogEntry } from '../../domain/event.ts';
-import { splitId } from '../../domain/fleet.ts';
-import { wantedBy } from '../../domain/narrowing.ts';
-import { type StoredWebhook, type WebhookEventType, wantsChanges } from '../../domain/webhook.ts';
+import { chatIdentity, memberKey } from './address.ts';
+import type { LogEntry } from './event.ts';
+import { splitId } from './fleet.ts';
+import { wantedBy } from './narrowing.ts';
+import { type StoredWebhook, type WebhookEventType, wantsChanges } from './webhook.ts';
 
 /**
  * Returns a filter for the events a webhook receives: its types, narrowed by its filter (decision P4). Members that

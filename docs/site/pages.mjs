@@ -18,6 +18,7 @@ export const NAVIGATION = {
     ['docs/archive.md', 'An archive of everything'],
     ['docs/agents.md'],
     ['docs/mcp.md', 'MCP for agents'],
+    ['docs/mcp-events.md', 'Events for agents'],
     ['docs/remote-access.md', 'From another machine'],
     ['docs/fleet.md', 'Many Macs'],
   ],

@@ -19,6 +19,7 @@ import type { MessageReader } from '../domain/ports/reading.ts';
 import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled.ts';
 import type { OwnerInChatDb, SelfChatStore } from '../domain/ports/self-chat.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
+import type { SubscriptionService } from '../domain/ports/subscriptions.ts';
 import type { Uploads } from '../domain/ports/uploads.ts';
 import { problem } from '../domain/problems.ts';
 import { ApprovalDesk } from './approvals.ts';
@@ -33,6 +34,7 @@ import { limitedAttachments, limitedReader } from './limited-reader.ts';
 import { limitedScheduled } from './limited-scheduled.ts';
 import { limitedChatNames, limitedSearch } from './limited-search.ts';
 import { limitedSender } from './limited-sender.ts';
+import { endForbidden, limitedSubscriptions } from './limited-subscriptions.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
 import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
@@ -72,6 +74,7 @@ export interface AccessParts {
   readonly scheduler: Scheduler;
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
+  readonly subscriptions: SubscriptionService;
   readonly attachmentRoots: readonly string[];
   /** `approval.self`; "" if there is none. */
   readonly selfAddress: string;
@@ -156,10 +159,11 @@ export class LimitedAccess implements AccessService {
     return this.#parts.stores.approvals.heldBytes();
   }
 
-  /** Sends what an earlier process left approved, and listens for tapbacks. Called once everything runs. */
+  /** Goes on with what an earlier process left: approved sends, tapbacks, subscriptions. Called once everything runs. */
   async start(): Promise<void> {
     await this.#desk.resume();
     this.#tapbacks.start();
+    await this.#parts.subscriptions.start();
   }
 
   /** Returns the caller with this key; undefined if the key is unknown, wrong, expired or revoked. */
@@ -189,8 +193,7 @@ export class LimitedAccess implements AccessService {
 
   async close(): Promise<void> {
     this.keys.close();
-    await this.#tapbacks.close();
-    await this.#desk.close();
+    await Promise.all([this.#tapbacks.close(), this.#desk.close(), this.#parts.subscriptions.close()]);
     this.audit.close();
   }
 
@@ -209,6 +212,7 @@ export class LimitedAccess implements AccessService {
       if (isForbidden) this.audit.note({ keyId: OWNER, action: 'webhook', target: webhook.id, outcome: 'removed' });
       if (isRevoked || isForbidden) void webhooks.remove(webhook.id);
     }
+    endForbidden(this.#parts.subscriptions, key, this.#parts.clock.now());
     this.#parts.onKeyChange(id);
   }
 
@@ -261,6 +265,11 @@ export class LimitedAccess implements AccessService {
       sender: limitedSender(key, { ...this.#parts, approvals: this.#desk, audit, auditStore, idempotency }),
       uploads: this.#parts.uploads.of(id),
       webhooks,
+      subscriptions: limitedSubscriptions({
+        subscriptions: this.#parts.subscriptions,
+        key: () => key.stored,
+        note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
+      }),
       search: limitedSearch(owner.search, chats, onRead),
       contacts,
       chats: limitedChatNames(owner.chats, chats),

@@ -1,5 +1,6 @@
 import type { AccessParts } from '../access/access.ts';
 import type { Config } from '../config/config.ts';
+import type { Caller } from '../domain/caller.ts';
 import type { MessageReader } from '../domain/ports/reading.ts';
 import type { IdempotencyStore } from '../domain/ports/sending.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
@@ -12,6 +13,7 @@ import { auditStore } from '../store/state/audit.ts';
 import { keyStore } from '../store/state/keys.ts';
 import { selfChatStore } from '../store/state/self-chat.ts';
 import type { Host } from './host.ts';
+import { LazySubscriptions } from './subscriptions.ts';
 
 interface LimitedAccessParts
   extends Pick<AccessParts, 'owner' | 'json' | 'sender' | 'scheduler' | 'files' | 'uploads' | 'onKeyChange'> {
@@ -22,6 +24,7 @@ interface LimitedAccessParts
   readonly idempotency: IdempotencyStore;
   /** The service's reader, without names. */
   readonly messages: MessageReader;
+  readonly callerOf: (keyId: string) => Caller | undefined;
 }
 
 /** Creates the modules that only limited keys need. Loaded with the first key. */
@@ -46,6 +49,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     files,
     scheduler,
     uploads,
+    subscriptions: new LazySubscriptions({ ...parts, feed: () => owner().feed }),
     attachmentRoots: config.send.attachmentRoots,
     selfAddress: config.approval.selfAddress,
     ownerInChatDb: chatDbOwner(connection),

@@ -185,6 +185,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         ...{ config, host, state, connection, idempotency, messages, json, sender, scheduler, files, uploads },
         owner: () => owner,
         onKeyChange: (keyId) => webhooks.refresh(keyId),
+        callerOf: (keyId) => access.loaded?.callerOf(keyId),
       });
     });
     const attachments = openConversions({ config, host, closers, connection });
@@ -213,10 +214,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         health: () => status.health(),
       });
     const mcp = lazyMcpService({
-      clock,
-      log,
-      counters,
-      version,
+      ...{ clock, log, counters, version, eventErrors: config.mcp.eventErrors },
       timeZone: () => localTimeZone(),
       junkAmong: (among) => junkAmong(connection, among),
       ownKey: async (caller) => (await access.load()).keys.mine(caller),

@@ -1,6 +1,7 @@
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { editDistance } from '../domain/edit-distance.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
+import type { EventErrorNumbers } from '../domain/subscription.ts';
 import type { Environment } from './environment.ts';
 import { fleetOf } from './fleet-settings.ts';
 import { SETTINGS, type Setting } from './settings.ts';
@@ -37,9 +38,9 @@ export interface Config {
     /** "" uses the one of the own number. */
     readonly callingCode: string;
   };
-  readonly mcp: { readonly allowOwnerKey: boolean };
   /** Port 0: off. */
   readonly bluebubbles: { readonly host: string; readonly port: number };
+  readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
   /** "auto" detects changes while somebody asks for them. */
   readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
@@ -122,8 +123,8 @@ export function checkConfig(
       addressBookPath: one(SETTINGS.addressBookPath),
       callingCode: one(SETTINGS.callingCode),
     },
-    mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey) },
     bluebubbles: { host: one(SETTINGS.blueBubblesHost), port: one(SETTINGS.blueBubblesPort) },
+    mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey), eventErrors: one(SETTINGS.eventErrors) },
     changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     fleet: undefined,

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { rightsAddress } from '../domain/address.ts';
 import { ASSOCIATED_ROWS } from '../domain/associated-rows.ts';
+import type { EventErrorNumbers } from '../domain/subscription.ts';
 import type { Environment } from './environment.ts';
 import { FLEET_SETTINGS } from './fleet-settings.ts';
 import { absolutePath, integer, PATH, path, type Setting } from './setting.ts';
@@ -145,6 +146,14 @@ export const SETTINGS = {
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
+  eventErrors: {
+    name: 'mcp.event_errors',
+    about:
+      'The numbers of errors in MCP Events: "draft" as ChatGPT and other clients of today know them, "final" as in the final text.',
+    allowed: '"draft" or "final"',
+    defaultValue: () => 'draft',
+    read: (written) => (written === 'draft' || written === 'final' ? written : undefined),
+  } satisfies Setting<EventErrorNumbers>,
   blueBubblesPort: integer(
     'bluebubbles.port',
     0,

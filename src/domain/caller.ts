@@ -11,6 +11,7 @@ import type { AttachmentReader, MessageReader } from './ports/reading.ts';
 import type { ScheduledSends } from './ports/scheduled.ts';
 import type { SearchIndex, SearchNames } from './ports/search.ts';
 import type { CallerSender } from './ports/sending.ts';
+import type { Subscriptions } from './ports/subscriptions.ts';
 import type { Uploads } from './ports/uploads.ts';
 import type { WebhookRegistry } from './ports/webhooks.ts';
 import { problem } from './problems.ts';
@@ -30,6 +31,8 @@ export interface Caller extends SearchNames {
   readonly sender: CallerSender;
   readonly uploads: Uploads;
   readonly webhooks: WebhookRegistry;
+  /** For a limited key: its subscriptions of MCP Events. */
+  readonly subscriptions?: Subscriptions;
   readonly search: SearchIndex;
   readonly approvals: Approvals;
   readonly scheduled: ScheduledSends;

@@ -21,6 +21,7 @@ export async function doors(): Promise<{
     clock: systemClock,
     log: collectingLog(),
     counters: new Counters(),
+    eventErrors: 'draft',
     version: '1',
     timeZone: () => 'UTC',
     junkAmong: () => new Set(),
@@ -50,6 +51,12 @@ export async function doors(): Promise<{
   const bytes = (text: string): string => encodeURIComponent(text.replace(/\p{Surrogate}/gu, '?')).slice(0, HEADER);
   const call = (name: string, given: unknown): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } });
+  const askForEvents = (method: string, text: string): string => {
+    const asked = { conversation_id: text, sender: text, [text.slice(0, 200)]: text };
+    const delivery = { mode: text, url: text, secret: text };
+    const params = { name: 'message.received', arguments: asked, cursor: text, delivery };
+    return JSON.stringify({ jsonrpc: '2.0', id: 1, method: `events/${method}`, params });
+  };
   const entrances: readonly Entrance[] = [
     {
       name: 'a path',
@@ -143,6 +150,18 @@ export async function doors(): Promise<{
       limit: ANY,
       wanted: ['{"query":"'],
       take: (text) => post('/mcp', call('messages_search', { query: text, conversation: text }), MCP_TYPES),
+    },
+    {
+      name: 'a poll of events',
+      limit: ANY,
+      wanted: ['+15550100', 'any;-;+15550100', 'whsec_AAAA'],
+      take: (text) => post('/mcp', askForEvents('poll', text), MCP_TYPES),
+    },
+    {
+      name: 'a subscription to events',
+      limit: ANY,
+      wanted: ['https://hooks.example/x', 'whsec_AAAA', 'http://127.0.0.1'],
+      take: (text) => post('/mcp', askForEvents('subscribe', text), MCP_TYPES),
     },
     {
       name: 'a message of MCP',

@@ -18,6 +18,7 @@ async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Pr
     clock: systemClock,
     log: collectingLog(),
     counters: new Counters(),
+    eventErrors: 'draft',
     version: '1.2.3',
     timeZone: () => 'UTC',
     junkAmong: () => new Set(),

@@ -35,6 +35,7 @@ import { plainJson } from './event-json.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryMessages } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';
+import { noSubscriptions } from './mcp-events.ts';
 
 export const ANA = '+15550100';
 export const BEN = '+15550101';
@@ -138,6 +139,7 @@ export class AccessSending {
       files,
       scheduler: this.scheduler,
       uploads: this.uploads,
+      subscriptions: noSubscriptions,
       attachmentRoots: roots,
       selfAddress,
       ownerInChatDb: chatDbOwner(this.#connection),

@@ -129,6 +129,7 @@ describe('the first launch', () => {
       'address_book_path',
       'calling_code',
       'allow_owner_key',
+      'event_errors',
       'port',
       'host',
       'enabled',

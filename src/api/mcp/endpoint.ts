@@ -2,6 +2,7 @@ import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/ser
 import type { Caller } from '../../domain/caller.ts';
 import type { McpAnswer, McpRequest, McpService } from '../../domain/ports/mcp.ts';
 import { problem } from '../../domain/problems.ts';
+import { Flow } from './flow.ts';
 import { conversationEvents } from './resources.ts';
 import { mcpServer, mostBytesOf } from './server.ts';
 import type { McpParts } from './service.ts';
@@ -13,6 +14,14 @@ const ZONE_KEPT_MS = 60_000;
 const MAX_SUBSCRIPTIONS = 16;
 /** The only part of the address that the protocol reads. */
 const URL = 'http://localhost/mcp';
+/** How long the event streams of an ended key have to say so. */
+const LAST_WORDS_MS = 1000;
+
+interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {
+  readonly flow: Flow;
+  /** True for `events/stream`. */
+  readonly isStream: boolean;
+}
 
 /** Both generations of the protocol over HTTP: 2026-07-28, and the stateless form of the earlier ones. */
 export class McpEndpoint implements McpService {
@@ -21,7 +30,7 @@ export class McpEndpoint implements McpService {
   readonly #handlers = new Map<string, McpHttpHandler>();
   readonly #ending = new AbortController();
   /** Kept until answered: a signal whose request was collected is never aborted (Node 20). */
-  readonly #running = new Map<Request, Pick<McpRequest, 'caller' | 'requestId'>>();
+  readonly #running = new Map<Request, Running>();
   readonly #inFlight = new AnswersInFlight();
   /** Requests except subscriptions, which end only with the service. */
   #calls = 0;
@@ -35,10 +44,13 @@ export class McpEndpoint implements McpService {
   async answer({ caller, headers, body, signal, requestId }: McpRequest): Promise<McpAnswer> {
     const { resize, release } = this.#inFlight.reserve(caller.key?.id ?? OWNER, mostBytesOf(body));
     const request = new Request(URL, { method: 'POST', headers, signal });
-    this.#running.set(request, { caller, requestId });
-    const isCall = (body as { readonly method?: unknown } | null)?.method !== 'subscriptions/listen';
+    const flow = new Flow();
+    const { method } = (body ?? {}) as { readonly method?: unknown };
+    this.#running.set(request, { caller, requestId, flow, isStream: method === 'events/stream' });
+    const isCall = method !== 'subscriptions/listen';
     if (isCall) this.#calls += 1;
     const done = (): void => {
+      flow.end();
       if (!this.#running.delete(request) || !isCall) return;
       this.#calls -= 1;
       if (this.#calls === 0) this.#onIdle();
@@ -48,7 +60,7 @@ export class McpEndpoint implements McpService {
       const { status, body: stream } = response;
       const type = response.headers.get('content-type') ?? undefined;
       if (stream !== null && type === 'text/event-stream') {
-        return { status, type, stream: chunks(stream, done), release };
+        return { status, type, stream: chunks(stream, flow, done), release };
       }
       const text = await response.text();
       done();
@@ -69,6 +81,16 @@ export class McpEndpoint implements McpService {
       if (this.#calls === 0) resolve();
     });
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()));
+  }
+
+  /** Resolves once the event streams of a key have ended by themselves, or had the time to. */
+  #lastWords(of: Caller): Promise<unknown> {
+    const flows = [...this.#running.values()].filter(({ caller, isStream }) => isStream && caller === of);
+    let cancel = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#parts.clock.after(LAST_WORDS_MS, resolve);
+    });
+    return Promise.race([Promise.all(flows.map(({ flow }) => flow.ended)), late]).finally(() => cancel());
   }
 
   /**
@@ -113,15 +135,18 @@ export class McpEndpoint implements McpService {
     caller.onEnd?.(() => {
       this.#handlers.delete(id);
       keyEnd.abort();
-      void handler.close();
+      void this.#lastWords(caller).then(() => handler.close());
     });
     return handler;
   }
 }
 
-async function* chunks(body: ReadableStream<Uint8Array>, done: () => void): AsyncGenerator<Uint8Array> {
+async function* chunks(body: ReadableStream<Uint8Array>, flow: Flow, done: () => void): AsyncGenerator<Uint8Array> {
   try {
-    yield* body;
+    for await (const chunk of body) {
+      yield chunk;
+      flow.noteTaken(chunk.length);
+    }
   } finally {
     done();
   }

@@ -4,6 +4,10 @@ import { type Caller, isAllowed } from '../../domain/caller.ts';
 import { isAppError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
+import { addEventMethods, EVENT_CAPABILITIES } from './events/methods.ts';
+import { MOST_POLL_BYTES } from './events/poll.ts';
+import { MOST_STREAM_BYTES } from './events/stream.ts';
+import type { Flow } from './flow.ts';
 import { addConversationResource } from './resources.ts';
 import type { McpParts } from './service.ts';
 import { randomNonce } from './text/fence.ts';
@@ -30,6 +34,8 @@ export interface ServerParts extends McpParts {
   /** Aborted when the key is revoked or expires. */
   readonly keyEnd: AbortSignal;
   readonly requestId: string;
+  /** The reading of a streamed answer. */
+  readonly flow: Flow;
 }
 
 const TOOLS: readonly Tool[] = [
@@ -53,6 +59,11 @@ const INSTRUCTIONS =
 /** Bytes of a text answer: each character takes at most six bytes of JSON, twice. */
 const MOST_BYTES = 12 * MAX_ANSWER + 64_000;
 
+const MOST_BYTES_OF_EVENTS: ReadonlyMap<string, number> = new Map([
+  ['events/poll', MOST_POLL_BYTES],
+  ['events/stream', MOST_STREAM_BYTES],
+]);
+
 /** Returns the server for one request. Tools that the key may not use do not exist there. */
 export function mcpServer(parts: ServerParts): McpServer {
   const { caller, era, version } = parts;
@@ -65,12 +76,14 @@ export function mcpServer(parts: ServerParts): McpServer {
         prompts: { listChanged: false },
         // A 2025-era client without a session has no stream for notifications.
         resources: { listChanged: false, subscribe: era === 'modern' && mayUse(caller, 'events') },
+        ...(mayUse(caller, 'events') && EVENT_CAPABILITIES),
       },
     },
   );
   const context = contextOf(parts);
   const offered = TOOLS.filter(({ scope, isOffered }) => mayUse(caller, scope) && (isOffered?.(caller) ?? true));
   for (const tool of offered) addTool(server, tool, parts.log, context);
+  if (mayUse(caller, 'events')) addEventMethods(server, parts);
   if (mayUse(caller, 'read')) {
     addConversationResource(server, context());
     addPrompts(server, context());
@@ -84,6 +97,8 @@ export function mostBytesOf(body: unknown): number {
     readonly method?: unknown;
     readonly params?: { readonly name?: unknown };
   };
+  const ofEvents = typeof method === 'string' ? MOST_BYTES_OF_EVENTS.get(method) : undefined;
+  if (ofEvents !== undefined) return ofEvents;
   const tool = method === 'tools/call' ? TOOLS.find(({ name }) => name === params?.name) : undefined;
   return tool?.mostBytes ?? MOST_BYTES;
 }

@@ -4,6 +4,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { McpService } from '../../domain/ports/mcp.ts';
 import { problem } from '../../domain/problems.ts';
+import type { EventErrorNumbers } from '../../domain/subscription.ts';
 import type { Counters } from '../../runtime/counters.ts';
 
 export interface McpParts {
@@ -11,6 +12,8 @@ export interface McpParts {
   readonly log: Log;
   readonly version: string;
   readonly counters: Counters;
+  /** The numbers of MCP Events' errors (decision Y3). */
+  readonly eventErrors: EventErrorNumbers;
   /** The record of the calling limited key. */
   readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
   /** Name of the zone for displayed times, such as `Europe/Berlin`. */

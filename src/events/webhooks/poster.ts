@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { type LookupAddress, lookup } from 'node:dns';
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -8,10 +7,10 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
 import type { AxiosInstance } from 'axios';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
+import { type AddressRule, HostLookup } from '../../runtime/host-lookup.ts';
 import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
 import { DeliveryErrors } from './delivery-errors.ts';
 
@@ -30,6 +29,8 @@ export interface PosterOptions {
   readonly allowedHosts?: AllowedHosts;
   /** Called right before each attempt: a hub that was paused may no longer be the one that delivers. */
   readonly mayAttempt?: () => boolean;
+  /** Reports whether the address that a host name leads to may be connected to. By default any may. */
+  readonly isAddressAllowed?: AddressRule;
 }
 
 /** The receiver of events, with its secrets and headers. */
@@ -52,6 +53,10 @@ export interface Post {
   readonly retry: boolean;
   /** Attempts that were made before; `X-Webhook-Attempt` counts on. */
   readonly attemptsBefore?: number;
+  /** For MCP Events: the subscription, whose receiver gets its headers instead of ours. */
+  readonly subscriptionId?: string;
+  /** Called for each attempt that failed, with the status of the answer or the code of the error. */
+  readonly onFailure?: (failure: number | string) => void;
 }
 
 /** POSTs events to receivers (decision F2) over kept connections. */
@@ -65,7 +70,7 @@ export class Poster {
   constructor(options: PosterOptions) {
     this.#options = options;
     // No limit on sockets: open requests to a host must not hold up another webhook to the same host (decision F3).
-    const { lookup } = new HostLookup();
+    const { lookup } = new HostLookup(options.isAddressAllowed);
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
     this.#httpsAgent = new HttpsAgent(agentOptions);
@@ -87,7 +92,10 @@ export class Poster {
       headers: (attempt) => this.#headers(post, body, attempt),
       mayAttempt,
       retriesArrived: post.to.wire === undefined,
-      onFailure: (failure) => this.errors.note(url, failure),
+      onFailure: (failure) => {
+        this.errors.note(url, failure);
+        post.onFailure?.(failure);
+      },
     });
     // The host may have been allowed when the webhook was registered.
     const error = this.refusal(url);
@@ -146,15 +154,13 @@ export class Poster {
       'User-Agent': `Postern/${this.#options.version}`,
       Accept: '*/*',
       'Accept-Encoding': 'identity',
-      'X-Webhook-Event': post.event,
-      'X-Webhook-Delivery': post.id,
-      'X-Webhook-Attempt': String((post.attemptsBefore ?? 0) + attempt),
+      ...ownHeaders(post, attempt),
       'webhook-id': post.id,
       'webhook-timestamp': String(timestampS),
     };
     const { secret, previousSecret: previous } = post.to;
     if (secret !== null) {
-      headers['X-Webhook-Signature'] = contractSignature(secret, body);
+      if (post.subscriptionId === undefined) headers['X-Webhook-Signature'] = contractSignature(secret, body);
       const secrets = previous === null || previous.untilMs <= nowMs ? [secret] : [secret, previous.secret];
       headers['webhook-signature'] = secrets.map((one) => standardSignature(one, post.id, timestampS, body)).join(' ');
     }
@@ -162,39 +168,13 @@ export class Poster {
   }
 }
 
-type Callback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
-
-/**
- * The addresses of receivers, as the system knows them: hosts file, DNS and Bonjour. A lookup cannot be ended and
- * holds one of a limited number of threads (Node, `dns.lookup`), so there is at most one lookup of a name at a time.
- */
-class HostLookup {
-  readonly #asking = new Map<string, Callback[]>();
-
-  /** For the `lookup` of a connection. */
-  readonly lookup: LookupFunction = (name, { all, ...options }, callback) => {
-    this.#ask(name, options, (error, addresses) => {
-      const [first] = addresses;
-      if (error !== null || first === undefined) callback(error, '', 0);
-      else if (all === true) callback(null, addresses);
-      else callback(null, first.address, first.family);
-    });
+function ownHeaders(post: Post, attempt: number): Record<string, string> {
+  if (post.subscriptionId !== undefined) return { 'X-MCP-Subscription-Id': post.subscriptionId };
+  return {
+    'X-Webhook-Event': post.event,
+    'X-Webhook-Delivery': post.id,
+    'X-Webhook-Attempt': String((post.attemptsBefore ?? 0) + attempt),
   };
-
-  #ask(name: string, options: Parameters<LookupFunction>[1], callback: Callback): void {
-    const key = JSON.stringify([name, options]);
-    const waiting = this.#asking.get(key);
-    if (waiting !== undefined) {
-      waiting.push(callback);
-      return;
-    }
-    const all = [callback];
-    this.#asking.set(key, all);
-    lookup(name, { ...options, all: true }, (error, addresses) => {
-      this.#asking.delete(key);
-      for (const answer of all) answer(error, addresses ?? []);
-    });
-  }
 }
 
 /** Hosts as URLs spell them; `*.example.net` matches every name below example.net. Empty: all. */

@@ -52,6 +52,7 @@ export function cursorStore(database: Sqlite): CursorStore {
         renewEpoch.run();
         // These rows are in the replaced database.
         database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL; DELETE FROM row_age');
+        database.exec('UPDATE subscription SET has_gap = 1');
       });
     },
   };

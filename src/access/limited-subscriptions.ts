@@ -1,0 +1,51 @@
+import { hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
+import type { Key } from '../domain/key.ts';
+import type { SubscriptionService, Subscriptions } from '../domain/ports/subscriptions.ts';
+import { problem } from '../domain/problems.ts';
+import type { LimitedKey } from './limited-key.ts';
+
+/** Per key. */
+const MAX_OWN = 16;
+
+interface LimitedSubscriptionsParts {
+  readonly subscriptions: SubscriptionService;
+  readonly key: () => Key;
+  readonly note: (target: string, outcome: string) => void;
+}
+
+/** Returns the subscriptions of one key, which post only where the owner allowed its webhooks to. */
+export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscriptionsParts): Subscriptions {
+  const assertScope = (): void => {
+    const needs = 'webhooks';
+    if (key().scopes.includes(needs)) return;
+    throw problem('scope_missing', { needs: `the scope ${needs}` }, { extra: { needs } });
+  };
+  return {
+    async subscribe(request) {
+      assertScope();
+      const { id, callback_hosts: hosts } = key();
+      const { url } = request;
+      if (!mayCallBack(hosts, url)) throw problem('webhook_not_allowed');
+      const { username, password } = new URL(url);
+      if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
+      const isNewAddress = !subscriptions.of(id).some((one) => hostAndPortOf(one.url) === hostAndPortOf(url));
+      const grant = await subscriptions.subscribe(id, request, MAX_OWN);
+      if (grant.health === undefined) note(grant.id, 'registered');
+      if (isNewAddress && !isOnThisMachine(url)) note(hostAndPortOf(url), 'posts_to');
+      return grant;
+    },
+    async unsubscribe(target) {
+      assertScope();
+      const isEnded = await subscriptions.unsubscribe(key().id, target);
+      if (isEnded) note(hostAndPortOf(target.url), 'removed');
+      return isEnded;
+    },
+  };
+}
+
+/** Ends the subscriptions of a key that is not valid any more, and those that post where it may not any more. */
+export function endForbidden(subscriptions: SubscriptionService, key: LimitedKey, nowMs: number): void {
+  const { id, callback_hosts: hosts } = key.stored;
+  if (!key.isAlive(nowMs)) subscriptions.terminate(id);
+  else for (const one of subscriptions.of(id)) if (!mayCallBack(hosts, one.url)) subscriptions.remove(one.id);
+}

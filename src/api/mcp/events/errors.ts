@@ -1,0 +1,59 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { isAppError } from '../../../domain/errors.ts';
+import type { Log } from '../../../domain/ports/host.ts';
+import { EVENT_ERRORS, type EventErrorNumbers } from '../../../domain/subscription.ts';
+
+/** The errors of MCP Events in one of its two numberings. Clients decide by `data`. */
+export class EventErrors {
+  readonly #numbers: (typeof EVENT_ERRORS)[EventErrorNumbers];
+  readonly #log: Log;
+
+  constructor(numbers: EventErrorNumbers, log: Log) {
+    this.#numbers = EVENT_ERRORS[numbers];
+    this.#log = log;
+  }
+
+  invalid(mistakes: readonly string[]): ProtocolError {
+    return new ProtocolError(ProtocolErrorCode.InvalidParams, mistakes.join(' '), { mistakes });
+  }
+
+  unknownEvent(): ProtocolError {
+    return new ProtocolError(this.#numbers.notFound, 'There is no event of this name: events/list names all.', {
+      kind: 'event',
+    });
+  }
+
+  unsupportedMode(value: string): ProtocolError {
+    const message = 'Events are posted by "webhook"; events/poll and events/stream need no subscription.';
+    return new ProtocolError(this.#numbers.unsupported, message, { feature: 'deliveryMode', value });
+  }
+
+  forbidden(reason: string, message: string): ProtocolError {
+    return new ProtocolError(this.#numbers.forbidden, message, { reason });
+  }
+
+  /** Returns the protocol's error for what a use case throws. */
+  of(error: unknown): ProtocolError {
+    if (ProtocolError.isInstance(error)) return error;
+    if (!isAppError(error)) {
+      this.#log.error('a request for events failed', { error });
+      return internal('Internal error. The log of the service has the cause.', 'internal_error');
+    }
+    const { code, status, hint, extra } = error;
+    const message = hint === undefined ? error.message : `${error.message} ${hint}`;
+    if (code === 'callback_failed') return new ProtocolError(this.#numbers.callback, message, extra);
+    if (code === 'too_many_webhooks') return this.#exhausted(message, 'subscriptions');
+    if (code === 'too_many_streams') return this.#exhausted(message, 'streams');
+    if (status === 400) return this.invalid([message]);
+    if (status === 401 || status === 403) return this.forbidden(code, message);
+    return internal(message, code);
+  }
+
+  #exhausted(message: string, limit: string): ProtocolError {
+    return new ProtocolError(this.#numbers.exhausted, message, { limit });
+  }
+}
+
+function internal(message: string, reason: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InternalError, message, { reason });
+}

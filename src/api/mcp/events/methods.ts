@@ -1,0 +1,64 @@
+import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import type { Caller } from '../../../domain/caller.ts';
+import { isoSecond } from '../../../domain/iso-second.ts';
+import type { Subscriptions } from '../../../domain/ports/subscriptions.ts';
+import type { SubscriptionGrant } from '../../../domain/subscription.ts';
+import type { ServerParts } from '../server.ts';
+import { catalogue } from './catalogue.ts';
+import { EventErrors } from './errors.ts';
+import { EventParams } from './params.ts';
+import { poll } from './poll.ts';
+import { stream } from './stream.ts';
+
+/** In the extension's place, and where ChatGPT and the draft look for it. */
+export const EVENT_CAPABILITIES = {
+  extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },
+  events: {},
+};
+
+const ANY = { params: z.unknown() };
+
+/** Adds the methods of MCP Events (decision Y3): a translation to the feed and the subscriptions of the caller. */
+export function addEventMethods({ server }: McpServer, parts: ServerParts): void {
+  const { caller } = parts;
+  const errors = new EventErrors(parts.eventErrors, parts.log);
+  const params = new EventParams(errors);
+  const add = (method: string, answer: (given: unknown, call: ServerContext) => object | Promise<object>): void =>
+    server.setRequestHandler(`events/${method}`, ANY, async (given, call) => {
+      try {
+        return { ...(await answer(given, call)) };
+      } catch (error) {
+        throw errors.of(error);
+      }
+    });
+  add('list', () => catalogue(caller));
+  add('poll', (given) => poll(params.poll(given), parts));
+  add('stream', (given, call) => stream(params.stream(given), call, parts, errors));
+  add('subscribe', async (given) => shown(await subscriptionsOf(caller, errors).subscribe(params.subscription(given))));
+  add('unsubscribe', async (given) => {
+    // A subscription that has lapsed may be ended again.
+    await subscriptionsOf(caller, errors).unsubscribe(params.target(given));
+    return {};
+  });
+}
+
+function subscriptionsOf({ subscriptions }: Caller, errors: EventErrors): Subscriptions {
+  if (subscriptions !== undefined) return subscriptions;
+  throw errors.forbidden('owner_key', 'Events are posted for a limited key: "postern keys add" makes one.');
+}
+
+function shown({ id, refreshBeforeMs, cursor, truncated, health }: SubscriptionGrant): object {
+  const grant = { id, refreshBefore: isoSecond(refreshBeforeMs), cursor, truncated };
+  if (health === undefined) return grant;
+  const { lastDeliveryMs, lastError, failedSinceMs } = health;
+  return {
+    ...grant,
+    deliveryStatus: {
+      active: true,
+      lastDeliveryAt: lastDeliveryMs === null ? null : isoSecond(lastDeliveryMs),
+      lastError,
+      ...(failedSinceMs !== null && { failedSince: isoSecond(failedSinceMs) }),
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { isAfter } from '../../../domain/offset.ts';
+import { replayStart } from '../../../domain/replay-start.ts';
+import { subscriptionFilter } from '../../../domain/subscription.ts';
+import { type EventOccurrence, eventOccurrence } from '../../../schema/event-occurrence.ts';
+import type { ServerParts } from '../server.ts';
+import type { AskedEvents } from './params.ts';
+import { isOfRow } from './rows.ts';
+
+/** Every minute's 30 requests of a key are enough for a few polls and its tools. */
+const NEXT_POLL_MS = 15_000;
+/** Entries taken from the feed at once: a few milliseconds' work. */
+const PAGE = 200;
+/** Rows that one poll examines. */
+const MAX_ROWS = 5000;
+const MAX_BYTES = 1_000_000;
+/** Bytes of an answer to a poll. */
+export const MOST_POLL_BYTES = 1_500_000;
+
+/** The answer to `events/poll`: events after the cursor, and where the next poll begins. */
+export async function poll(
+  { name, arguments: asked, cursor, maxAgeMs, maxEvents }: AskedEvents & { readonly maxEvents: number },
+  { caller, clock }: Pick<ServerParts, 'caller' | 'clock'>,
+): Promise<object> {
+  const { feed } = caller;
+  const isWanted = subscriptionFilter(name, asked);
+  const start = await replayStart(feed, cursor, maxAgeMs === undefined ? undefined : clock.now() - maxAgeMs);
+  let position = start.offset;
+  const events: EventOccurrence[] = [];
+  let bytes = 0;
+  let rows = 0;
+  const isFull = (): boolean => events.length >= maxEvents || bytes > MAX_BYTES || rows >= MAX_ROWS;
+  while (cursor !== undefined && !isFull()) {
+    // Lets other requests run.
+    if (rows > 0) await new Promise((resolve) => setImmediate(resolve));
+    const { entries, upTo, looked } = feed.page(position, Math.min(PAGE, maxEvents - events.length));
+    position = upTo;
+    if (looked === 0) break;
+    rows += looked;
+    for (const entry of entries) {
+      if (!isOfRow(entry) || !isWanted(entry)) continue;
+      const occurrence = eventOccurrence(entry, asked.content ?? 'full');
+      events.push(occurrence);
+      bytes += JSON.stringify(occurrence).length;
+      if (bytes <= MAX_BYTES) continue;
+      position = entry.offset;
+      break;
+    }
+  }
+  const hasMore = isAfter(feed.lastPublished(), position);
+  return {
+    events,
+    cursor: feed.offsetText(position, undefined),
+    truncated: start.truncated,
+    hasMore,
+    nextPollMs: NEXT_POLL_MS,
+  };
+}

@@ -1,0 +1,63 @@
+import { AppError, isAppError } from './errors.ts';
+import type { LogEntry } from './event.ts';
+import { decodeOffset, type Offset } from './offset.ts';
+import type { EventFeed } from './ports/feed.ts';
+
+const PAGE = 200;
+/** Older rows than these are not looked for one by one. */
+const MAX_ROWS = 20_000;
+
+/** The position from which a client of MCP Events continues, and whether that skips events. */
+export interface ReplayStart {
+  readonly offset: Offset;
+  readonly truncated: boolean;
+}
+
+/**
+ * Returns where to go on after a cursor; without one, at the newest event. Events before `floorMs` are skipped. An
+ * expired cursor begins at the newest event. Throws `invalid_cursor` for a text that is none, and
+ * `chat_db_unavailable`.
+ */
+export async function replayStart(
+  feed: EventFeed,
+  cursor: string | undefined,
+  floorMs: number | undefined,
+): Promise<ReplayStart> {
+  if (cursor === undefined) return { offset: feed.lastPublished(), truncated: false };
+  const asked = decodeOffset(cursor);
+  if (asked === undefined || 'stream' in asked) {
+    throw new AppError('invalid_cursor', 'Invalid cursor.', {
+      status: 400,
+      hint: 'Use a cursor of an earlier answer, or null to begin with what happens from now on.',
+    });
+  }
+  let offset: Offset;
+  try {
+    offset = feed.resolve(asked);
+  } catch (error) {
+    if (isAppError(error) && error.status === 410) return { offset: feed.lastPublished(), truncated: true };
+    throw error;
+  }
+  return floorMs === undefined ? { offset, truncated: false } : young(feed, offset, floorMs);
+}
+
+/** Moves to just before the first event that is not too old. */
+async function young(feed: EventFeed, start: Offset, floorMs: number): Promise<ReplayStart> {
+  let offset = start;
+  let truncated = false;
+  for (let rows = 0; rows < MAX_ROWS; rows += PAGE) {
+    const { entries, upTo, looked } = feed.page(offset, PAGE);
+    const first = entries.find((entry) => timeOf(entry) >= floorMs);
+    truncated ||= entries.length > 0 && first !== entries[0];
+    if (first !== undefined) return { offset: { ...offset, rowId: first.rowId - 1 }, truncated };
+    offset = upTo;
+    if (looked === 0) return { offset, truncated };
+    // Lets other requests run.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { offset: feed.lastPublished(), truncated: true };
+}
+
+function timeOf({ event }: LogEntry): number {
+  return 'timestamp' in event.data ? Date.parse(event.data.timestamp) : Number.POSITIVE_INFINITY;
+}

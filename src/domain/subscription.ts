@@ -1,0 +1,115 @@
+import type { EventType, LogEntry } from './event.ts';
+import { LATE_S } from './event.ts';
+import { eventFilter } from './event-filter.ts';
+import type { Offset } from './offset.ts';
+
+/** The content of an event: ids alone, or the message too. */
+export const EVENT_CONTENTS = ['ids', 'full'] as const;
+export type EventContent = (typeof EVENT_CONTENTS)[number];
+
+/** The arguments with which a client of MCP Events asks for events of one name. */
+export interface SubscriptionArguments {
+  /** In any variant. */
+  readonly conversation_id?: string | undefined;
+  readonly sender?: string | undefined;
+  /** By default `full`, and `ids` for events posted to another machine. */
+  readonly content?: EventContent | undefined;
+  /** True to include messages that macOS filed as junk. */
+  readonly junk?: boolean | undefined;
+  /** True to include messages that came more than 30 minutes after they were written. */
+  readonly late?: boolean | undefined;
+}
+
+/** The events that a client asks for and their receiver. Together with the key they identify a subscription. */
+export interface SubscriptionTarget {
+  readonly name: EventType;
+  readonly arguments: SubscriptionArguments;
+  readonly url: string;
+}
+
+/** A new subscription, or the refresh of an existing one. */
+export interface SubscriptionRequest extends SubscriptionTarget {
+  /** A secret of Standard Webhooks. */
+  readonly secret: string;
+  /** Undefined: from now on. */
+  readonly cursor: string | undefined;
+  readonly maxAgeMs: number | undefined;
+  /** The lifetime that the client asks for; null: without end. */
+  readonly ttlMs: number | null | undefined;
+}
+
+/** Reasons for which a receiver did not take an event. */
+export type CallbackFailure =
+  | 'connection_refused'
+  | 'timeout'
+  | 'tls_error'
+  | 'http_4xx'
+  | 'http_5xx'
+  | 'challenge_failed';
+
+/** How posting goes. */
+export interface SubscriptionHealth {
+  readonly lastDeliveryMs: number | null;
+  /** Null while the last attempt was taken. */
+  readonly lastError: CallbackFailure | null;
+  readonly failedSinceMs: number | null;
+  /** True if an event was given up since the client last refreshed. */
+  readonly hasSkipped: boolean;
+  /** True if chat.db was replaced, and the receiver does not know it yet. */
+  readonly hasGap: boolean;
+}
+
+/** A subscription as stored: events of one name, posted to one URL until it lapses (decision Y3). */
+export interface StoredSubscription extends SubscriptionTarget {
+  /** Derived from key, name, arguments and URL. */
+  readonly id: string;
+  readonly keyId: string;
+  readonly secret: string;
+  /** The secret before, which also signs until `untilMs`. */
+  readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
+  readonly expiresMs: number;
+  readonly health: SubscriptionHealth;
+  /** Everything up to here is done: taken, given up, or not asked for. */
+  readonly offset: Offset;
+}
+
+/** The answer to a subscription or its refresh. */
+export interface SubscriptionGrant {
+  readonly id: string;
+  readonly refreshBeforeMs: number;
+  readonly cursor: string;
+  /** True if events were skipped. */
+  readonly truncated: boolean;
+  /** Undefined for a new subscription. */
+  readonly health: SubscriptionHealth | undefined;
+}
+
+/** The health of a new subscription. */
+export const NEW_HEALTH: SubscriptionHealth = {
+  lastDeliveryMs: null,
+  lastError: null,
+  failedSinceMs: null,
+  hasSkipped: false,
+  hasGap: false,
+};
+
+/** Returns a filter for the entries that a client asks for. */
+export function subscriptionFilter(name: EventType, asked: SubscriptionArguments): (entry: LogEntry) => boolean {
+  const { conversation_id: conversation, sender, junk, late } = asked;
+  return eventFilter({
+    events: [name],
+    filter: {
+      ...(conversation !== undefined && { conversation_ids: [conversation] }),
+      ...(sender !== undefined && { senders: [sender] }),
+      ...(junk !== true && { junk: false }),
+      ...(late !== true && { max_age_s: LATE_S }),
+    },
+  });
+}
+
+/** The two numberings of errors in MCP Events: of the draft, which clients use today, and of the final text. */
+export const EVENT_ERRORS = {
+  draft: { notFound: -32_011, forbidden: -32_012, exhausted: -32_013, unsupported: -32_014, callback: -32_015 },
+  final: { notFound: -32_023, forbidden: -32_024, exhausted: -32_025, unsupported: -32_026, callback: -32_027 },
+} as const;
+export type EventErrorNumbers = keyof typeof EVENT_ERRORS;

@@ -1,0 +1,119 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { AppError } from '../../../domain/errors.ts';
+import { hostClassOf } from '../../../domain/local-network.ts';
+import type { Clock } from '../../../domain/ports/host.ts';
+import type { CallbackFailure, StoredSubscription } from '../../../domain/subscription.ts';
+import { isPublicAddress } from '../../../runtime/public-address.ts';
+import type { PostResult } from '../delivery-attempts.ts';
+import { type AllowedHosts, Poster, type Sending } from '../poster.ts';
+
+const ATTEMPT_TIMEOUT_MS = 5000;
+/** Answers of a receiver, or of a proxy before it, that is not there now. */
+const AWAY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** The address of a subscription and what signs its posts. */
+export type Callback = Pick<StoredSubscription, 'id' | 'url' | 'secret' | 'previousSecret'>;
+
+/** One attempt to post. */
+export interface CallbackAttempt {
+  readonly sending: Sending;
+  readonly result: Promise<CallbackResult>;
+}
+
+/**
+ * The end of an attempt. `away`: nobody answered, or not now. `never`: the receiver will not take this event.
+ * `refused`: any other answer outside 2xx.
+ */
+export interface CallbackResult {
+  readonly outcome: 'taken' | 'away' | 'refused' | 'never' | 'interrupted';
+  readonly failure: CallbackFailure | null;
+  /** The beginning of the answer's body. */
+  readonly answer: string;
+}
+
+interface CallbackPosterParts {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly allowedHosts: AllowedHosts;
+}
+
+/** Posts events and control messages to the receivers of subscriptions, one attempt at a time, and never inward. */
+export class CallbackPoster {
+  readonly #poster: Poster;
+
+  constructor(parts: CallbackPosterParts) {
+    this.#poster = new Poster({
+      ...parts,
+      retryWaitsMs: [],
+      attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+      // Only a name that cannot be public may lead to a private address; the owner named it as such.
+      isAddressAllowed: (host, address) => isPublicAddress(address) || hostClassOf(`https://${host}`) !== 'other',
+    });
+  }
+
+  post(to: Callback, id: string, json: string): CallbackAttempt {
+    let code: number | string = '';
+    const sending = this.#poster.send({
+      to: { ...to, headers: {} },
+      id,
+      event: '',
+      json,
+      retry: false,
+      subscriptionId: to.id,
+      onFailure: (failure) => {
+        code = failure;
+      },
+    });
+    return { sending, result: sending.result.then((result) => resultOf(result, code)) };
+  }
+
+  /** Posts a message about the subscription itself. */
+  control(to: Callback, body: { readonly type: string; readonly [name: string]: unknown }): CallbackAttempt {
+    return this.post(to, `msg_${body.type}_${randomBytes(12).toString('hex')}`, JSON.stringify(body));
+  }
+
+  /** Asks a new address whether it wants the events. Throws `callback_failed` unless it repeats the challenge. */
+  async verify(to: Callback): Promise<void> {
+    const challenge = randomBytes(24).toString('base64url');
+    const { outcome, failure, answer } = await this.control(to, { type: 'verification', challenge }).result;
+    if (outcome === 'taken' && isSame(challengeIn(answer), challenge)) return;
+    const reason = failure ?? 'challenge_failed';
+    throw new AppError('callback_failed', `The callback did not confirm that it wants these events: ${reason}.`, {
+      status: 502,
+      hint: 'It must answer the verification with 2xx and {"challenge": …} as it came.',
+      extra: { reason },
+    });
+  }
+
+  close(): void {
+    this.#poster.close();
+  }
+}
+
+function resultOf({ outcome, status, answer }: PostResult, code: number | string): CallbackResult {
+  if (outcome === 'delivered') return { outcome: 'taken', failure: null, answer };
+  if (outcome === 'interrupted') return { outcome: 'interrupted', failure: null, answer: '' };
+  if (status === null) return { outcome: 'away', failure: connectionFailure(String(code)), answer: '' };
+  const failure = status >= 500 ? 'http_5xx' : 'http_4xx';
+  if (status === 410 || status === 413) return { outcome: 'never', failure, answer: '' };
+  return { outcome: AWAY_STATUSES.has(status) ? 'away' : 'refused', failure, answer: '' };
+}
+
+function connectionFailure(code: string): CallbackFailure {
+  if (code === 'no_answer' || code === 'ETIMEDOUT') return 'timeout';
+  return /CERT|SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code) ? 'tls_error' : 'connection_refused';
+}
+
+function challengeIn(answer: string): string {
+  try {
+    const { challenge } = JSON.parse(answer) as { readonly challenge?: unknown };
+    return typeof challenge === 'string' ? challenge : '';
+  } catch {
+    return '';
+  }
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { Event, LogEntry } from '../domain/event.ts';
+import { safeFileName } from '../domain/file-name.ts';
+import type { EventContent } from '../domain/subscription.ts';
+
+/** Decision Y3: receivers may refuse larger bodies. */
+export const MAX_OCCURRENCE_BYTES = 256 * 1024;
+
+/** An event in the form of MCP Events. */
+export interface EventOccurrence {
+  readonly eventId: string;
+  readonly name: string;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Returns the form of a new row's event for MCP Events. The id of an event is the same in every answer and delivery. A
+ * message that is too large is replaced by its ids.
+ */
+export function eventOccurrence(entry: LogEntry & { readonly event: Event }, content: EventContent): EventOccurrence {
+  const { type: name, data } = entry.event;
+  const base = { eventId: eventId(entry), name, timestamp: data.timestamp };
+  const ids = { id: data.id, conversation_id: data.conversation_id, is_from_me: data.is_from_me };
+  if (content === 'ids') return { ...base, data: ids };
+  const { mac: _mac, details: _details, names: _names, ...others } = data;
+  // Paths on this machine are nobody else's business.
+  const files = 'attachments' in others ? { attachments: others.attachments.map(safeFileName) } : {};
+  const full = { ...base, data: { ...others, ...files } };
+  return Buffer.byteLength(JSON.stringify(full)) > MAX_OCCURRENCE_BYTES - 1024 ? { ...base, data: ids } : full;
+}
+
+/** Derived from the guid, which a replaced database does not give to another row, in a form that any header carries. */
+function eventId({ guid, rowId }: LogEntry): string {
+  return `evt_${createHash('sha256')
+    .update(guid || `row ${rowId}`)
+    .digest('hex')
+    .slice(0, 32)}`;
+}

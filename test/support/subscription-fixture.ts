@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { afterEach } from '@jest/globals';
+import { limitedFeed } from '../../src/access/limited-feed.ts';
+import type { Caller } from '../../src/domain/caller.ts';
+import type { SubscriptionRequest } from '../../src/domain/subscription.ts';
+import { Channel } from '../../src/events/log/channel.ts';
+import { Feed } from '../../src/events/log/feed.ts';
+import { CallbackPoster } from '../../src/events/webhooks/subscriptions/callback-poster.ts';
+import { SubscriptionRegistry } from '../../src/events/webhooks/subscriptions/subscriptions.ts';
+import type { Sqlite } from '../../src/runtime/sqlite.ts';
+import { openStateDatabase } from '../../src/store/state/database.ts';
+import { subscriptionStore } from '../../src/store/state/subscriptions.ts';
+import { FakeClock } from './fake-clock.ts';
+import { collectingLog } from './log.ts';
+import { Callback, SECRET } from './mcp-events.ts';
+import { arrival, MemoryLog } from './memory-log.ts';
+import { temporaryFolder } from './temporary.ts';
+
+const folder = temporaryFolder();
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+let files = 0;
+
+/** A log in memory, a state database and the subscriptions over both, with the clock of the test. */
+export class SubscriptionFixture {
+  readonly clock = new FakeClock();
+  readonly messages = new MemoryLog();
+  readonly channel = new Channel(128);
+  readonly log = collectingLog();
+  readonly feed = new Feed({ channel: this.channel, messages: this.messages, clock: this.clock, log: this.log });
+  readonly state: Sqlite;
+  registry: SubscriptionRegistry;
+  isKeyAlive = true;
+  /** Rows that the key may not read. */
+  readonly hidden = new Set<number>();
+
+  private constructor() {
+    files += 1;
+    this.state = openStateDatabase(join(folder, `state-${files}.db`));
+    closers.push(() => this.state.close());
+    this.registry = this.#newRegistry();
+  }
+
+  static async start(): Promise<SubscriptionFixture> {
+    const fixture = new SubscriptionFixture();
+    await fixture.registry.start();
+    return fixture;
+  }
+
+  /** Another process over the same state, which goes on where the stored progress is. */
+  async restart(): Promise<void> {
+    await this.close();
+    this.registry = this.#newRegistry();
+    await this.registry.start();
+  }
+
+  async close(): Promise<void> {
+    await this.registry.close();
+  }
+
+  async callback(...given: Parameters<typeof Callback.start>): Promise<Callback> {
+    const callback = await Callback.start(...given);
+    closers.push(() => callback.close());
+    return callback;
+  }
+
+  subscribe({ url }: Pick<Callback, 'url'>, more: Partial<SubscriptionRequest> = {}, maxOfKey = 16) {
+    const request: SubscriptionRequest = {
+      name: 'message.received',
+      arguments: {},
+      url,
+      secret: SECRET,
+      cursor: undefined,
+      maxAgeMs: undefined,
+      ttlMs: undefined,
+      ...more,
+    };
+    return this.registry.subscribe('key', request, maxOfKey);
+  }
+
+  publish(from: number, to = from): void {
+    for (let rowId = from; rowId <= to; rowId += 1) {
+      const row = arrival(rowId);
+      this.messages.add(row);
+      this.channel.publish([row]);
+    }
+  }
+
+  #newRegistry(): SubscriptionRegistry {
+    const { clock, feed, log } = this;
+    const caller = { feed: limitedFeed(feed, ({ rowId }) => !this.hidden.has(rowId)) } as unknown as Caller;
+    const registry = new SubscriptionRegistry({
+      feed,
+      store: subscriptionStore(this.state),
+      poster: new CallbackPoster({ version: '1', clock, allowedHosts: [] }),
+      clock,
+      log,
+      callerOf: () => (this.isKeyAlive ? caller : undefined),
+      forbidden: -32_012,
+    });
+    closers.push(() => registry.close());
+    return registry;
+  }
+}

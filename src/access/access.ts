@@ -38,7 +38,7 @@ import { endForbidden, limitedSubscriptions } from './limited-subscriptions.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
 import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
-import { assertStillAllowed, sendRight } from './rights.ts';
+import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { scheduledCheck } from './scheduled-rights.ts';
 import { SelfChat } from './self-chat.ts';
 import { selfChatClosed } from './self-chat-closed.ts';
@@ -146,7 +146,7 @@ export class LimitedAccess implements AccessService {
       audit: this.audit,
       keyName: (id) => this.keys.withId(id)?.stored.name ?? id,
     });
-    this.approvals = callerApprovals(this.#desk, clock, undefined);
+    this.approvals = callerApprovals(this.#desk, clock, undefined, (to) => isNewRecipient(directory, to));
     this.owner = ownerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
   }
 
@@ -273,7 +273,7 @@ export class LimitedAccess implements AccessService {
       search: limitedSearch(owner.search, chats, onRead),
       contacts,
       chats: limitedChatNames(owner.chats, chats),
-      approvals: callerApprovals(this.#desk, clock, key),
+      approvals: callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to)),
       scheduled: limitedScheduled(this.#parts.scheduler.entries, key, chats),
       status: async () => {
         const own = new Set(webhooks.list().map((webhook) => webhook.id));

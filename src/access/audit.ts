@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import type { AuditEntry } from '../domain/audit.ts';
-import type { AuditLog, AuditNote, AuditQuery, AuditStore } from '../domain/ports/access.ts';
+import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from '../domain/ports/access.ts';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
+import { type KeyUse, NO_USE } from '../domain/statistics.ts';
+import { startOfLocalDay } from '../runtime/clock.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -63,6 +65,23 @@ export class Audit implements AuditLog {
   list(query: AuditQuery): readonly AuditEntry[] {
     this.#flush();
     return this.#store.list(query);
+  }
+
+  /** The actions of limited keys since then, in spans of `lengthMs`. */
+  uses(sinceMs: number, lengthMs: number): readonly KeyUses[] {
+    this.#flush();
+    return this.#store.uses(sinceMs, lengthMs);
+  }
+
+  usedToday(): ReadonlyMap<string, KeyUse> {
+    const midnightMs = startOfLocalDay(this.#clock.now());
+    const today = new Map<string, KeyUse>();
+    // One span holds the whole day.
+    for (const { keyId, what, count } of this.uses(midnightMs, Number.MAX_SAFE_INTEGER)) {
+      const use = today.get(keyId) ?? NO_USE;
+      today.set(keyId, { ...use, [what]: use[what] + count });
+    }
+    return today;
   }
 
   close(): void {

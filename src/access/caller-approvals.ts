@@ -7,7 +7,12 @@ import { type ApprovalDesk, shownApproval } from './approvals.ts';
 import type { LimitedKey } from './limited-key.ts';
 
 /** The held sends of one caller: all of them for callers who may decide, else only its own. No key means the owner. */
-export function callerApprovals(desk: ApprovalDesk, clock: Clock, key: LimitedKey | undefined): Approvals {
+export function callerApprovals(
+  desk: ApprovalDesk,
+  clock: Clock,
+  key: LimitedKey | undefined,
+  isNew: (to: string) => boolean | undefined,
+): Approvals {
   const keyId = key?.stored.id ?? OWNER;
   const mayDecide = key === undefined || key.stored.scopes.includes('approve');
   const isVisible = ({ key_id }: StoredApproval): boolean => mayDecide || key_id === keyId;
@@ -60,5 +65,6 @@ export function callerApprovals(desk: ApprovalDesk, clock: Clock, key: LimitedKe
       visible(id);
       desk.withdraw(id, keyId);
     },
+    isNewContact: ({ to }) => isNew(to),
   };
 }

@@ -58,6 +58,7 @@ export class LazyAccess {
       approve: async (id, shown) => (await approvals()).approve(id, shown),
       deny: async (id) => (await approvals()).deny(id),
       withdraw: async (id) => (await approvals()).withdraw(id),
+      isNewContact: (approval) => this.#loaded?.approvals.isNewContact(approval),
     };
   }
 }

@@ -75,6 +75,7 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     lastDelivery: (id) => webhooks.lastDelivery(own(id).id),
     /** Omits the receiver's answer: it may come from another program on this machine. */
     test: async (id) => ({ ...(await webhooks.test(own(id).id)), answer: null }),
+    retry: (id) => webhooks.retry(own(id).id),
     replay: (id, from) => webhooks.replay(own(id).id, from),
   };
 }

@@ -1,4 +1,5 @@
 import { rightsAddress } from '../domain/address.ts';
+import { isChatDbAway } from '../domain/errors.ts';
 import type { Key, SendRight } from '../domain/key.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
@@ -29,6 +30,17 @@ export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey,
 /** Reports whether the owner never wrote there. */
 export function isNewContact(directory: ChatDirectory, { chats }: Destination): boolean {
   return !chats.some((guid) => directory.hasOwnMessage(guid));
+}
+
+/** Reports whether the owner never wrote to a recipient; undefined if it is not certain who that is. */
+export function isNewRecipient(directory: ChatDirectory, recipient: string): boolean | undefined {
+  try {
+    const destination = resolve(directory, recipient);
+    return destination && isNewContact(directory, destination);
+  } catch (error) {
+    if (isChatDbAway(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Reports whether a send needs the owner's approval. */

@@ -124,7 +124,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
           rowNow: (number) => events.entry(number),
           store: deliveredStore,
           poster: new Poster({ ...posting, mayAttempt }),
-          onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
+          onOutcome: ({ outcome }) => counters.deliveries.inc({ outcome }),
         }),
     });
     const status = new HubStatus({
@@ -155,6 +155,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       apiKey: config.auth.apiKey,
       callers: { owner, find: () => undefined },
       access: () => Promise.reject(problem('not_at_a_hub')),
+      home: absentPort(),
       ready,
       health: () => status.health(),
       metrics: () => ({

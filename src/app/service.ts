@@ -40,6 +40,7 @@ import { webhookStore } from '../store/state/webhooks.ts';
 import { UploadStore } from '../store/uploads/store.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
 import { openEventLog } from './event-log.ts';
+import { HomePage, openStatistics } from './home.ts';
 import type { Host } from './host.ts';
 import { openChatDb, openContacts, openConversions } from './inputs.ts';
 import { openSearchIndex } from './search.ts';
@@ -71,7 +72,6 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     awake.start();
     const state = openStateDatabase(join(config.dir, 'state.db'));
     closers.add('state', () => state.close());
-
     const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
     const { connection, thread } = openChatDb({ config, host, closers });
     const reader = new ChatReader(connection, thread);
@@ -122,6 +122,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();
+    const statistics = openStatistics({ state, host, closers, counters, channel });
     const { contacts, people } = openContacts({ config, host, closers, connection, thread });
     const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
     const messages = new OriginReader(reader, {
@@ -145,7 +146,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       log,
       json,
       ready,
-      onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
+      ...statistics.deliveryCounts(counters),
       callerOf: (keyId) => access.loaded?.callerOf(keyId),
       wireJson: wireJsonOf(config),
     });
@@ -220,6 +221,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       ownKey: async (caller) => (await access.load()).keys.mine(caller),
     });
     const http = new HttpServer({
+      home: new HomePage({ config, host, statistics, access, webhooks, uploads, status: () => owner.status() }),
       settings: config.server,
       apiKey: config.auth.apiKey,
       callers: { owner, find: (key) => access.loaded?.find(key) },
@@ -264,12 +266,10 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         streams.close(SOCKETS_END_WITHIN_MS),
       ]);
     });
-
     closers.add('change detector', () => {
       detector.close();
       grantWatch.close();
     });
-
     await sender.start();
     await uploads.start();
     if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();

@@ -2,6 +2,7 @@ import type { Approval } from '../domain/approval.ts';
 import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
+import type { Clock } from '../domain/ports/host.ts';
 import type { ScheduledSend } from '../domain/scheduled.ts';
 import type { FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
 
@@ -49,6 +50,17 @@ export interface ListenOptions extends Included {
   readonly signal?: AbortSignal;
   /** Called when the connection is down, with the reason and the time until the next attempt. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
+}
+
+export interface ClientOptions {
+  /** Base address of the service. Default `http://127.0.0.1:3001`. */
+  readonly url?: string;
+  /** Path of the service's Unix socket, used instead of the URL. For Node.js and Bun. */
+  readonly socketPath?: string;
+  readonly key: string;
+  /** Time limit of an answer in milliseconds (30000). Sends and permission checks are exempt: they may wait longer. */
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
 }
 
 /** An event of a listener that also asked for changes. */

@@ -14,7 +14,9 @@ import { ApprovalsApi, KeysApi } from './access-api.ts';
 import { AttachmentsApi } from './attachments-api.ts';
 import { eventLines } from './event-lines.ts';
 import { eventSocket, type SocketEvent, webSocketPackage } from './event-socket.ts';
+import { HomeApi } from './home-api.ts';
 import type {
+  ClientOptions,
   ConversationPage,
   EventPage,
   HeldSend,
@@ -40,17 +42,6 @@ export { isPosternError, PosternError } from './postern-error.ts';
 export type * from './types.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3001';
-export interface ClientOptions {
-  /** Base address of the service. Default `http://127.0.0.1:3001`. */
-  readonly url?: string;
-  /** Path of the service's Unix socket, used instead of the URL. For Node.js and Bun. */
-  readonly socketPath?: string;
-  readonly key: string;
-  /** Time limit of an answer in milliseconds (30000). Sends and permission checks are exempt: they may wait longer. */
-  readonly timeoutMs?: number;
-  readonly clock?: Clock;
-}
-
 /** The documented API, typed. Every method throws PosternError. */
 export class PosternClient {
   readonly #base: URL;
@@ -79,6 +70,10 @@ export class PosternClient {
   }
 
   /** Limited keys, the audit log, and signing in to the console. */
+  get home(): HomeApi {
+    return new HomeApi(this.#requests);
+  }
+
   get keys(): KeysApi {
     return new KeysApi(this.#requests);
   }
@@ -191,6 +186,11 @@ export class PosternClient {
 
   testWebhook(id: string): Promise<WebhookTestResult> {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
+  }
+
+  /** Attempts a held delivery now. */
+  retryWebhook(id: string): Promise<Webhook & WebhookStatus> {
+    return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/retry`, 'url');
   }
 
   /** Delivers events after a row id or offset again, under the same ids. `latest` skips undelivered ones instead. */

@@ -7,11 +7,20 @@ export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.
 export type { Include } from '../domain/include.ts';
 export type { KeyRecord, Preset, Scope } from '../domain/key.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
+export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../domain/overview.ts';
 export type { Contact } from '../domain/ports/contacts.ts';
 export type { AmbiguousAddress, Person } from '../domain/ports/people.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
 export type { ScheduledSend, ScheduledState } from '../domain/scheduled.ts';
 export type { Highlight, SearchHit } from '../domain/search.ts';
+export type {
+  KeyUse,
+  StatisticKind,
+  StatisticPoint,
+  StatisticSeries,
+  StatisticSpan,
+  SubjectSeries,
+} from '../domain/statistics.ts';
 export type { StatusReport, WebhookSummary } from '../domain/status.ts';
 export type { Upload } from '../domain/upload.ts';
 export type {

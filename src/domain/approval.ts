@@ -1,3 +1,4 @@
+import type { Names } from './names.ts';
 import type { ServiceChoice } from './send-service.ts';
 
 /** The states of a held send. Every state but `held` and `approved` is final. */
@@ -58,6 +59,10 @@ export interface Approval {
    * approved.
    */
   readonly shown?: string | undefined;
+  /** Names of the members, with `include=contacts`. */
+  readonly names?: Names | undefined;
+  /** True if the owner never wrote there; only while it is held, with `include=contacts`. */
+  readonly new_contact?: boolean | undefined;
 }
 
 /** The place in the console where the owner decides on a held send, relative to the service's address. */

@@ -1,3 +1,5 @@
+import type { Names } from './names.ts';
+
 /** One line of the audit log: who did what to whom, and the decision. Never a body. */
 export interface AuditEntry {
   readonly id: number;
@@ -14,6 +16,8 @@ export interface AuditEntry {
   readonly text_hmac: string | null;
   /** How many equal occurrences this line stands for. */
   readonly count: number;
+  /** The name of the target, with `include=contacts`. */
+  readonly names?: Names | undefined;
 }
 
 export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', 'refused', 'key', 'webhook'] as const;

@@ -1,3 +1,5 @@
+import type { KeyUse } from './statistics.ts';
+
 /** The scopes of a limited key. Everything else is reserved for the owner. */
 export const SCOPES = ['read', 'events', 'send', 'webhooks', 'approve'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -65,6 +67,8 @@ export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
   readonly caps: Caps | null;
   readonly remaining: Remaining | null;
   readonly closed: readonly ClosedGroup[];
+  /** Its actions since midnight; only in the owner's list. */
+  readonly today?: KeyUse | undefined;
 }
 
 /** A key's rights towards one recipient. */

@@ -106,6 +106,14 @@ function partyOf(conversationId: string): string {
   return at < 0 ? '' : conversationId.slice(at + 3);
 }
 
+/** Names of addresses, and of the people in one-to-one conversations, by their address. */
+export function namesFor(addressesOrIds: readonly string[], lookup: NameLookup): Names {
+  return namesOf(
+    addressesOrIds.map((one) => partyOf(one) || one),
+    lookup,
+  );
+}
+
 function namesOf(addresses: readonly string[], lookup: NameLookup, ...others: readonly (string | undefined)[]): Names {
   const names: Record<string, string> = {};
   const add = (address = ''): void => {

@@ -155,6 +155,8 @@ export interface ShownSettings extends Pick<WebhookSettings, 'name' | 'enabled' 
 export interface WebhookStatus extends WebhookHealth, ShownSettings {
   /** Null unless a delivery is held. */
   readonly held: HeldDelivery | null;
+  /** When a held delivery is attempted again; absent while it is attempted, and without one. */
+  readonly next_attempt_at?: string | undefined;
   /** Dropped events that can be delivered again (decision P6). */
   readonly dropped: number;
   /** Row id up to which it is done; slightly ahead of the stored one while rows are skipped (decision F4). */

@@ -28,3 +28,8 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 export function localTimeZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
+
+/** Midnight of the day in the machine's time zone. */
+export function startOfLocalDay(ms: number): number {
+  return new Date(ms).setHours(0, 0, 0, 0);
+}

@@ -4,6 +4,8 @@
  */
 export class LabelledCount<Label extends string> {
   readonly labelNames: readonly Label[];
+  /** Called with each occurrence. */
+  onInc: ((labels: Readonly<Record<Label, string>>) => void) | undefined;
   readonly #counts = new Map<string, { readonly labels: Readonly<Record<Label, string>>; value: number }>();
 
   constructor(...labelNames: readonly Label[]) {
@@ -15,6 +17,7 @@ export class LabelledCount<Label extends string> {
     const count = this.#counts.get(key);
     if (count === undefined) this.#counts.set(key, { labels, value: 1 });
     else count.value += 1;
+    this.onInc?.(labels);
   }
 
   counts(): Iterable<{ readonly labels: Readonly<Record<Label, string>>; readonly value: number }> {

@@ -22,3 +22,8 @@ export async function withSmallNewSpace<Result>(work: () => Promise<Result>): Pr
     setFlagsFromString('--semi-space-growth-factor=2'); // V8's own
   }
 }
+
+/** Bytes of this process in memory. */
+export function residentBytes(): number {
+  return process.memoryUsage.rss();
+}

@@ -3,6 +3,7 @@ import { APPROVAL_STATES, type Approval } from '../domain/approval.ts';
 import type { DryRun } from '../domain/ports/sending.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { messageSchema } from './message-schema.ts';
+import { namesSchema } from './names.ts';
 import { wait } from './query.ts';
 import { scheduledAnswerSchema } from './scheduled.ts';
 import { shapeOf } from './shape.ts';
@@ -32,6 +33,11 @@ export const approvalSchema = shapeOf<Approval>()(
         .string()
         .optional()
         .meta({ description: 'What an approval has to name. Only for those who may decide.' }),
+      names: namesSchema.optional(),
+      new_contact: z
+        .boolean()
+        .optional()
+        .meta({ description: 'True if the owner never wrote there; with `include=contacts`, while it is held.' }),
     })
     .meta({ id: 'Approval' }),
 );
@@ -70,6 +76,10 @@ export const approvalsQuery = z.object({
     .enum(APPROVAL_STATES, { error: `The parameter state must be one of ${APPROVAL_STATES.join(', ')}.` })
     .optional(),
   wait,
+  include: z
+    .literal('contacts', { error: 'The parameter include must be contacts.' })
+    .optional()
+    .meta({ description: '`contacts` adds names of people, and whether the owner ever wrote there.' }),
 });
 
 /** Body of `POST /approvals/{id}/approve`. */

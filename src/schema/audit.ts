@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { AUDIT_ACTIONS, type AuditEntry } from '../domain/audit.ts';
-import { limit } from './query.ts';
+import { namesSchema } from './names.ts';
+import { limit, since } from './query.ts';
 import { shapeOf } from './shape.ts';
 
 /** One line of `GET /audit` (decision L4). */
@@ -15,6 +16,7 @@ export const auditSchema = shapeOf<AuditEntry>()(
       outcome: z.string(),
       text_hmac: z.string().nullable(),
       count: z.int().meta({ description: 'How many of the same this line stands for.' }),
+      names: namesSchema.optional(),
     })
     .meta({ id: 'AuditEntry' }),
 );
@@ -28,5 +30,25 @@ export const auditQuery = z.object({
     .transform(Number)
     .optional()
     .meta({ type: 'integer', minimum: 0, description: 'Id of a line; without it the newest lines are given.' }),
+  before: z
+    .string()
+    .refine((value) => /^\d{1,15}$/.test(value), 'The parameter before must be the id of a line.')
+    .transform(Number)
+    .optional()
+    .meta({ type: 'integer', minimum: 0, description: 'Id of a line: only earlier ones.' }),
+  since: since.optional(),
+  action: z
+    .enum(AUDIT_ACTIONS, { error: `The parameter action must be one of ${AUDIT_ACTIONS.join(', ')}.` })
+    .optional(),
+  outcome: z.string().optional().meta({ description: 'Exactly this outcome.' }),
+  target: z.string().optional().meta({ description: 'Exactly this conversation, address or id.' }),
+  order: z
+    .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
+    .default('asc')
+    .meta({ description: 'asc, the default: oldest first. desc: newest first, with `Link` to the page before it.' }),
+  include: z
+    .literal('contacts', { error: 'The parameter include must be contacts.' })
+    .optional()
+    .meta({ description: '`contacts` adds the names of people.' }),
   limit: limit(100, 1000),
 });

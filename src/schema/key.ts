@@ -3,6 +3,7 @@ import { callbackHost } from '../domain/callback-hosts.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import { APPROVAL_MODES, type Caps, type KeyCheck, type KeyRecord, PRESETS, SCOPES } from '../domain/key.ts';
 import { parseInstant } from './instant.ts';
+import { keyUseSchema } from './key-use.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
@@ -36,6 +37,7 @@ export const keySchema = shapeOf<KeyRecord>()(
         .array(z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() }))
         .readonly()
         .meta({ description: 'Groups that are closed for sending, because somebody joined since they were listed.' }),
+      today: keyUseSchema.optional().meta({ description: 'What it did since midnight; only in the list of keys.' }),
     })
     .meta({ id: 'Key' }),
 );

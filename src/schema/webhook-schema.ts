@@ -55,6 +55,10 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
         description: '`held`: a delivery is attempted until it succeeds. `paused`: `enabled` is false.',
       }),
       held: heldSchema.nullable().meta({ description: 'What is being held.' }),
+      next_attempt_at: z
+        .string()
+        .optional()
+        .meta({ description: 'When what is held is attempted again; absent while it is attempted.' }),
       dropped: z.int().meta({ description: 'How many dropped events can be replayed.' }),
       consecutive_failures: z.int(),
       last_success_at: z.string().nullable(),

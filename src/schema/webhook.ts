@@ -71,6 +71,14 @@ export const webhookChangesBody = z
   )
   .meta({ id: 'WebhookChanges' });
 
+/** Parameters of `GET /webhooks` (decision Z2). */
+export const webhooksQuery = z.object({
+  include: z
+    .literal('status', { error: 'The parameter include must be status.' })
+    .optional()
+    .meta({ description: '`status` adds what `GET /webhooks/{id}` answers; passwords in URLs are then masked.' }),
+});
+
 const REPLAY = 'Give one of "after", with a position or "latest", and "dropped": true.';
 
 /** Body of `POST /webhooks/{id}/replay` (decisions H, P1, P6). */

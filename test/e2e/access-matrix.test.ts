@@ -103,13 +103,19 @@ test('what a key may read is there in each list: the matrix does not pass by ref
   expect((await everything.get('/conversations')).text).toBe((await all.get('/conversations')).text);
 });
 
-test.each(['/metrics', '/api/v1/diagnostics', '/api/v1/keys', '/api/v1/audit', '/api/v1/permissions/check'])(
-  'a limited key never gets %s',
-  async (path) => {
-    const { record } = await fixture.key({ scopes: ['read', 'events', 'send', 'webhooks'], read: '*', send: '*' });
-    const url = new URL(path, fixture.service.url);
-    const isPost = /diagnostics|check/.test(path);
-    const answer = await fetch(url, { method: isPost ? 'POST' : 'GET', headers: { 'x-api-key': record.key } });
-    expect(answer.status).toBe(403);
-  },
-);
+test.each([
+  '/metrics',
+  '/api/v1/diagnostics',
+  '/api/v1/keys',
+  '/api/v1/audit',
+  '/api/v1/permissions/check',
+  '/api/v1/overview',
+  '/api/v1/stats/keys',
+  '/api/v1/config',
+])('a limited key never gets %s', async (path) => {
+  const { record } = await fixture.key({ scopes: ['read', 'events', 'send', 'webhooks'], read: '*', send: '*' });
+  const url = new URL(path, fixture.service.url);
+  const isPost = /diagnostics|check/.test(path);
+  const answer = await fetch(url, { method: isPost ? 'POST' : 'GET', headers: { 'x-api-key': record.key } });
+  expect(answer.status).toBe(403);
+});

@@ -132,7 +132,7 @@ const send = (body = 'Hello', key?: string) =>
 
 describe('a problem reads as its example in the OpenAPI document', () => {
   test('of access control and routing', async () => {
-    expectProblem('invalid_request', 'listWebhooks', await service.get('/webhooks?limit=%zz'));
+    expectProblem('invalid_request', 'listKeys', await service.get('/keys?limit=%zz'));
     expectProblem('unauthorized', 'listMessages', await service.get('/messages', { 'x-api-key': 'wrong' }));
     expectProblem('origin_not_allowed', 'getHealth', await service.get('/health', { origin: 'http://evil.example' }));
     expectProblem('host_not_allowed', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1', 'Host: evil.example']));

@@ -235,6 +235,10 @@ describe('real answers are as the document says', () => {
     await ask('changeWebhook', 200, webhook, changes);
     await ask('changeWebhook', 400, webhook, { headers: { Host: 'x' }, on_failure: 'wait' });
     await ask('changeWebhook', 404, { id: 'none' }, {});
+    await ask('listWebhooks', 200, {}, undefined, '?include=status');
+    await ask('listWebhooks', 400, {}, undefined, '?include=all');
+    await ask('retryWebhook', 202, webhook);
+    await ask('retryWebhook', 404, { id: 'none' });
     await ask('replayWebhook', 202, webhook, { dropped: true });
     await ask('replayWebhook', 202, webhook, { after: 0 });
     await ask('replayWebhook', 400, webhook, { after: 999 });
@@ -283,7 +287,12 @@ describe('real answers are as the document says', () => {
       return (await ask('getApproval', 200, approval)).json as { id: string; shown: string };
     };
     const [one, two, three] = [await hold('One'), await hold('Two'), await hold('Three')];
-    await ask('listApprovals', 200, {}, undefined, '?state=held');
+    await ask('listApprovals', 200, {}, undefined, '?state=held&include=contacts');
+    await ask('getOverview', 200);
+    for (const kind of ['events', 'sends', 'webhooks', 'keys']) await ask('getStatistics', 200, { kind });
+    await ask('getStatistics', 400, { kind: 'keys' }, undefined, '?by=year');
+    await ask('getConfig', 200);
+    await ask('listAudit', 200, {}, undefined, '?order=desc&limit=1&include=contacts');
     await ask('listApprovals', 400, {}, undefined, '?state=open&wait=x');
     const later = new Date(Date.now() + 3_600_000).toISOString();
     const answer = await ask('sendMessage', 202, {}, { recipient: ana, body: 'Later', send_at: later });

@@ -21,6 +21,7 @@ import { problem } from '../../src/domain/problems.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { DEFAULT_SETTINGS, type StoredWebhook } from '../../src/domain/webhook.ts';
+import { absentPort } from '../../src/fleet/hub/absent.ts';
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
@@ -88,12 +89,10 @@ const NO_UPLOADS: Uploads = {
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
-const notFound = (): never => {
+function notFound(): never {
   throw problem('scheduled_not_found');
-};
-const notUsed = new Proxy({} as Approvals, {
-  get: () => () => Promise.reject(new Error('not used')),
-});
+}
+const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(new Error('not used')) });
 
 /** Of a service that just started. */
 export const STATUS: StatusReport = {
@@ -199,6 +198,7 @@ class MemoryWebhooks implements WebhookRegistry {
     throw new Error('not used');
   }
 
+  readonly retry = (): never => this.change();
   async remove(id: string): Promise<boolean> {
     return this.webhooks.delete(id);
   }
@@ -207,9 +207,7 @@ class MemoryWebhooks implements WebhookRegistry {
     throw this.webhooks.has(id) ? new Error('not used') : problem('webhook_not_found');
   }
 
-  lastDelivery(): undefined {
-    return undefined;
-  }
+  lastDelivery(): undefined {}
 
   deliveries(): never {
     throw new Error('not used');
@@ -310,6 +308,7 @@ export class HttpGateway {
         find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
       access: () => Promise.reject(new Error('not used')),
+      home: absentPort(),
       health: () => this.backend,
       metrics: () => ({
         heldWebhooks: 0,

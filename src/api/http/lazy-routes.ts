@@ -1,4 +1,5 @@
 import type { AccessService } from '../../domain/ports/access.ts';
+import type { Home } from '../../domain/ports/home.ts';
 import { ROUTES } from '../../schema/routes.ts';
 import type { Handlers } from './router.ts';
 import type { onDemandRoutes } from './routes/on-demand.ts';
@@ -9,10 +10,14 @@ type OnDemand = ReturnType<typeof onDemandRoutes>;
  * Completes the handlers. The routes missing in `loaded` are rarely used: their code and schemas are loaded with the
  * first request to one of them.
  */
-export function withLazyRoutes(loaded: Omit<Handlers, keyof OnDemand>, access: () => Promise<AccessService>): Handlers {
+export function withLazyRoutes(
+  loaded: Omit<Handlers, keyof OnDemand>,
+  access: () => Promise<AccessService>,
+  home: Home,
+): Handlers {
   let loading: Promise<OnDemand> | undefined;
   const load = (): Promise<OnDemand> =>
-    (loading ??= import('./routes/on-demand.ts').then((module) => module.onDemandRoutes(access)));
+    (loading ??= import('./routes/on-demand.ts').then((module) => module.onDemandRoutes(access, home)));
   const lazy = (Object.keys(ROUTES) as (keyof OnDemand)[])
     .filter((id) => !(id in loaded))
     .map((id): [string, Handlers[typeof id]] => [id, async (exchange) => (await load())[id](exchange)]);

@@ -7,6 +7,7 @@ import type { Caller, Callers } from '../../domain/caller.ts';
 import { errorCode } from '../../domain/errors.ts';
 import type { AccessService } from '../../domain/ports/access.ts';
 import type { DemoPeople } from '../../domain/ports/demo.ts';
+import type { Home } from '../../domain/ports/home.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { Metrics } from '../../domain/ports/metrics.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
@@ -67,6 +68,7 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   /** Handlers use the ports of the caller. */
   readonly callers: Callers;
   readonly access: () => Promise<AccessService>;
+  readonly home: Home;
   readonly health: () => BackendHealth;
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   readonly diagnose: Diagnose;
@@ -137,7 +139,7 @@ export class HttpServer implements ExchangeContext {
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),
     };
-    const handlers = withLazyRoutes(loaded, parts.access);
+    const handlers = withLazyRoutes(loaded, parts.access, parts.home);
     const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
     this.#router = new Router(served, open, parts.people && demoRoutes(parts.people));
   }

@@ -81,6 +81,7 @@ export const CODE_CALLS = {
   changeWebhook: { path: webhook, ...printed('changeWebhook($id, $body)') },
   listDeliveries: { path: webhook, ...printed('deliveries($id)') },
   testWebhook: { path: webhook, ...printed('testWebhook($id)') },
+  retryWebhook: { path: webhook, ...printed('retryWebhook($id)') },
   replayWebhook: { path: webhook, ...printed('replayWebhook($id, 1200)') },
   listEvents: {
     query: { after: '1204' },
@@ -89,6 +90,13 @@ export const CODE_CALLS = {
     typeScript: LISTENING.replace('after: 1204', "after: 1204, over: 'http'"),
   },
   getStatus: printed('status()'),
+  getOverview: printed('home.overview()'),
+  getStatistics: {
+    path: { kind: 'events' },
+    query: { by: 'hour', last: '24' },
+    ...printed("home.statistics('events', { by: 'hour', last: 24 })"),
+  },
+  getConfig: printed('home.settings()'),
   checkPermissions: printed('checkPermissions()'),
   runDiagnostics: { query: { seconds: '5' }, ...printed('diagnostics({ seconds: 5 })') },
   openWebSocket: { overHttp: 'listEvents', typeScript: LISTENING },

@@ -20,6 +20,7 @@ import { type Json, jsonSchema } from '../../schema/json-schema.ts';
 import { keyBody, keyChangesBody, keyCheckSchema, keySchema, newKeySchema } from '../../schema/key.ts';
 import { hubSendBody } from '../../schema/message.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
+import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview.ts';
 import { personSchema } from '../../schema/people.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction.ts';
@@ -42,6 +43,9 @@ const SCHEMAS = {
   AcceptedSend: acceptedSendSchema,
   AnyEvent: anyEventSchema,
   Approval: approvalSchema,
+  Config: configSchema,
+  Overview: overviewSchema,
+  Statistics: statisticsSchema,
   ApprovalDecision: approveBody,
   AuditEntry: auditSchema,
   ChangeEvent: changeEventSchema,

@@ -2,6 +2,7 @@ import type { RouteId } from '../../schema/routes.ts';
 import { ACCESS_OPERATIONS } from './access-operations.ts';
 import { CONVERSATION_OPERATIONS } from './conversation-operations.ts';
 import { EVENT_OPERATIONS } from './event-operations.ts';
+import { HOME_OPERATIONS } from './home-operations.ts';
 import { MESSAGE_OPERATIONS, UPLOAD_OPERATIONS } from './message-operations.ts';
 import type { Operation } from './operation.ts';
 import { SCHEDULED_OPERATIONS } from './scheduled-operations.ts';
@@ -11,6 +12,7 @@ import { WEBHOOK_OPERATIONS } from './webhook-operations.ts';
 /** Every operation, by its name in `ROUTES`. */
 export const OPERATIONS = {
   ...SERVICE_OPERATIONS,
+  ...HOME_OPERATIONS,
   ...MESSAGE_OPERATIONS,
   ...SCHEDULED_OPERATIONS,
   ...UPLOAD_OPERATIONS,

@@ -1,5 +1,11 @@
 import { AFTER_MISTAKE } from '../../schema/offset.ts';
-import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook.ts';
+import {
+  replayBody,
+  WEBHOOK_EVENT_TYPES,
+  webhookBody,
+  webhookChangesBody,
+  webhooksQuery,
+} from '../../schema/webhook.ts';
 import { examples } from './examples.ts';
 import { MADE, type Operation, STATE_DB } from './operation.ts';
 
@@ -10,8 +16,10 @@ export const WEBHOOK_OPERATIONS = {
     summary: 'Registered webhooks',
     description:
       'Every webhook with its URL and the events it gets. ' +
-      '`GET /webhooks/{id}` has the settings, the state and the position of one.',
+      '`GET /webhooks/{id}` has the settings, the state and the position of one; with `include=status` the list has them of all.',
+    query: webhooksQuery,
     answers: { 200: { description: 'All of them.', schema: 'Webhook', isList: true, example: [examples.webhook] } },
+    mistakes: [{ pointer: '?include', message: 'The parameter include must be status.' }],
   },
   registerWebhook: {
     tag: 'Webhooks',
@@ -99,6 +107,17 @@ export const WEBHOOK_OPERATIONS = {
       'It is not retried, and it does not move the position of the webhook.',
     answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
     problems: ['webhook_not_found', 'test_in_progress', 'shutting_down'],
+  },
+  retryWebhook: {
+    tag: 'Webhooks',
+    summary: 'Attempt a held delivery now',
+    description:
+      'For a receiver that is back: what is held is attempted at once instead of at `next_attempt_at`. ' +
+      'Without a held delivery nothing happens.',
+    answers: {
+      202: { description: 'It is attempted.', schema: 'WebhookStatus', example: examples.webhookStatus },
+    },
+    problems: ['webhook_not_found'],
   },
   replayWebhook: {
     tag: 'Webhooks',

@@ -3,6 +3,7 @@ import type { AuditAction, AuditEntry } from '../audit.ts';
 import type { Caller } from '../caller.ts';
 import type { Key, KeyCheck, KeyRecord, KeySettings, Preset, Scope } from '../key.ts';
 import type { SendPreferences } from '../send-service.ts';
+import type { KeyUse } from '../statistics.ts';
 import type { SelfChats } from './self-chat.ts';
 
 /** A chat with the facts that access checks need. */
@@ -120,7 +121,23 @@ export interface AuditQuery {
   readonly keyId?: string | undefined;
   /** If absent, the newest. */
   readonly after?: number | undefined;
+  /** Only lines before this one. */
+  readonly before?: number | undefined;
+  readonly sinceMs?: number | undefined;
+  readonly action?: AuditAction | undefined;
+  readonly outcome?: string | undefined;
+  readonly target?: string | undefined;
+  /** Newest first; without it oldest first. */
+  readonly isNewestFirst?: boolean | undefined;
   readonly limit: number;
+}
+
+/** How often a key did something in one span of time. */
+export interface KeyUses {
+  readonly keyId: string;
+  readonly atMs: number;
+  readonly what: keyof KeyUse;
+  readonly count: number;
 }
 
 /** Sends in a period, and when the oldest of them stops counting. */
@@ -144,6 +161,8 @@ export interface AuditStore {
   /** Adds further occurrences to each of these lines. */
   count(lines: readonly { readonly id: number; readonly more: number }[]): void;
   list(query: AuditQuery): readonly AuditEntry[];
+  /** The actions of limited keys since then, in spans of `lengthMs`. */
+  uses(sinceMs: number, lengthMs: number): readonly KeyUses[];
   /** A key's earlier sends, for the decision on another send to `target`. */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;
   /** When a request's line was written, at or after `sinceMs`. */
@@ -196,10 +215,14 @@ export interface Approvals {
   approve(id: string, shown: string): Promise<Approval>;
   deny(id: string): Promise<Approval>;
   withdraw(id: string): Promise<void>;
+  /** Reports whether the owner has never written there; undefined if that cannot be told. */
+  isNewContact(approval: Pick<Approval, 'to'>): boolean | undefined;
 }
 
 export interface AuditLog {
   list(query: AuditQuery): readonly AuditEntry[];
+  /** The actions of each limited key since midnight. */
+  usedToday(): ReadonlyMap<string, KeyUse>;
 }
 
 /** Used only by the owner's routes. Loaded on first use. */

@@ -110,6 +110,8 @@ export interface WebhookRegistry {
   lastDelivery(id: string): DeliveryRecord | undefined | Promise<DeliveryRecord | undefined>;
   /** Sends one `webhook.test` event, once, ahead of waiting events. */
   test(id: string): Promise<WebhookTestResult>;
+  /** Attempts a held delivery now. Does nothing if there is none. */
+  retry(id: string): StoredWebhook | Promise<StoredWebhook>;
   /**
    * Continues from there, durably. Throws `invalid_request` for a position ahead of the webhook's, and throws
    * `offset_expired` as the feed does.

@@ -1,25 +1,23 @@
 import type { Caller } from '../../domain/caller.ts';
-import type { LogEntry, RowEntry } from '../../domain/event.ts';
+import type { LogEntry } from '../../domain/event.ts';
 import { eventFilter } from '../../domain/event-filter.ts';
 import type { IncludeSet } from '../../domain/include.ts';
 import type { Offset } from '../../domain/offset.ts';
-import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../../domain/ports/feed.ts';
+import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/feed.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { DroppedEvent, EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
+import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
 import type { WireEventJson } from '../../domain/ports/wires.ts';
 import { problem } from '../../domain/problems.ts';
 import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { EventJson } from '../../schema/event-json.ts';
 import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
+import { currentEntry, droppedEntry, type EntrySource } from './delivery-entry.ts';
 import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord } from './delivery-record.ts';
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
 
-export interface DeliveryWorkerParts {
-  readonly feed: EventFeed;
-  /** Reads a row again. Returns undefined when it was deleted from chat.db. */
-  readonly rowNow: (rowId: number) => RowEntry | undefined;
+export interface DeliveryWorkerParts extends EntrySource {
   readonly store: WebhookStore;
   readonly progress: ProgressBatcher;
   readonly poster: Poster;
@@ -30,6 +28,8 @@ export interface DeliveryWorkerParts {
   readonly wireJson?: WireEventJson | undefined;
   /** Resolves once the requested includes are loaded. Returns undefined if they already are. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
+  /** Called after each failed attempt of a held delivery. */
+  readonly onHeld?: ((webhookId: string) => void) | undefined;
   /** Returns the ports of a limited key, or undefined when it has expired or was revoked. */
   readonly callerOf?: ((keyId: string) => Caller | undefined) | undefined;
 }
@@ -53,6 +53,8 @@ export class DeliveryWorker {
   #isSubscribed: (entry: LogEntry) => boolean;
   #sending: Sending | undefined;
   #held: HeldDelivery | null = null;
+  /** When the held delivery is attempted again; undefined while it is attempted, and without one. */
+  #nextAttemptMs: number | undefined;
   /** True while there may be dropped events to deliver again. */
   #isReplaying = false;
   readonly #wakeup: Wakeup;
@@ -93,6 +95,15 @@ export class DeliveryWorker {
   /** Everything up to here is done: delivered, dropped, not subscribed, or gone from chat.db (decision F4). */
   get offset(): Offset {
     return this.#consumer.offset;
+  }
+
+  get nextAttemptMs(): number | undefined {
+    return this.#nextAttemptMs;
+  }
+
+  /** Attempts a held delivery now instead of when it is due. */
+  retryNow(): void {
+    this.#wakeup.wake();
   }
 
   /** Resolves when nothing is sent any more, after `cancel` or `finish`. */
@@ -157,7 +168,7 @@ export class DeliveryWorker {
       this.#isReplaying = false;
       return;
     }
-    const entry = this.#entryAt(place);
+    const entry = droppedEntry(this.#parts, place, this.#webhook, this.offset);
     const handled =
       entry === undefined
         ? { isDone: true as const, record: goneRecord(id, place.rowId, place.rowId, clock) }
@@ -195,7 +206,7 @@ export class DeliveryWorker {
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
     const id = deliveryId(webhook.id, deliveryName(entry));
     if (this.#held?.id !== id) this.#hold(null);
-    const now = this.#held === null ? entry : this.#asItIsNow(entry);
+    const now = this.#held === null ? entry : currentEntry(this.#parts, entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
     const attemptsBefore = this.#held?.attempts ?? 0;
     const isWire = webhook.wire !== undefined;
@@ -243,7 +254,11 @@ export class DeliveryWorker {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
       log.warn('holding an event for a webhook, retrying until it succeeds', fields);
     }
-    await this.#wait(holdWaitMs(attempts));
+    this.#parts.onHeld?.(this.#webhook.id);
+    const waitMs = holdWaitMs(attempts);
+    this.#nextAttemptMs = clock.now() + waitMs;
+    await this.#wait(waitMs);
+    this.#nextAttemptMs = undefined;
   }
 
   /** Stores which delivery is held; null: none. */
@@ -256,25 +271,6 @@ export class DeliveryWorker {
     } catch (error) {
       log.error('could not store that an event is held', { webhook: this.#webhook.id, error });
     }
-  }
-
-  /** Reads a new row again. A change stays as it was. */
-  #asItIsNow(entry: LogEntry): LogEntry | undefined {
-    if (entry.change !== undefined) return entry;
-    const row = this.#parts.rowNow(entry.rowId);
-    return row === undefined ? undefined : { ...entry, guid: row.guid, event: row.event };
-  }
-
-  /** Reads a dropped event again. Returns undefined when it is gone. */
-  #entryAt({ rowId, change }: DroppedEvent): LogEntry | undefined {
-    const { feed, rowNow } = this.#parts;
-    if (change > 0) {
-      const [entry] = feed.page({ rowId, change: change - 1 }, 1, { changes: true }).entries;
-      return entry?.change === change ? entry : undefined;
-    }
-    const row = rowNow(rowId);
-    if (row === undefined || !wantsChanges(this.#webhook)) return row;
-    return { ...row, offset: { rowId, change: this.offset.change }, generation: feed.changeGeneration() };
   }
 
   /** Makes the running attempt the last one of its delivery, which is then handled again. */

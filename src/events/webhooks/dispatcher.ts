@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isAppError, isChatDbAway } from '../../domain/errors.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
 import { type ClientOffset, isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
 import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../../domain/ports/webhooks.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
@@ -22,7 +23,7 @@ const RETRY_MS = 1000;
 
 export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress'> {
   readonly poster: Poster;
-  readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
+  readonly onOutcome?: (record: DeliveryRecord, webhookId: string) => void;
 }
 
 /**
@@ -117,10 +118,22 @@ export class Dispatcher implements WebhookRegistry {
       ...shownSettings(webhook, clock.now()),
       ...store.health(id),
       held: webhook.held,
+      ...this.#nextAttempt(id),
       dropped: store.droppedCount(id),
       row_id: rowId,
       behind,
     };
+  }
+
+  #nextAttempt(id: string): Pick<WebhookStatus, 'next_attempt_at'> {
+    const atMs = this.#workers.get(id)?.nextAttemptMs;
+    return atMs === undefined ? {} : { next_attempt_at: isoSecond(atMs) };
+  }
+
+  retry(id: string): StoredWebhook {
+    const webhook = this.#existing(id);
+    this.#workers.get(id)?.retryNow();
+    return webhook;
   }
 
   deliveries(id: string): readonly DeliveryRecord[] {

@@ -20,7 +20,7 @@ export interface ProgressBatcherParts {
   readonly clock: Clock;
   readonly log: Log;
   /** Told what became of each delivery, for the counts (decision H). */
-  readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
+  readonly onOutcome?: (record: DeliveryRecord, webhookId: string) => void;
 }
 
 /**
@@ -46,7 +46,7 @@ export class ProgressBatcher {
     step.offset = offset;
     if (record !== undefined) {
       step.records.push(record);
-      this.#parts.onOutcome?.(record.outcome);
+      this.#parts.onOutcome?.(record, id);
     }
     // Later in this turn the next event is sent, so storing does not delay it.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());

@@ -1,6 +1,6 @@
 import type { AuditAction, AuditEntry } from '../../domain/audit.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
-import type { AuditStore } from '../../domain/ports/access.ts';
+import type { AuditQuery, AuditStore, KeyUses } from '../../domain/ports/access.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 
 const MAX_ROWS = 100_000;
@@ -17,6 +17,16 @@ const ASKED = "action = 'send' AND ask IS NOT NULL";
  */
 const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 
+/** Actions of limited keys: reads and events as `read`, refusals, requests to send, and sends that went out. */
+const USES = `SELECT key_id, at_ms / CAST(? AS INTEGER) * CAST(? AS INTEGER), what, sum(count) FROM (
+    SELECT key_id, at_ms, count, CASE
+      WHEN action IN ('read', 'event') THEN 'read'
+      WHEN action = 'refused' THEN 'refused'
+      WHEN action = 'send' AND outcome = 'asked' THEN 'asked'
+      WHEN action IN ('send', 'schedule', 'approval') AND outcome IN ('sent', 'pending') THEN 'sent' END AS what
+    FROM audit WHERE at_ms >= ? AND key_id NOT IN ('owner', 'tapback'))
+  WHERE what IS NOT NULL GROUP BY 1, 2, 3`;
+
 /** Stores the audit log (decision L4): bounded in rows and time, without bodies. */
 export function auditStore(database: Sqlite): AuditStore {
   const insert = database.prepare(
@@ -24,10 +34,7 @@ export function auditStore(database: Sqlite): AuditStore {
      VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?) RETURNING number`,
   );
   const more = database.prepare('UPDATE audit SET count = count + ? WHERE number = ?');
-  const newest = database.prepare(
-    `SELECT * FROM (${SELECT} WHERE (? IS NULL OR key_id = ?) ORDER BY number DESC LIMIT ?) ORDER BY number`,
-  );
-  const after = database.prepare(`${SELECT} WHERE (? IS NULL OR key_id = ?) AND number > ? ORDER BY number LIMIT ?`);
+  const uses = database.prepare(USES);
   const inMinute = database.prepare(
     `SELECT count(*), min(at_ms) FROM audit WHERE key_id = ? AND ${ASKED} AND at_ms > ?`,
   );
@@ -51,8 +58,25 @@ export function auditStore(database: Sqlite): AuditStore {
         for (const line of lines) more.run(line.more, line.id);
       });
     },
-    list: ({ keyId = null, after: number, limit }) =>
-      (number === undefined ? newest.all(keyId, keyId, limit) : after.all(keyId, keyId, number, limit)).map(toEntry),
+    list(query) {
+      const { conditions, values } = conditionsOf(query);
+      const { after, isNewestFirst = false, limit } = query;
+      // Without a line to begin after, the newest lines are wanted, in either order.
+      const order = after === undefined || isNewestFirst ? 'DESC' : 'ASC';
+      const sql = `${SELECT}${conditions} ORDER BY number ${order} LIMIT ?`;
+      const entries = database
+        .prepare(sql)
+        .all(...values, limit)
+        .map(toEntry);
+      return order === 'DESC' && !isNewestFirst ? entries.reverse() : entries;
+    },
+    uses: (sinceMs, lengthMs) =>
+      uses.all(lengthMs, lengthMs, sinceMs).map(([keyId, atMs, what, count]) => ({
+        keyId: String(keyId),
+        atMs: Number(atMs),
+        what: String(what) as KeyUses['what'],
+        count: Number(count),
+      })),
     sends(keyId, target, nowMs) {
       const minute = inMinute.get(keyId, nowMs - MINUTE_MS);
       const day = inDay.get(target, keyId, nowMs - DAY_MS);
@@ -75,6 +99,23 @@ export function auditStore(database: Sqlite): AuditStore {
       if (left > 0) oldestOthers.run(nowMs - DAY_MS, left);
     },
   };
+}
+
+/** The conditions of a query, with the values for their places. */
+function conditionsOf(query: AuditQuery) {
+  const { keyId, after, before, sinceMs, action, outcome, target } = query;
+  const wanted: readonly (readonly [condition: string, value: string | number | undefined])[] = [
+    ['key_id = ?', keyId],
+    ['number > ?', after],
+    ['number < ?', before],
+    ['at_ms >= ?', sinceMs],
+    ['action = ?', action],
+    ['outcome = ?', outcome],
+    ['target = ?', target],
+  ];
+  const used = wanted.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]));
+  const conditions = used.length === 0 ? '' : ` WHERE ${used.map(({ condition }) => condition).join(' AND ')}`;
+  return { conditions, values: used.map(({ value }) => value) };
 }
 
 function oldest(condition: string): string {

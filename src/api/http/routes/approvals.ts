@@ -1,3 +1,4 @@
+import { namesFor } from '../../../domain/names.ts';
 import type { AccessService } from '../../../domain/ports/access.ts';
 import { approvalQuery, approvalsQuery, approveBody } from '../../../schema/approval.ts';
 import { readBody } from '../../../schema/mistakes.ts';
@@ -10,9 +11,17 @@ const MS_PER_S = 1000;
 /** Sends that wait for a decision (decision L3), and the conversation to decide in by tapback (decision L6). */
 export function approvalRoutes(access: () => Promise<AccessService>) {
   return {
-    async listApprovals({ query, caller: { approvals } }) {
-      const { state, wait = 0 } = readQuery(approvalsQuery, query);
-      return { status: 200, body: await approvals.list({ state, waitMs: wait * MS_PER_S }) };
+    async listApprovals({ query, caller: { approvals, contacts } }) {
+      const { state, wait = 0, include } = readQuery(approvalsQuery, query);
+      const list = await approvals.list({ state, waitMs: wait * MS_PER_S });
+      if (include === undefined) return { status: 200, body: list };
+      await contacts.ready();
+      const body = list.map((approval) => ({
+        ...approval,
+        names: namesFor(approval.members, contacts.names),
+        ...(approval.state === 'held' && { new_contact: approvals.isNewContact(approval) }),
+      }));
+      return { status: 200, body };
     },
 
     async getApproval(exchange) {

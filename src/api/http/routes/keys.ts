@@ -1,5 +1,5 @@
 import type { AccessService } from '../../../domain/ports/access.ts';
-import { auditQuery } from '../../../schema/audit.ts';
+import { NO_USE } from '../../../domain/statistics.ts';
 import { keyBody, keyChangesBody, keyCheckQuery } from '../../../schema/key.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query.ts';
@@ -7,11 +7,13 @@ import { API } from '../../../schema/routes.ts';
 import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
-/** The keys beside the owner's (decision L1), and the log of who did what with which key (decision L4). */
+/** The keys beside the owner's (decision L1). */
 export function keyRoutes(access: () => Promise<AccessService>) {
   return {
     async listKeys() {
-      return { status: 200, body: (await access()).keys.list() };
+      const { keys, audit } = await access();
+      const today = audit.usedToday();
+      return { status: 200, body: keys.list().map((key) => ({ ...key, today: today.get(key.id) ?? NO_USE })) };
     },
 
     async addKey(exchange) {
@@ -45,11 +47,6 @@ export function keyRoutes(access: () => Promise<AccessService>) {
     async revokeKey(exchange) {
       (await access()).keys.revoke(exchange.param('id'));
       return { status: 204 };
-    },
-
-    async listAudit({ query }) {
-      const { key, after, limit } = readQuery(auditQuery, query);
-      return { status: 200, body: (await access()).audit.list({ keyId: key, after, limit }) };
     },
   } satisfies Partial<Handlers>;
 }

@@ -2,20 +2,24 @@ import type { WebhookRegistry } from '../../../domain/ports/webhooks.ts';
 import { problem } from '../../../domain/problems.ts';
 import { type StoredWebhook, type Webhook, type WebhookStatus, withoutPassword } from '../../../domain/webhook.ts';
 import { readBody } from '../../../schema/mistakes.ts';
+import { readQuery } from '../../../schema/query.ts';
 import { API } from '../../../schema/routes.ts';
-import { replayBody, webhookBody, webhookChangesBody } from '../../../schema/webhook.ts';
+import { replayBody, webhookBody, webhookChangesBody, webhooksQuery } from '../../../schema/webhook.ts';
 import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
 export function webhookRoutes() {
   return {
-    listWebhooks: ({ caller: { key, webhooks } }) => ({
-      status: 200,
-      body: webhooks.list().map((webhook) => {
-        const isWhole = key === undefined && webhook.wire === undefined;
-        return isWhole ? { ...shown(webhook), url: webhook.url } : shown(webhook);
-      }),
-    }),
+    async listWebhooks({ query, caller: { key, webhooks } }) {
+      const { include } = readQuery(webhooksQuery, query);
+      const all = webhooks.list().map((webhook) => ({
+        ...shown(webhook),
+        ...(key === undefined && webhook.wire === undefined && include === undefined && { url: webhook.url }),
+      }));
+      if (include === undefined) return { status: 200, body: all };
+      const states = await Promise.all(all.map(async ({ id }) => webhooks.status(id)));
+      return { status: 200, body: all.map((webhook, place) => ({ ...webhook, ...states[place] })) };
+    },
 
     async registerWebhook(exchange) {
       const { url, events, ...others } = readBody(webhookBody, await exchange.json());
@@ -39,6 +43,11 @@ export function webhookRoutes() {
 
     async testWebhook(exchange) {
       return { status: 200, body: await exchange.caller.webhooks.test(exchange.param('id')) };
+    },
+
+    async retryWebhook(exchange) {
+      const { id } = await exchange.caller.webhooks.retry(exchange.param('id'));
+      return { status: 202, body: await withStatus(exchange.caller.webhooks, id) };
     },
 
     async replayWebhook(exchange) {

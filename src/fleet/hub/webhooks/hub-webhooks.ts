@@ -120,6 +120,10 @@ export class HubWebhooks implements WebhookRegistry {
     return (await this.#call('test', id)) as WebhookTestResult;
   }
 
+  retry(): never {
+    throw problem('not_at_a_hub');
+  }
+
   async replay(id: string, from: ReplayFrom): Promise<StoredWebhook> {
     await this.#call('replay', id, from);
     return this.#existing(id);

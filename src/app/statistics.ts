@@ -1,0 +1,267 @@
+import type { LogEntry } from '../domain/event.ts';
+import { isoSecond } from '../domain/iso-second.ts';
+import type { StatisticCount, StatisticStore } from '../domain/ports/home.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import {
+  KEPT_SPANS,
+  STATISTIC_SPANS,
+  type StatisticKind,
+  type StatisticPoint,
+  type StatisticSpan,
+  type SubjectSeries,
+} from '../domain/statistics.ts';
+import type { DeliveryRecord } from '../domain/webhook.ts';
+import type { Counters } from '../runtime/counters.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Nothing is written more often (decision Z1). */
+const FLUSH_MS = 10_000;
+/** Counting ends this long after the last request. */
+const UNASKED_MS = 30 * DAY_MS;
+/** A request that shows a page every 30 s need not be written each time. */
+const ASKED_EVERY_MS = HOUR_MS;
+/** Response times are counted by their logarithm: each step is a quarter more, so that an estimate is within 12 %. */
+const STEP = Math.log(1.25);
+const RESPONSE = 'response_';
+
+/** The words of `GET /stats/sends` for the outcomes of `/metrics`. */
+const SENDS: Readonly<Record<string, string>> = {
+  confirmed: 'sent',
+  provisional: 'pending',
+  held: 'held',
+  scheduled: 'scheduled',
+  send_outcome_unknown: 'unknown',
+  scope_missing: 'refused',
+  recipient_not_allowed: 'refused',
+  cap_reached: 'refused',
+  too_many_held: 'refused',
+};
+
+/** The words of `GET /stats/events`; everything else is a change. */
+const EVENTS: Readonly<Record<string, string>> = {
+  'message.received': 'received',
+  'message.sent': 'sent',
+  'reaction.added': 'reactions',
+  'reaction.removed': 'reactions',
+};
+
+/** The published events by their sequence numbers. */
+export interface PublishedEvents {
+  readonly published: () => number;
+  readonly from: (sequence: number, limit: number) => readonly LogEntry[];
+}
+
+interface EventCounter {
+  readonly hasBackpressure: false;
+  isPending: boolean;
+  isCaughtUp(): boolean;
+  onMore(): void;
+}
+
+export interface StatisticsParts {
+  readonly store: StatisticStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Midnight of the local day. */
+  readonly startOfDay: (ms: number) => number;
+}
+
+/** Counts what happens by minute, hour and day, once somebody has asked for it (decision Z1). */
+export class Statistics {
+  readonly #parts: StatisticsParts;
+  #sinceMs: number | undefined;
+  #askedMs = 0;
+  /** Counts that are not stored yet, by everything but their number. */
+  readonly #pending = new Map<string, { readonly row: Omit<StatisticCount, 'count'>; count: number }>();
+  #cancelFlush: Cancel | undefined;
+
+  constructor(parts: StatisticsParts) {
+    this.#parts = parts;
+    const times = parts.store.times();
+    this.#sinceMs = times?.sinceMs;
+    this.#askedMs = times?.askedMs ?? 0;
+  }
+
+  /** Counts one occurrence. Does nothing while nobody has asked. */
+  count(kind: StatisticKind, name: string, subject = ''): void {
+    if (this.#sinceMs === undefined) return;
+    for (const span of STATISTIC_SPANS) this.#add(kind, span, name, subject);
+  }
+
+  /** Counts a delivery to a webhook, and its response time if the first attempt succeeded. */
+  countDelivery(webhookId: string, { outcome, attempts, event, duration_ms: ms }: DeliveryRecord): void {
+    if (this.#sinceMs === undefined || outcome === 'gone' || event === 'webhook.test') return;
+    const isFirst = outcome === 'delivered' && attempts === 1;
+    this.count('webhooks', isFirst || outcome === 'dropped' ? outcome : 'retried', webhookId);
+    if (!isFirst) return;
+    const name = RESPONSE + Math.round(Math.log(Math.max(1, ms)) / STEP);
+    for (const span of ['hour', 'day'] as const) this.#add('webhooks', span, name, webhookId);
+  }
+
+  /** The hooks of the dispatcher. */
+  deliveryCounts(counters: Counters) {
+    return {
+      onOutcome: (record: DeliveryRecord, webhookId: string): void => {
+        counters.deliveries.inc({ outcome: record.outcome });
+        this.countDelivery(webhookId, record);
+      },
+      onHeld: (webhookId: string): void => this.count('webhooks', 'failed', webhookId),
+    };
+  }
+
+  /** Counts a send by what a person calls its outcome. Repeated and pretended ones are none. */
+  countSend(outcome: string): void {
+    const name =
+      SENDS[outcome] ?? (/^(?:replayed|dry_run|shutting_down|invalid_)/.test(outcome) ? undefined : 'failed');
+    if (name !== undefined) this.count('sends', name);
+  }
+
+  /** A reader of the channel that counts events by kind. The publisher does not wait for it. */
+  reader({ published, from }: PublishedEvents): EventCounter {
+    let next = published();
+    return {
+      hasBackpressure: false,
+      isPending: false,
+      isCaughtUp: () => true,
+      onMore: () => {
+        const now = published();
+        if (this.#sinceMs !== undefined) {
+          for (const { event } of from(next, now - next)) this.count('events', EVENTS[event.type] ?? 'changes');
+        }
+        next = now;
+      },
+    };
+  }
+
+  /** Notes that somebody asks, which begins counting. Returns when it began. */
+  ask(): number {
+    const nowMs = this.#parts.clock.now();
+    if (this.#sinceMs === undefined || nowMs - this.#askedMs >= ASKED_EVERY_MS) {
+      this.#parts.store.noteAsked(nowMs);
+      this.#askedMs = nowMs;
+      this.#sinceMs ??= nowMs;
+    }
+    return this.#sinceMs;
+  }
+
+  /** Series by subject; events and sends have the subject "". Every span is there, also without a count. */
+  series(kind: StatisticKind, by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
+    this.flush();
+    const starts = this.starts(by, last);
+    const rows = this.#parts.store.read(kind, by, starts[0] ?? 0);
+    const bySubject = grouped(rows, ({ subject }) => subject);
+    return new Map([...bySubject].map(([subject, own]) => [subject, seriesOf(own, starts, kind)]));
+  }
+
+  /** The beginnings of the last spans, oldest first. */
+  starts(by: StatisticSpan, last: number): readonly number[] {
+    const starts: number[] = [];
+    let start = this.#startOf(by, this.#parts.clock.now());
+    while (starts.length < last) {
+      starts.unshift(start);
+      // The middle of the span before, because a day may have 23 or 25 hours.
+      start = this.#startOf(by, start - lengthOf(by) / 2);
+    }
+    return starts;
+  }
+
+  flush(): void {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    if (this.#pending.size === 0) return;
+    const { store, clock, log } = this.#parts;
+    const nowMs = clock.now();
+    const counts = [...this.#pending.values()].map(({ row, count }) => ({ ...row, count }));
+    this.#pending.clear();
+    try {
+      if (nowMs - this.#askedMs > UNASKED_MS) {
+        store.end();
+        this.#sinceMs = undefined;
+        return;
+      }
+      const keptFrom = (span: StatisticSpan): number => nowMs - (KEPT_SPANS[span] + 1) * lengthOf(span);
+      store.add(counts, { minute: keptFrom('minute'), hour: keptFrom('hour'), day: keptFrom('day') });
+    } catch (error) {
+      // Counts of ten seconds are not worth an error to anybody.
+      log.warn('could not store the counters', { error });
+    }
+  }
+
+  #add(kind: StatisticKind, span: StatisticSpan, name: string, subject: string): void {
+    const atMs = this.#startOf(span, this.#parts.clock.now());
+    const key = `${kind} ${span} ${atMs} ${name} ${subject}`;
+    const known = this.#pending.get(key);
+    if (known === undefined) this.#pending.set(key, { row: { kind, span, atMs, name, subject }, count: 1 });
+    else known.count += 1;
+    this.#cancelFlush ??= this.#parts.clock.after(FLUSH_MS, () => this.flush());
+  }
+
+  #day: { fromMs: number; untilMs: number } = { fromMs: 0, untilMs: 0 };
+
+  #startOf(span: StatisticSpan, ms: number): number {
+    if (span !== 'day') return Math.floor(ms / lengthOf(span)) * lengthOf(span);
+    if (ms < this.#day.fromMs || ms >= this.#day.untilMs) {
+      const fromMs = this.#parts.startOfDay(ms);
+      // The day after begins at most 25 hours later; 23 hours are certainly of this one.
+      this.#day = { fromMs, untilMs: fromMs + 23 * HOUR_MS };
+    }
+    return this.#day.fromMs;
+  }
+}
+
+/** Items by their key, in order. */
+export function grouped<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): ReadonlyMap<string, readonly Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+export function lengthOf(span: StatisticSpan): number {
+  return { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[span];
+}
+
+/** Points for each of these beginnings. */
+export function pointsOf(
+  rows: readonly Pick<StatisticCount, 'atMs' | 'name' | 'count'>[],
+  starts: readonly number[],
+): readonly StatisticPoint[] {
+  const counts = new Map<number, Record<string, number>>(starts.map((start) => [start, {}]));
+  for (const { atMs, name, count } of rows) {
+    const own = counts.get(atMs);
+    if (own !== undefined) own[name] = (own[name] ?? 0) + count;
+  }
+  return [...counts].map(([start, own]) => ({ at: isoSecond(start), counts: own }));
+}
+
+function seriesOf(rows: readonly StatisticCount[], starts: readonly number[], kind: StatisticKind): SubjectSeries {
+  const points = pointsOf(
+    rows.filter(({ name }) => !name.startsWith(RESPONSE)),
+    starts,
+  );
+  if (kind !== 'webhooks') return { points };
+  const responses = rows.filter(({ name }) => name.startsWith(RESPONSE));
+  return { points, median_ms: quantile(responses, 0.5), p95_ms: quantile(responses, 0.95) };
+}
+
+/** The response time that this share of the deliveries did not exceed; null if there were none. */
+function quantile(rows: readonly StatisticCount[], share: number): number | null {
+  const steps = rows
+    .map(({ name, count }) => ({ step: Number(name.slice(RESPONSE.length)), count }))
+    .sort((a, b) => a.step - b.step);
+  const total = steps.reduce((sum, { count }) => sum + count, 0);
+  let seen = 0;
+  for (const { step, count } of steps) {
+    seen += count;
+    if (seen >= total * share) return Math.round(Math.exp(step * STEP));
+  }
+  return null;
+}

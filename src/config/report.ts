@@ -1,0 +1,40 @@
+import type { ShownSetting } from '../domain/overview.ts';
+import type { Config } from './config.ts';
+import type { Environment } from './environment.ts';
+import { SETTINGS, type Setting } from './settings.ts';
+
+/** Every setting with its value and its default, as `GET /config` shows them; secrets are left out (decision Z3). */
+export function settingsReport(config: Config, environment: Environment): readonly ShownSetting[] {
+  const all: readonly Setting[] = Object.values(SETTINGS);
+  return all
+    .filter(({ isSecret }) => isSecret !== true)
+    .map((setting) => {
+      const value = valueIn(config, setting.name);
+      const usual = usualOf(setting, environment);
+      return {
+        key: setting.name,
+        value: value === undefined ? usual : value,
+        default: usual,
+        is_default: value === undefined || JSON.stringify(value) === JSON.stringify(usual),
+        needs_restart: true,
+        description: setting.about,
+      };
+    });
+}
+
+/** The default in the form that the program uses. */
+function usualOf({ defaultValue, read }: Setting, environment: Environment): unknown {
+  const written = defaultValue(environment);
+  return Array.isArray(written) ? written : (read(written, environment) ?? null);
+}
+
+/** The value in use; undefined in a section that is not used. */
+function valueIn(config: Config, name: string): unknown {
+  const [section = '', key = ''] = name.split('.');
+  const settings = (config as unknown as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[
+    section
+  ];
+  const camel = key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const names = [camel, `is${camel.charAt(0).toUpperCase()}${camel.slice(1)}`, `${camel}Address`];
+  return names.map((one) => settings?.[one]).find((value) => value !== undefined);
+}

@@ -1,0 +1,61 @@
+import type { Approval } from './approval.ts';
+import type { KeyUse, StatisticPoint, SubjectSeries } from './statistics.ts';
+import type { StatusReport } from './status.ts';
+
+/** The machine, as far as it concerns this service. Unknown sizes are absent. */
+export interface HostReport {
+  /** Such as `macOS 26.1`. */
+  readonly macos?: string | undefined;
+  readonly memory_bytes: number;
+  readonly disk_free: number;
+  readonly disk_total: number;
+  readonly chat_db_bytes?: number | undefined;
+  readonly index_bytes?: number | undefined;
+  readonly upload_bytes: number;
+}
+
+/** A webhook on the home page: its last 24 hours. */
+export interface WebhookOverview extends SubjectSeries {
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly origin: string;
+  readonly state: StatusReport['webhooks'][number]['state'];
+  readonly behind: number;
+}
+
+/** A limited key on the home page. */
+export interface KeyOverview {
+  readonly id: string;
+  readonly name: string;
+  readonly last_used_at: string | null;
+  readonly today: KeyUse;
+  /** Actions in each of the last 24 hours, the running one last. */
+  readonly hours: readonly number[];
+}
+
+/** Answer of `GET /overview`: the home page of the console in one answer (decision Z1). */
+export interface Overview {
+  readonly status: StatusReport;
+  /** When counting began. */
+  readonly since: string;
+  readonly events: { readonly today: number; readonly minutes: readonly StatisticPoint[] };
+  readonly sends: { readonly today: Readonly<Record<string, number>> };
+  readonly webhooks: readonly WebhookOverview[];
+  /** The last used first; absent before the first limited key. */
+  readonly keys?: readonly KeyOverview[] | undefined;
+  /** Held sends, the least time left first, at most five; absent before the first limited key. */
+  readonly approvals?: readonly (Approval & { readonly key_name: string })[] | undefined;
+  readonly host: HostReport;
+}
+
+/** One setting of config.toml (decision Z3). Secrets are left out. */
+export interface ShownSetting {
+  /** `section.key`, as in the file. */
+  readonly key: string;
+  readonly value: unknown;
+  readonly default: unknown;
+  readonly is_default: boolean;
+  /** Every setting is read at the start. */
+  readonly needs_restart: true;
+  readonly description: string;
+}

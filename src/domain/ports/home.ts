@@ -1,0 +1,35 @@
+import type { Overview, ShownSetting } from '../overview.ts';
+import type { StatisticKind, StatisticSeries, StatisticSpan } from '../statistics.ts';
+
+/** One row of the counters: an amount of `name` in one span. */
+export interface StatisticCount {
+  readonly kind: StatisticKind;
+  /** The id of a webhook; empty for events and sends. */
+  readonly subject: string;
+  readonly span: StatisticSpan;
+  /** Beginning of the span. */
+  readonly atMs: number;
+  readonly name: string;
+  readonly count: number;
+}
+
+/** Stores the counters (decision Z1). */
+export interface StatisticStore {
+  /** Undefined while nothing is counted. */
+  times(): { readonly sinceMs: number; readonly askedMs: number } | undefined;
+  /** Notes that somebody asked. Begins counting unless it has begun. */
+  noteAsked(nowMs: number): void;
+  /** Ends counting and forgets everything. */
+  end(): void;
+  /** Adds to the stored counts, and removes those that are older than `keptFrom` of their span. */
+  add(counts: readonly StatisticCount[], keptFrom: Readonly<Record<StatisticSpan, number>>): void;
+  /** Counts of spans that begin at `fromMs` or later. */
+  read(kind: StatisticKind, span: StatisticSpan, fromMs: number): readonly StatisticCount[];
+}
+
+/** The owner's home page, counters and settings. */
+export interface Home {
+  overview(): Promise<Overview>;
+  statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries>;
+  settings(): Promise<readonly ShownSetting[]>;
+}

@@ -1,0 +1,44 @@
+/** The subjects that are counted over time (decision Z1). */
+export const STATISTIC_KINDS = ['events', 'sends', 'webhooks', 'keys'] as const;
+export type StatisticKind = (typeof STATISTIC_KINDS)[number];
+
+/** How many of each span are kept. */
+export const KEPT_SPANS = { minute: 60, hour: 48, day: 30 } as const;
+export type StatisticSpan = keyof typeof KEPT_SPANS;
+export const STATISTIC_SPANS = ['minute', 'hour', 'day'] as const;
+
+/** The counts of one minute, hour or day. Names without an occurrence are absent. */
+export interface StatisticPoint {
+  /** Its beginning, ISO 8601 UTC. Days begin at midnight of the Mac's time zone. */
+  readonly at: string;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** The counts of one webhook or key. */
+export interface SubjectSeries {
+  readonly points: readonly StatisticPoint[];
+  /** Webhooks only: response times of deliveries at the first attempt, within 12 %; null if there were none. */
+  readonly median_ms?: number | null | undefined;
+  readonly p95_ms?: number | null | undefined;
+}
+
+/** Answer of `GET /stats/{kind}`: oldest first, the running span last. */
+export interface StatisticSeries {
+  readonly by: StatisticSpan;
+  /** When counting began; earlier spans are empty. */
+  readonly since: string;
+  /** For events and sends. */
+  readonly points?: readonly StatisticPoint[] | undefined;
+  /** For webhooks and keys, by id. */
+  readonly subjects?: Readonly<Record<string, SubjectSeries>> | undefined;
+}
+
+/** The actions of a limited key, from the audit log. */
+export interface KeyUse {
+  readonly read: number;
+  readonly asked: number;
+  readonly sent: number;
+  readonly refused: number;
+}
+
+export const NO_USE: KeyUse = { read: 0, asked: 0, sent: 0, refused: 0 };

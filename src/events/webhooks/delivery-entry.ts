@@ -1,0 +1,35 @@
+import type { LogEntry, RowEntry } from '../../domain/event.ts';
+import type { Offset } from '../../domain/offset.ts';
+import type { EventFeed } from '../../domain/ports/feed.ts';
+import type { DroppedEvent } from '../../domain/ports/webhooks.ts';
+import { type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
+
+/** Reads events again for a webhook. */
+export interface EntrySource {
+  readonly feed: EventFeed;
+  /** Reads a row again. Returns undefined when it was deleted from chat.db. */
+  readonly rowNow: (rowId: number) => RowEntry | undefined;
+}
+
+/** Reads a new row again. A change stays as it was. */
+export function currentEntry({ rowNow }: EntrySource, entry: LogEntry): LogEntry | undefined {
+  if (entry.change !== undefined) return entry;
+  const row = rowNow(entry.rowId);
+  return row === undefined ? undefined : { ...entry, guid: row.guid, event: row.event };
+}
+
+/** Reads a dropped event again. Returns undefined when it is gone. `now` is the offset of the webhook. */
+export function droppedEntry(
+  { feed, rowNow }: EntrySource,
+  { rowId, change }: DroppedEvent,
+  webhook: StoredWebhook,
+  now: Offset,
+): LogEntry | undefined {
+  if (change > 0) {
+    const [entry] = feed.page({ rowId, change: change - 1 }, 1, { changes: true }).entries;
+    return entry?.change === change ? entry : undefined;
+  }
+  const row = rowNow(rowId);
+  if (row === undefined || !wantsChanges(webhook)) return row;
+  return { ...row, offset: { rowId, change: now.change }, generation: feed.changeGeneration() };
+}

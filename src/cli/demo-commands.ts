@@ -57,6 +57,12 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern demo fail', 'postern demo fail 3'))
     .action(runs(async () => (await people()).fail));
   demo
+    .command('story')
+    .description('The people tell their story again, from its beginning.')
+    .option('--json', 'as JSON')
+    .addHelpText('after', helpExamples('postern demo story'))
+    .action(runs(async () => (await people()).story));
+  demo
     .command('reset')
     .description('Forget all that happened; the demo must not run.')
     .addHelpText('after', helpExamples('postern demo reset'))

@@ -36,6 +36,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
     .option('--dir <folder>', 'folder of the simulated Mac', nonEmpty)
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
+    .option('--quiet', 'nobody writes unasked after the story of two minutes')
     .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
     .option('--allow-network', 'let --host be one that other machines reach, in a container for example')
     .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))

@@ -18,6 +18,9 @@ export const demoSayBody = z.object(
   NOT_AN_OBJECT,
 );
 
+/** Body of `POST /demo/read`. */
+export const demoReadBody = z.object({ conversation_id: text('The conversation_id', 512) }, NOT_AN_OBJECT);
+
 /** Body of `POST /demo/react`. */
 export const demoReactBody = z.object(
   {

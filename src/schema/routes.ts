@@ -84,6 +84,7 @@ export const ROUTES = {
 /** Additional routes of a demo, which control its people. No document of the API mentions them. */
 export const DEMO_ROUTES = {
   sayInDemo: { method: 'POST', path: '/demo/say', key: 'header', access: 'owner' },
+  readInDemo: { method: 'POST', path: '/demo/read', key: 'header', access: 'owner' },
   reactInDemo: { method: 'POST', path: '/demo/react', key: 'header', access: 'owner' },
 } as const satisfies Record<string, Route>;
 

@@ -8,6 +8,13 @@ export interface PlacedFile {
   readonly bytes: number;
 }
 
+/** A file that comes with a message. */
+export interface SimulatedFile {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly content: Buffer;
+}
+
 /** The files of sent and received messages: one folder per message, beside chat.db. */
 export class AttachmentFolder {
   readonly #home: string;

@@ -259,6 +259,15 @@ export class ChatDatabase extends Tables {
     });
   }
 
+  /** Marks what came into a chat as read. */
+  readChat(guid: string, nowMs: number): void {
+    const chat = this.findChat(guid);
+    if (chat === undefined) throw new Error(`there is no chat ${guid}`);
+    const sql = `UPDATE message SET is_read = 1, date_read = ? WHERE is_from_me = 0 AND is_read = 0
+      AND ROWID IN (SELECT message_id FROM chat_message_join WHERE chat_id = ?)`;
+    this.sqlite.prepare(sql).run(appleDate(nowMs), chat);
+  }
+
   deleteMessage(message: number): void {
     this.sqlite.prepare('DELETE FROM message WHERE ROWID = ?').run(message);
   }

@@ -127,6 +127,8 @@ export type Command =
   /** One of the two rows of a message to oneself. */
   | { readonly do: 'write_to_self'; readonly address: string; readonly text: string; readonly isIncoming: boolean }
   | { readonly do: 'read'; readonly row: number }
+  /** The owner opens a chat, named by its guid, and so reads its new messages. */
+  | { readonly do: 'open_chat'; readonly chat: string }
   | { readonly do: 'recover'; readonly row: number }
   | { readonly do: 'delete'; readonly row: number; readonly recoverable?: boolean }
   | { readonly do: 'schedule'; readonly to: string; readonly text: string; readonly inMs: number }
@@ -153,6 +155,8 @@ export type Command =
       readonly hours: number;
       readonly joinAfterMs?: number;
     }
+  /** The demo's people tell their story again. */
+  | { readonly do: 'story' }
   | { readonly do: 'burst'; readonly from: string; readonly count: number }
   | { readonly do: 'replace' }
   | { readonly do: 'insert'; readonly table: string; readonly values: Readonly<Record<string, SqlValue>> };

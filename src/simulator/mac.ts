@@ -17,6 +17,8 @@ export interface MacOptions {
   readonly macosVersion?: MacosVersion;
   /** Adds simulated people who write and answer on their own. Default false. */
   readonly hasPeople?: boolean;
+  /** These people stop to write unasked after their story. Default false. */
+  readonly isQuiet?: boolean;
   /** Folder of the compiled simulator. Default: this module's folder. */
   readonly moduleFolder?: string;
 }
@@ -81,6 +83,7 @@ export class SimulatedMac {
       socketPath: this.#socketPath,
       version: this.#options.macosVersion ?? '26',
       hasPeople: this.#options.hasPeople ?? false,
+      isQuiet: this.#options.isQuiet ?? false,
       isReborn,
     };
     const extension = existsSync(join(this.#moduleFolder, 'messages-process.ts')) ? 'ts' : 'js';

@@ -17,6 +17,8 @@ export interface ProcessSettings {
   readonly version: MacosVersion;
   /** Adds simulated people who write and answer on their own. */
   readonly hasPeople: boolean;
+  /** Nobody writes unasked after the story. */
+  readonly isQuiet: boolean;
   /** Starts as after a kill: deletes and recreates -wal and -shm. */
   readonly isReborn: boolean;
 }
@@ -39,7 +41,7 @@ const messages = new Messages({
   onSent: (chat, row, text) => people?.answer(chat, row, text),
 });
 if (settings.hasPeople) {
-  people = new SimulatedPeople(messages, systemClock);
+  people = new SimulatedPeople(messages, systemClock, settings);
   people.start();
 }
 
@@ -59,11 +61,18 @@ async function obey(line: string, socket: Socket): Promise<void> {
   const ended = new AbortController();
   socket.once('close', () => ended.abort());
   try {
-    answer = { ok: true, result: await messages.perform(JSON.parse(line) as Command, ended.signal) };
+    const command = JSON.parse(line) as Command;
+    answer = { ok: true, result: command.do === 'story' ? tellStory() : await messages.perform(command, ended.signal) };
   } catch (error) {
     answer = { ok: false, error: error instanceof Error ? error.message : String(error) };
   }
   if (socket.writable) socket.write(`${JSON.stringify(answer)}\n`);
+}
+
+function tellStory(): object {
+  if (people === undefined) throw new Error('there are no people');
+  people.tell();
+  return {};
 }
 
 function end(): void {

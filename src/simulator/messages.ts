@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../domain/ports/host.ts';
 import { pause } from '../runtime/clock.ts';
 import { arrive } from './arrivals.ts';
-import { AttachmentFolder } from './attachment-folder.ts';
+import { AttachmentFolder, type SimulatedFile } from './attachment-folder.ts';
 import { appleDate, ChatDatabase } from './chat-database.ts';
 import type { Command, ScriptEnd, SendCommand } from './commands.ts';
 import { Delays, JOIN_AFTER_MS, MARK_AFTER_MS } from './delays.ts';
@@ -118,6 +118,9 @@ export class Messages {
         return changeRow(database, command, nowMs);
       case 'read':
         database.update('message', command.row, { is_read: 1, date_read: appleDate(nowMs) });
+        return {};
+      case 'open_chat':
+        database.readChat(command.chat, nowMs);
         return {};
       case 'recover':
         database.recover(command.row);
@@ -286,8 +289,8 @@ export class Messages {
   }
 
   /** Adds a complete file to a message. */
-  addFile(row: number, name: string, content: string): void {
-    const file = this.#folder.write(Buffer.from(content), name, row, this.#database.guid(row));
-    this.#database.attach(row, { filename: file.name, name, bytes: file.bytes });
+  addFile(row: number, { name, mimeType, content }: SimulatedFile): void {
+    const file = this.#folder.write(content, name, row, this.#database.guid(row));
+    this.#database.attach(row, { filename: file.name, name, mimeType, bytes: file.bytes });
   }
 }

@@ -8,7 +8,7 @@ import { encodeAttributedBody } from './typedstream.ts';
 
 const APP = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000';
 export const LINK_BALLOON = 'com.apple.messages.URLBalloonProvider';
-const POLLS = `${APP}:com.apple.messages.Polls`;
+export const POLLS = `${APP}:com.apple.messages.Polls`;
 /** A balloon's text: one placeholder. */
 const BALLOON_TEXT = '\uFFFC';
 
@@ -228,6 +228,13 @@ function vote(database: ChatDatabase, chat: number, poll: number, dateMs: number
     attributedBody: null,
   };
   database.joinedMessage(chat, { text: '', from: '+15550101', dateMs, columns });
+}
+
+/** The columns of the content with this name, for another row. Its text is empty unless they have one. */
+export function contentColumns(name: string): Readonly<Record<string, SqlValue>> {
+  const content = CONTENT_ROWS.find((row) => row.name === name);
+  if (content === undefined) throw new Error(`there is no content ${name}`);
+  return { text: null, attributedBody: null, ...columnsOf(content) };
 }
 
 function columnsOf({

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Conversation } from '../../src/domain/conversation.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Ended, MAIN, postern } from '../support/postern.ts';
@@ -87,6 +88,31 @@ describe('the people of the demo', () => {
     await eventually(async () => expect((await messages()).find(({ body }) => body === 'lost')?.status).toBe('failed'));
     await send('ping');
     await eventually(async () => expect((await messages()).map(({ body }) => body)).toContain('pong'));
+  });
+
+  test('tell their story again', async () => {
+    const kettles = async (): Promise<number> =>
+      (await messages()).filter(({ body }) => body.startsWith('The kettle is on.')).length;
+    await eventually(async () => expect(await kettles()).toBe(1));
+    expect(await on('story')).toMatchObject({ exitCode: 0, stdout: 'Done.\n' });
+    await eventually(async () => expect(await kettles()).toBe(2));
+  });
+
+  test('leave nothing unread in a conversation that the owner opens', async () => {
+    await done('say', '+15550101', 'Unread?');
+    const headers = { 'x-api-key': ownersKey(), 'content-type': 'application/json' };
+    const unread = async (): Promise<number | undefined> => {
+      const id = encodeURIComponent('any;-;+15550101');
+      const answer = await fetch(`${url()}/api/v1/conversations/${id}?include=details`, { headers });
+      return ((await answer.json()) as Conversation).details?.unread_count;
+    };
+    await eventually(async () => expect(await unread()).toBeGreaterThan(0));
+    const body = JSON.stringify({ conversation_id: 'any;-;+15550101' });
+    const opened = await fetch(`${url()}/api/v1/demo/read`, { method: 'POST', headers, body });
+    expect(opened.status).toBe(204);
+    await eventually(async () => expect(await unread()).toBe(0));
+    const unknown = await fetch(`${url()}/api/v1/demo/read`, { method: 'POST', headers, body: '{}' });
+    expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('conversation_id')]);
   });
 
   test('do over HTTP what the owner tells them, and for no other key', async () => {

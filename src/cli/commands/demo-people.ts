@@ -73,6 +73,11 @@ export function fail(times: number, options: PeopleOptions, context: ClientConte
   return told({ do: 'scenario', name: 'error_22', times }, options, context);
 }
 
+/** `postern demo story`: the people tell their story again. */
+export function story(options: PeopleOptions, context: ClientContext): Promise<number> {
+  return told({ do: 'story' }, options, context);
+}
+
 function told(command: Command, options: PeopleOptions, context: ClientContext): Promise<number> {
   return reportRefusal(placeOf(options, context), context, () => tell(options, context, command));
 }

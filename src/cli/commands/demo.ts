@@ -15,6 +15,8 @@ export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
   readonly port?: number;
   readonly host?: string;
+  /** Nobody writes unasked after the story. */
+  readonly quiet?: boolean;
   /** Permits a --host that other machines can reach. */
   readonly allowNetwork?: boolean;
 }
@@ -36,7 +38,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
   }
   assertSqlite();
   const folder = options.dir === undefined ? demoFolder(options.configDir, environment) : resolve(options.dir);
-  const mac = new SimulatedMac({ dir: folder, hasPeople: true });
+  const mac = new SimulatedMac({ dir: folder, hasPeople: true, isQuiet: options.quiet === true });
   return withLog(context, async (log) => {
     const found = readConfig(folder, environment);
     const reading = found.state === 'absent' ? createConfig(folder, environment, settingsOf(mac, options.port)) : found;
@@ -99,7 +101,7 @@ function introduction(url: string, config: Config, options: DemoOptions, context
   return [
     '',
     `This is a simulated Mac in ${config.dir}. No real message is read or sent.`,
-    'A few simulated people write, react, and answer what you send them.',
+    'A few simulated people have a history, tell a story of two minutes, and answer what you send them.',
     '',
     'In another terminal, watch the events (the first arrives within seconds):',
     `  ${program} tail ${where}`,

@@ -13,6 +13,8 @@ export interface DemoPeople {
     readonly reaction: string;
     readonly isTakenBack: boolean;
   }): Promise<TheirRow>;
+  /** The owner opens a conversation, which marks its messages read. */
+  read(conversationId: string): Promise<void>;
 }
 
 /** The row id of what they wrote. */

@@ -11,6 +11,12 @@ export function demoRoutes(people: DemoPeople): DemoHandlers {
       return { status: 201, body: await people.say({ from, text, conversationId }) };
     },
 
+    async readInDemo(exchange) {
+      const { demoReadBody } = await import('../../../schema/demo.ts');
+      await people.read(readBody(demoReadBody, await exchange.json()).conversation_id);
+      return { status: 204 };
+    },
+
     async reactInDemo(exchange) {
       const { demoReactBody } = await import('../../../schema/demo.ts');
       const body = readBody(demoReactBody, await exchange.json());

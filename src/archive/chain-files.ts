@@ -112,7 +112,7 @@ export class ChainFiles {
     const path = join(this.#folder, chain.path);
     const isOwn = this.#touched.has(chain.path);
     if (!isOwn) {
-      makeFolderOf(this.#folder, chain.path);
+      if (!this.#touched.has(dirname(chain.path))) makeFolderOf(this.#folder, chain.path);
       assertEndsWith(path, chain.written);
     }
     const file = openToAppend(path, isOwn);

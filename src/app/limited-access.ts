@@ -29,10 +29,10 @@ interface LimitedAccessParts
 
 /** Creates the modules that only limited keys need. Loaded with the first key. */
 export function accessParts(parts: LimitedAccessParts): AccessParts {
-  const { config, host, state, connection, idempotency, messages } = parts;
-  const { owner, json, sender, scheduler, files, uploads, onKeyChange } = parts;
+  const { config, host, state, connection, idempotency, messages: reader, ...others } = parts;
   const { clock, log } = host;
   return {
+    ...{ ...others, reader, clock, log },
     stores: {
       keys: keyStore(state),
       approvals: approvalStore(state),
@@ -41,20 +41,10 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
       selfChat: selfChatStore(state),
     },
     directory: new MessagesDirectory(connection),
-    owner,
-    reader: messages,
     named: namedReader,
-    json,
-    sender,
-    files,
-    scheduler,
-    uploads,
-    subscriptions: new LazySubscriptions({ ...parts, feed: () => owner().feed }),
+    subscriptions: new LazySubscriptions({ ...parts, feed: () => parts.owner().feed }),
     attachmentRoots: config.send.attachmentRoots,
     selfAddress: config.approval.selfAddress,
     ownerInChatDb: chatDbOwner(connection),
-    clock,
-    log,
-    onKeyChange,
   };
 }

@@ -55,11 +55,11 @@ export async function withService(
   context: ClientContext,
   work: (service: Served) => Promise<number> | Promise<void>,
 ): Promise<number> {
-  return reportRefusal(options, context, async () => {
+  return reportRefusal(options, context, () => {
     context.progress('Waiting for Postern');
     const { place, ...destination } = destinationOf(options, context);
     const isJson = options.json === true;
-    const code = await work({
+    return work({
       ...context,
       place,
       client: new PosternClient(destination),
@@ -72,18 +72,18 @@ export async function withService(
         else sayTable(context, ...table);
       },
     });
-    return code ?? EXIT.ok;
   });
 }
 
-/** Runs `work`. A Refusal becomes its sentences and exit code. */
+/** Runs `work`, which succeeded if it returns no exit code. A Refusal becomes its sentences and exit code. */
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,
-  work: () => Promise<number>,
+  work: () => Promise<number> | Promise<void>,
 ): Promise<number> {
   try {
-    return await work();
+    const code = await work();
+    return code ?? EXIT.ok;
   } catch (error) {
     const refusal = refusalOf(error, options, await demoAdvice(error, options, context));
     if (refusal === undefined) throw error;

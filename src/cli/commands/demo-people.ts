@@ -102,7 +102,6 @@ export function reset(options: PeopleOptions, context: ClientContext): Promise<n
     // A folder without it is not recognized as a demo's.
     mkdirSync(homeFolder, { mode: 0o700 });
     context.stdout(`The next demo in ${folder} starts from the beginning, with the same key.`);
-    return EXIT.ok;
   });
 }
 
@@ -113,13 +112,12 @@ async function isRunning(folder: string): Promise<boolean> {
   );
 }
 
-async function tell(options: PeopleOptions, context: ClientContext, command: Command): Promise<number> {
+async function tell(options: PeopleOptions, context: ClientContext, command: Command): Promise<void> {
   const { configDir: dir } = placeOf(options, context);
   try {
     const result = await new SimulatedMac({ dir }).command<{ readonly row?: number } | undefined>(command);
     if (options.json === true) context.stdout(json(result ?? {}, 2));
     else context.stdout(result?.row === undefined ? 'Done.' : `Done: message ${result.row}.`);
-    return EXIT.ok;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const isAway = 'code' in error;

@@ -10,7 +10,7 @@ import { described } from '../../mac/system/port-listeners.ts';
 import { pause } from '../../runtime/clock.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/files.ts';
-import { type Finding, finding, ok } from '../doctor/finding.ts';
+import { type Finding, fault, finding, ok } from '../doctor/finding.ts';
 import { fleetFindings } from '../doctor/fleet.ts';
 import { macFindings } from '../doctor/mac.ts';
 import { askHub, askService } from '../doctor/service.ts';
@@ -117,15 +117,13 @@ async function port(machine: Machine, host: string, number: number, isDemo = fal
   const state = await portState(machine.run, host, number);
   if (state.kind === 'free') return ok('port', `Port ${number} is free.`);
   if (state.kind === 'impossible') {
-    return finding(
-      'problem',
+    return fault(
       'port',
       `Nothing can listen on ${host}:${number} (${state.code}).`,
       'Change server.host or server.port.',
     );
   }
-  return finding(
-    'problem',
+  return fault(
     'port',
     `Port ${number} is taken by ${described(state)}.`,
     isDemo

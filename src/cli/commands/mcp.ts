@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { type ClientContext, EXIT } from '../context.ts';
+import type { ClientContext } from '../context.ts';
 import { McpPipe } from '../mcp-pipe.ts';
 import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../service-connection.ts';
 
@@ -32,7 +32,6 @@ export function mcp(options: McpOptions, context: ClientContext): Promise<number
     stop.abort();
     await Promise.all([pipe.idle(), channel?.ended()]);
     await Promise.all(writes);
-    return EXIT.ok;
 
     async function openChannel() {
       const [{ McpChannel }, { PosternClient }] = await Promise.all([

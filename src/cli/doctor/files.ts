@@ -4,7 +4,7 @@ import type { ConfigReading } from '../../config/file.ts';
 import { errorCode } from '../../domain/errors.ts';
 import { openSqlite } from '../../runtime/sqlite.ts';
 import { quoted } from '../context.ts';
-import { type Finding, finding, ok } from './finding.ts';
+import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 
 const MIB = 1024 * 1024;
 const LOW_SPACE_MIB = 1024;
@@ -14,12 +14,7 @@ const NO_ROOM_MIB = 100;
 export function configuration(reading: ConfigReading): readonly Finding[] {
   if (reading.state === 'absent') {
     return [
-      finding(
-        'problem',
-        'configuration',
-        `There is no configuration at ${reading.path}.`,
-        'Start Postern once: it writes one.',
-      ),
+      fault('configuration', `There is no configuration at ${reading.path}.`, 'Start Postern once: it writes one.'),
     ];
   }
   const warnings = reading.warnings.map((sentence) =>
@@ -27,7 +22,7 @@ export function configuration(reading: ConfigReading): readonly Finding[] {
   );
   if (reading.state === 'usable') return [ok('configuration', `${reading.path} can be used.`), ...warnings];
   const mistakes = reading.mistakes.map((sentence) =>
-    finding('problem', 'configuration', sentence, `Fix it in ${reading.path} and restart Postern.`),
+    fault('configuration', sentence, `Fix it in ${reading.path} and restart Postern.`),
   );
   return [...mistakes, ...warnings];
 }
@@ -41,8 +36,7 @@ export function fileModes(folder: string): readonly Finding[] {
   ].filter(({ path }) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
   if (((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o022) !== 0) {
     return [
-      finding(
-        'problem',
+      fault(
         'file_modes',
         `Others on this machine can replace files in ${folder}, the configuration too.`,
         `Run: chmod 700 ${quoted(folder)}`,
@@ -67,11 +61,11 @@ export function diskSpace(folder: string): Finding {
     const free = freeMib < 1024 ? `${freeMib} MiB` : `${Math.floor(freeMib / 1024)} GiB`;
     const sentence = `${free} are free on the disk.`;
     if (freeMib < NO_ROOM_MIB)
-      return finding('problem', 'disk_space', sentence, 'Make room: messages are lost when Messages cannot write.');
+      return fault('disk_space', sentence, 'Make room: messages are lost when Messages cannot write.');
     if (freeMib < LOW_SPACE_MIB) return finding('warning', 'disk_space', sentence, 'Make room soon.');
     return ok('disk_space', sentence);
   } catch {
-    return finding('unknown', 'disk_space', 'It cannot be told how much room the disk has.', null);
+    return unsure('disk_space', 'It cannot be told how much room the disk has.');
   }
 }
 
@@ -100,12 +94,7 @@ export function chatDatabase(path: string, isReadByService: boolean): Finding {
           .map((row) => row[1]),
       );
       if (columns.size === 0) {
-        return finding(
-          'problem',
-          'chat_database',
-          `${path} is not a messages database.`,
-          'Look at backend.chat_db_path.',
-        );
+        return fault('chat_database', `${path} is not a messages database.`, 'Look at backend.chat_db_path.');
       }
       const macos = SHAPES.find(([column]) => columns.has(column))?.[1];
       return ok('chat_database', `${path} can be read; it has the schema of macOS ${macos ?? '10.13 or older'}.`);
@@ -119,8 +108,7 @@ export function chatDatabase(path: string, isReadByService: boolean): Finding {
         `${path} is read by the service; this terminal itself may not, which does not matter.`,
       );
     if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-      return finding(
-        'problem',
+      return fault(
         'chat_database',
         `${path} is not there.`,
         'Open Messages once and sign in, or look at backend.chat_db_path.',

@@ -15,3 +15,13 @@ export function ok(name: string, sentence: string): Finding {
 export function finding(state: Finding['state'], name: string, sentence: string, whatToDo: string | null): Finding {
   return { name, state, sentence, what_to_do: whatToDo };
 }
+
+/** A fault, and what to do about it. */
+export function fault(name: string, sentence: string, whatToDo: string | null): Finding {
+  return finding('problem', name, sentence, whatToDo);
+}
+
+/** A check that could not be made, and that needs nothing to be done. */
+export function unsure(name: string, sentence: string): Finding {
+  return finding('unknown', name, sentence, null);
+}

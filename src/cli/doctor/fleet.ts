@@ -2,7 +2,7 @@ import type { FleetSettings } from '../../domain/fleet.ts';
 import { localNetworkAdvice } from '../../domain/local-network.ts';
 import type { FleetExamination, FleetMember } from '../../fleet/protocol/examine.ts';
 import { quoted } from '../context.ts';
-import { type Finding, finding, ok } from './finding.ts';
+import { type Finding, fault, finding, ok } from './finding.ts';
 
 /**
  * Checks that this Mac or hub can take part in its fleet. With `connects: false`, checks only files: on a Mac this
@@ -20,7 +20,7 @@ export async function fleetFindings(
 
 function findingsOf(found: FleetExamination, settings: FleetSettings, member: FleetMember): readonly Finding[] {
   const findings = [
-    ...found.files.map((sentence) => finding('problem', 'fleet_files', sentence, MAKE_FILES)),
+    ...found.files.map((sentence) => fault('fleet_files', sentence, MAKE_FILES)),
     ...found.openFiles.map((path) =>
       finding('warning', 'fleet_files', `Others on this machine can read ${path}.`, `Run: chmod 600 ${quoted(path)}`),
     ),
@@ -29,14 +29,12 @@ function findingsOf(found: FleetExamination, settings: FleetSettings, member: Fl
   const servers = settings.servers.join(', ');
   if (found.refusal !== undefined) {
     const sentence = `No server of the fleet lets this ${member === 'hub' ? 'hub' : 'Mac'} in (${servers}): ${found.refusal}.`;
-    findings.push(finding('problem', 'fleet_servers', sentence, adviceFor(found.refusal, member, settings.servers)));
+    findings.push(fault('fleet_servers', sentence, adviceFor(found.refusal, member, settings.servers)));
   }
   if (found.missing !== undefined) {
     findings.push(ok('fleet_servers', `The fleet lets it in (${servers}).`));
     for (const sentence of found.missing) {
-      findings.push(
-        finding('problem', 'fleet_streams', sentence, 'Where the fleet was set up: postern fleet init --connect'),
-      );
+      findings.push(fault('fleet_streams', sentence, 'Where the fleet was set up: postern fleet init --connect'));
     }
   }
   return findings;

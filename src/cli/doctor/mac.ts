@@ -4,7 +4,7 @@ import { LABEL, type Layout, layoutOf } from '../../../installer/layout.ts';
 import type { Machine } from '../../../installer/machine.ts';
 import { commandOnPath, pathAdvice } from '../../../installer/shell-files.ts';
 import { Launchd } from '../../mac/system/launchd.ts';
-import { type Finding, finding, ok } from './finding.ts';
+import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 
 const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
 
@@ -24,33 +24,28 @@ async function agent(machine: Machine): Promise<Finding> {
     case 'running':
       return ok('agent', `The agent runs as process ${job.pid}.`);
     case 'loaded':
-      return finding(
-        'problem',
+      return fault(
         'agent',
         `The agent is loaded but does not run${job.lastExitCode === null ? '' : `; it ended with code ${job.lastExitCode}`}.`,
         `Look into ${layout.logs} (postern logs --errors), then run: postern restart`,
       );
     case 'no_session':
-      return finding(
-        'problem',
+      return fault(
         'agent',
         'Nobody is logged in at the screen, so no agent can run.',
         'Log in at the screen; for a Mac without one, switch on automatic login.',
       );
     case 'unknown':
-      return finding('unknown', 'agent', job.detail, null);
+      return unsure('agent', job.detail);
     case 'absent':
-      if (!existsSync(layout.plist))
-        return finding('problem', 'agent', 'The agent is not installed.', 'Run: make install');
+      if (!existsSync(layout.plist)) return fault('agent', 'The agent is not installed.', 'Run: make install');
       return (await launchd.isDisabled()) === true
-        ? finding(
-            'problem',
+        ? fault(
             'agent',
             'The agent is disabled for this user.',
             `Run: launchctl enable ${launchd.target} — then: make install`,
           )
-        : finding(
-            'problem',
+        : fault(
             'agent',
             'The agent is installed but not loaded: it was quit, or switched off.',
             'Look in System Settings under General > Login Items & Extensions whether Postern is on, then run: postern start',
@@ -60,14 +55,12 @@ async function agent(machine: Machine): Promise<Finding> {
 
 async function program(machine: Machine): Promise<Finding> {
   const layout = layoutOf(machine.home);
-  if (!existsSync(layout.executable))
-    return finding('problem', 'program', `${layout.app} is not there.`, 'Run: make install');
+  if (!existsSync(layout.executable)) return fault('program', `${layout.app} is not there.`, 'Run: make install');
   const signature = await signatureOf(machine, layout.app);
   if (signature === undefined)
-    return finding('problem', 'program', `${layout.app} is damaged: its signature is gone.`, 'Run: make install');
+    return fault('program', `${layout.app} is damaged: its signature is gone.`, 'Run: make install');
   if (signature.isHardened) {
-    return finding(
-      'problem',
+    return fault(
       'program',
       `${layout.executable} has the hardened runtime, so macOS refuses Automation without asking.`,
       `Run: node dist/main.js install --renew-runtime. To watch macOS decide: ${TCC_LOG}`,
@@ -76,7 +69,7 @@ async function program(machine: Machine): Promise<Finding> {
   const isLinked = lstatSync(layout.current, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   const version = isLinked ? readlinkSync(layout.current).replace(/^versions\//, '') : null;
   if (version === null || !existsSync(layout.main))
-    return finding('problem', 'program', 'The installed code is gone.', 'Run: make install');
+    return fault('program', 'The installed code is gone.', 'Run: make install');
   return ok(
     'program',
     `The permissions belong to ${layout.executable} (cdhash ${signature.cdhash ?? 'unknown'}); its code is version ${version}.`,
@@ -120,5 +113,5 @@ async function messages({ run }: Machine): Promise<Finding> {
   if (found.code === 0) return ok('messages', 'Messages is running.');
   if (found.code === 1)
     return ok('messages', 'Messages is not running. Postern opens it to send; messages are received without it.');
-  return finding('unknown', 'messages', 'It cannot be told whether Messages runs.', null);
+  return unsure('messages', 'It cannot be told whether Messages runs.');
 }

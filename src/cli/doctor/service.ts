@@ -5,7 +5,7 @@ import type { Diagnostics } from '../../domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
-import { type Finding, finding, ok } from './finding.ts';
+import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 
 /** The findings from the running service. The other members are undefined if it could not be asked. */
 export interface Asked {
@@ -31,7 +31,7 @@ export async function askHub(client: PosternClient, place: string): Promise<Aske
       ok('running_version', `Version ${version} is running.`),
       connected
         ? ok('connection', 'It is connected with the fleet.')
-        : finding('problem', 'connection', message ?? 'It is not connected with the fleet.', 'See fleet_servers.'),
+        : fault('connection', message ?? 'It is not connected with the fleet.', 'See fleet_servers.'),
       ...macs.map(macFinding),
       ...webhookFindings(webhooks),
     ],
@@ -48,11 +48,11 @@ function macFinding({ id, state, seen_s: seenS, behind, backend, version }: Flee
   }
   if (state === 'unreadable') {
     const hint = 'Its content.key and that of this hub do not belong together: postern fleet add and rotate make them.';
-    return finding('problem', name, `${id} is there, and what it says cannot be opened.`, hint);
+    return fault(name, `${id} is there, and what it says cannot be opened.`, hint);
   }
   if (backend?.connected === false) {
     const sentence = `${id} cannot read Messages: ${backend.message ?? 'no reason given'}`;
-    return finding('problem', name, sentence, 'postern doctor on that Mac says more.');
+    return fault(name, sentence, 'postern doctor on that Mac says more.');
   }
   return ok(name, `${id} is there, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
 }
@@ -95,8 +95,7 @@ export async function askService(
   findings.push(
     connected
       ? ok('connection', message ?? 'The service reads the messages database.')
-      : finding(
-          'problem',
+      : fault(
           'connection',
           message ?? 'The service cannot read the messages database.',
           'See full_disk_access and chat_database.',
@@ -114,7 +113,7 @@ export async function askService(
       ...fleetFindings(status, fleetServers),
     );
   else if (status.status !== 429) findings.push(troubleOf(status, place, start));
-  else findings.push(finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null));
+  else findings.push(unsure('status', 'The service is too busy (429) to tell its status.'));
 
   let reports = isPosternError(status) ? [] : status.permissions;
   if (prompt) {
@@ -137,15 +136,10 @@ function account(found: Diagnostics | PosternError): Finding {
   const name = 'messages_account';
   const accounts = isPosternError(found) ? undefined : found.accounts;
   if (accounts === undefined || 'error' in accounts)
-    return finding('unknown', name, 'Messages did not say whether it is signed in.', null);
+    return unsure(name, 'Messages did not say whether it is signed in.');
   return accounts.some(({ enabled }) => enabled)
     ? ok(name, 'Messages is signed in.')
-    : finding(
-        'problem',
-        name,
-        'Messages is not signed in to any account.',
-        'Open Messages, Settings, iMessage, and sign in.',
-      );
+    : fault(name, 'Messages is not signed in to any account.', 'Open Messages, Settings, iMessage, and sign in.');
 }
 
 function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {
@@ -156,13 +150,12 @@ function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {
 }
 
 function troubleOf({ status, code }: PosternError, place: string, start: string): Finding {
-  if (status === 0) return finding('problem', 'service', `Nothing answers at ${place}.`, start);
+  if (status === 0) return fault('service', `Nothing answers at ${place}.`, start);
   if (code === 'not_postern') {
-    return finding('problem', 'service', `Another program answers at ${place}.`, 'Stop it, then restart Postern.');
+    return fault('service', `Another program answers at ${place}.`, 'Stop it, then restart Postern.');
   }
-  if (status !== 401) return finding('problem', 'service', `The service answers ${status}.`, 'Look into its log.');
-  return finding(
-    'problem',
+  if (status !== 401) return fault('service', `The service answers ${status}.`, 'Look into its log.');
+  return fault(
     'service',
     'The service runs with another key than the configuration has.',
     'Restart it: the key is read at the start.',
@@ -188,7 +181,7 @@ function searchFindings({ search }: StatusReport): readonly Finding[] {
 function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): readonly Finding[] {
   if (fleet === undefined) return [];
   const { mac, state, behind, problem } = fleet;
-  if (state === 'refused') return [finding('problem', 'fleet', problem ?? `Another Mac is ${mac} already.`, null)];
+  if (state === 'refused') return [fault('fleet', problem ?? `Another Mac is ${mac} already.`, null)];
   if (problem !== null) {
     const advice = servers.some(isOnLocalNetwork) ? LOCAL_NETWORK : 'Are the servers of the fleet up?';
     const hint = `Its own clients are served all the same. ${advice}`;
@@ -227,8 +220,7 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
     }
     if (webhook.state === 'paused') return ok(name, `${webhook.origin}: paused. Go on with: ${command('resume')}`);
     if (webhook.state === 'held' && !isLocalNetworkRefused(webhook)) {
-      return finding(
-        'problem',
+      return fault(
         name,
         `${webhook.origin} holds an event that is attempted until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
         `Look at the receiver. To skip what is not delivered: ${command('replay')} --latest`,
@@ -236,8 +228,8 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
     }
     const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
     return isLocalNetworkRefused(webhook)
-      ? finding('problem', name, sentence, 'The receiver is in your own network. Is it switched on?')
-      : finding('problem', name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
+      ? fault(name, sentence, 'The receiver is in your own network. Is it switched on?')
+      : fault(name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
   });
 }
 
@@ -265,8 +257,7 @@ function permission({ name, state, detail }: PermissionReport, program: string, 
     return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: postern doctor --prompt');
   const pane =
     name === 'automation' ? 'Automation: switch on Messages below Postern' : 'Full Disk Access: switch on Postern';
-  return finding(
-    'problem',
+  return fault(
     name,
     `${detail} It concerns ${program}.`,
     `System Settings, Privacy & Security, ${pane}. If it is on already, remove it from the list and add it again.`,

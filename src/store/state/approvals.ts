@@ -4,7 +4,7 @@ import type { ApprovalStore, StoredApproval } from '../../domain/ports/access.ts
 import { type SendPreferences, shownOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
-import { kept, recordOf } from './record.ts';
+import { bytesOfFiles, firstNumber, kept, recordOf } from './record.ts';
 
 const APPROVAL = recordOf({
   id: kept.text(),
@@ -69,26 +69,13 @@ export function approvalStore(database: Sqlite): ApprovalStore {
   );
   return {
     add: (approval) => void insert.run(...APPROVAL.values(approval)),
-    get(id) {
-      const row = select.get(id);
-      return row && toApproval(row);
-    },
+    get: (id) => select.all(id).map(toApproval)[0],
     list: (state, limit) => (state === undefined ? selectAll.all(limit) : selectIn.all(state, limit)).map(toApproval),
-    ofAsk(ask, sinceMs) {
-      const row = selectAsk.get(ask, sinceMs);
-      return row && toApproval(row);
-    },
+    ofAsk: (ask, sinceMs) => selectAsk.all(ask, sinceMs).map(toApproval)[0],
     countHeld: (keyId) => Number(held.get(keyId)?.[0]),
-    heldBytes: () =>
-      files
-        .all()
-        .flatMap(([json]) => JSON.parse(String(json)) as HeldFile[])
-        .reduce((sum, { bytes }) => sum + bytes, 0),
+    heldBytes: () => bytesOfFiles(files.all()),
     due: (nowMs) => due.all(nowMs).map(([id]) => String(id)),
-    nextExpiryMs() {
-      const ms = next.get()?.[0];
-      return typeof ms === 'number' ? ms : undefined;
-    },
+    nextExpiryMs: () => firstNumber(next.get()),
     decide: (id, state, { at, by, nowMs, shown }) =>
       durably(database, () =>
         state === 'approved' ? approve.run(at, by, id, nowMs, shown ?? '') > 0 : end.run(state, at, by, id) > 0,

@@ -2,6 +2,7 @@ import type { AuditAction, AuditEntry } from '../../domain/audit.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { AuditQuery, AuditStore, KeyUses } from '../../domain/ports/access.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
+import { firstNumber } from './record.ts';
 
 const MAX_ROWS = 100_000;
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
@@ -87,10 +88,7 @@ export function auditStore(database: Sqlite): AuditStore {
         dayOfAll: toCount(ofAll.get(nowMs - DAY_MS), DAY_MS),
       };
     },
-    ask(ask, sinceMs) {
-      const row = ofAsk.get(ask, sinceMs);
-      return row && Number(row[0]);
-    },
+    ask: (ask, sinceMs) => firstNumber(ofAsk.get(ask, sinceMs)),
     trim(nowMs) {
       old.run(nowMs - KEPT_MS);
       const excess = Number(count.get()?.[0]) - MAX_ROWS;

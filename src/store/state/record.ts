@@ -1,3 +1,4 @@
+import type { HeldFile } from '../../domain/approval.ts';
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /** How a member of a record is kept in its column. */
@@ -41,4 +42,14 @@ export function recordOf<Value extends object>(members: { readonly [Name in keyo
     read: (row: Row): Value =>
       Object.fromEntries(all.map(([name, member], place) => [name, member.read(row[place] ?? null)])) as Value,
   };
+}
+
+/** The number in the first column; undefined if there is none. */
+export function firstNumber(row: Row | undefined): number | undefined {
+  return typeof row?.[0] === 'number' ? row[0] : undefined;
+}
+
+/** The size of all files in the first columns. */
+export function bytesOfFiles(rows: readonly Row[]): number {
+  return rows.flatMap(([json]) => JSON.parse(String(json)) as HeldFile[]).reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -1,5 +1,6 @@
 import type { RowAgeStore } from '../../domain/ports/row-ages.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
+import { firstNumber } from './record.ts';
 
 /** Decision U4. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
@@ -28,10 +29,7 @@ export function rowAgeStore(database: Sqlite): RowAgeStore {
       });
       hasAny = true;
     },
-    of(rowId) {
-      const row = hasAny ? ofRow.get(rowId) : undefined;
-      return row && Number(row[0]);
-    },
+    of: (rowId) => (hasAny ? firstNumber(ofRow.get(rowId)) : undefined),
     between: (after, upTo) =>
       new Map(hasAny ? ofRows.all(after.rowId, upTo.rowId).map(([rowId, ageS]) => [Number(rowId), Number(ageS)]) : []),
     spans: () => spans.all().map(([fromMs, toMs]) => ({ fromMs: Number(fromMs), toMs: Number(toMs) })),

@@ -5,7 +5,7 @@ import type { ScheduledState } from '../../domain/scheduled.ts';
 import { type SendPreferences, sendOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
-import { kept, recordOf } from './record.ts';
+import { bytesOfFiles, firstNumber, kept, recordOf } from './record.ts';
 
 const SCHEDULED = recordOf({
   id: kept.text(),
@@ -61,16 +61,10 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
       const options = sendOptions({ service: entry.service, fallback: entry.fallback });
       insert.run(...SCHEDULED.values({ ...entry, options, endedMs: null }));
     },
-    get(id) {
-      const row = select.get(id);
-      return row && toScheduled(row);
-    },
+    get: (id) => select.all(id).map(toScheduled)[0],
     list: ({ states, keyId = null }) => listed.all(JSON.stringify(states), keyId, keyId).map(toScheduled),
     due: (nowMs) => due.all(nowMs).map(toScheduled),
-    nextDueMs() {
-      const ms = next.get()?.[0];
-      return typeof ms === 'number' ? ms : undefined;
-    },
+    nextDueMs: () => firstNumber(next.get()),
     begin: (id, nowMs) => durably(database, () => begin.run(nowMs, id) > 0),
     end(id, from, state, { atMs, messageId = null, problem = null }) {
       // An erased text is overwritten in the file too.
@@ -78,11 +72,7 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
       return durably(database, () => end.run(state, atMs, messageId, problem, id, from) > 0);
     },
     countWaiting: (keyId) => Number(waiting.get(keyId)?.[0]),
-    heldBytes: () =>
-      files
-        .all()
-        .flatMap(([json]) => JSON.parse(String(json)) as HeldFile[])
-        .reduce((sum, { bytes }) => sum + bytes, 0),
+    heldBytes: () => bytesOfFiles(files.all()),
     prune(nowMs) {
       removeOld.run(nowMs - KEPT_MS);
       removeOldest.run();

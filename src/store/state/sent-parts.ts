@@ -3,6 +3,7 @@ import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts.
 import type { ServiceReason } from '../../domain/send-service.ts';
 import type { Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
+import { firstNumber } from './record.ts';
 
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const KEPT_PARTS = 100_000;
@@ -70,10 +71,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
         chat: chatOf(String(chat)),
         content: String(content),
       })),
-    rowOf(key) {
-      const row = rowOf.get(storedKey(key));
-      return row && Number(row[0]);
-    },
+    rowOf: (key) => firstNumber(rowOf.get(storedKey(key))),
     ofRow(rowId) {
       const row = ofRow.get(rowId);
       if (row === undefined) return undefined;
@@ -92,10 +90,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
           : contents.flatMap((content) => unpairedWith.all(rowId, content));
       return rows.map(([chat]) => chatOf(String(chat)));
     },
-    completeSince() {
-      const row = since.get();
-      return row && Number(row[0]);
-    },
+    completeSince: () => firstNumber(since.get()),
     begin: (rowId) => void begin.run(rowId),
   };
 }

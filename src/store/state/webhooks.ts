@@ -135,10 +135,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
 
   return {
     list: () => selectAll.all().map(toWebhook),
-    get(id) {
-      const row = select.get(id);
-      return row && toWebhook(row);
-    },
+    get: (id) => select.all(id).map(toWebhook)[0],
     add(webhook, start) {
       const stored = newStoredWebhook(randomUUID(), webhook, start, clock.now());
       database.transaction(() => {
@@ -259,10 +256,7 @@ function droppedEvents(database: Sqlite) {
       forgetChanges.run(id, change);
     },
     markAll: (id: string, isReplayed: boolean): void => void mark.run(isReplayed ? 1 : 0, id),
-    next(id: string): DroppedEvent | undefined {
-      const row = next.get(id);
-      return row === undefined ? undefined : toEvent(row);
-    },
+    next: (id: string): DroppedEvent | undefined => next.all(id).map(toEvent)[0],
     end(id: string, { rowId, change }: DroppedEvent, isDropped: boolean): void {
       (isDropped ? unmark : remove).run(id, rowId, change);
     },

@@ -22,7 +22,7 @@ import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '.
 import type { SubscriptionService } from '../domain/ports/subscriptions.ts';
 import type { Uploads } from '../domain/ports/uploads.ts';
 import { problem } from '../domain/problems.ts';
-import { ApprovalDesk } from './approvals.ts';
+import { type ApprovalDesk, approvalDesk } from './approvals.ts';
 import { Audit } from './audit.ts';
 import { callerApprovals } from './caller-approvals.ts';
 import { remaining } from './caps.ts';
@@ -40,9 +40,9 @@ import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { scheduledCheck } from './scheduled-rights.ts';
-import { SelfChat } from './self-chat.ts';
+import { type SelfChat, selfChatOf } from './self-chat.ts';
 import { selfChatClosed } from './self-chat-closed.ts';
-import { Tapbacks } from './tapbacks.ts';
+import { tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {
   readonly keys: KeyStore;
@@ -96,7 +96,7 @@ export class LimitedAccess implements AccessService {
   readonly #parts: AccessParts;
   readonly selfChat: SelfChat;
   readonly #desk: ApprovalDesk;
-  readonly #tapbacks: Tapbacks;
+  readonly #tapbacks: ReturnType<typeof tapbacks>;
   readonly #callers = new WeakMap<LimitedKey, Caller>();
 
   constructor(given: AccessParts) {
@@ -106,7 +106,7 @@ export class LimitedAccess implements AccessService {
     this.#parts = parts;
     const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
     this.audit = new Audit(stores.audit, clock, secret);
-    this.#desk = new ApprovalDesk({
+    this.#desk = approvalDesk({
       ...parts,
       store: stores.approvals,
       idempotency: stores.idempotency,
@@ -124,7 +124,7 @@ export class LimitedAccess implements AccessService {
       onChange: (key, before) => this.#onKeyChange(key, before),
     });
     const { sender, ownerInChatDb: owner } = given;
-    this.selfChat = new SelfChat({
+    this.selfChat = selfChatOf({
       address: selfAddress,
       store: stores.selfChat,
       directory: given.directory,
@@ -136,7 +136,7 @@ export class LimitedAccess implements AccessService {
         this.audit.note({ keyId: OWNER, action: 'approval', target: proof.chat, outcome: 'self_chat_proved' });
       },
     });
-    this.#tapbacks = new Tapbacks({
+    this.#tapbacks = tapbacks({
       ...parts,
       selfChat: this.selfChat,
       store: stores.selfChat,

@@ -1,12 +1,12 @@
 import { hash, randomUUID } from 'node:crypto';
 import { type Approval, type ApprovalState, hasEnded } from '../domain/approval.ts';
 import { isoSecond } from '../domain/iso-second.ts';
-import type { StoredApproval } from '../domain/ports/access.ts';
+import type { ApprovalStore, StoredApproval } from '../domain/ports/access.ts';
 import type { GivenFiles } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
 import { type SendPreferences, shownOptions } from '../domain/send-service.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
-import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
+import { type ApprovedSendsParts, approvedSends } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
 import type { Destination } from './policy.ts';
 
@@ -39,115 +39,92 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
 }
 
 /** The held sends (decision L3). Each is decided once, by one statement. */
-export class ApprovalDesk {
-  readonly #parts: ApprovalDeskParts;
-  readonly #waiters: Wakeup;
+export function approvalDesk(parts: ApprovalDeskParts) {
+  const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
   /** Holds in the making, by their request. */
-  readonly #making = new Map<string, Promise<StoredApproval>>();
-  readonly #sends: ApprovedSends;
-  #isClosed = false;
-
-  constructor(parts: ApprovalDeskParts) {
-    this.#parts = parts;
-    this.#waiters = new Wakeup(parts.clock);
-    this.#sends = new ApprovedSends(parts, (approval, state) => {
-      this.#note(approval, approval.key_id, state);
-      this.#waiters.wake();
-    });
-  }
+  const making = new Map<string, Promise<StoredApproval>>();
+  let isClosed = false;
+  const waiters = new Wakeup(clock);
+  const sends = approvedSends(parts, (approval, state) => {
+    note(approval, approval.key_id, state);
+    waiters.wake();
+  });
+  return {
+    resume,
+    close,
+    changed,
+    hold,
+    held,
+    approve,
+    voidAll,
+    isClosed: () => isClosed,
+    /** Makes waiting callers check again. */
+    wake: () => waiters.wake(),
+    get: (id: string) => current().get(id),
+    list: (state: ApprovalState | undefined) => current().list(state, 200),
+    ofAsk: (ask: string, sinceMs: number) => current().ofAsk(ask, sinceMs),
+    deny: (id: string, by: string) => ended(id, 'denied', by),
+    withdraw: (id: string, by: string) => void ended(id, 'withdrawn', by),
+  };
 
   /** Sends what an earlier process left approved. */
-  async resume(): Promise<void> {
-    this.expire();
-    const { store, files, clock } = this.#parts;
-    store.prune(clock.now());
+  async function resume(): Promise<void> {
+    current().prune(clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
-    await files.keepOnly(new Set([...open.map(({ id }) => id), ...this.#parts.scheduler.openIds()]));
-    for (const approval of open) if (approval.state === 'approved') this.#sends.begin(approval);
+    await files.keepOnly(new Set([...open.map(({ id }) => id), ...scheduler.openIds()]));
+    for (const approval of open) if (approval.state === 'approved') sends.begin(approval);
   }
 
   /** Resolves once nothing is being sent and nobody waits any more. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#waiters.close();
-    await this.#sends.close();
+  async function close(): Promise<void> {
+    isClosed = true;
+    waiters.close();
+    await sends.close();
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  get(id: string): StoredApproval | undefined {
-    this.expire();
-    return this.#parts.store.get(id);
-  }
-
-  list(state: ApprovalState | undefined): readonly StoredApproval[] {
-    this.expire();
-    return this.#parts.store.list(state, 200);
-  }
-
-  held(): readonly StoredApproval[] {
-    this.expire();
-    return this.#parts.store.list('held', 100_000);
-  }
-
-  ofAsk(ask: string, sinceMs: number): StoredApproval | undefined {
-    this.expire();
-    return this.#parts.store.ofAsk(ask, sinceMs);
-  }
-
-  /** Makes waiting callers check again. */
-  wake(): void {
-    this.#waiters.wake();
+  function held(): readonly StoredApproval[] {
+    return current().list('held', 100_000);
   }
 
   /** Resolves when something changed, or after `ms`. */
-  changed(ms: number): Promise<void> {
-    const { clock, store } = this.#parts;
+  function changed(ms: number): Promise<void> {
     const nextMs = (store.nextExpiryMs() ?? Number.POSITIVE_INFINITY) - clock.now();
-    return this.#waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
+    return waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
   }
 
   /** Holds a send. Simultaneous equal requests become one. */
-  hold(holding: Holding): Promise<StoredApproval> {
-    const known = this.#making.get(holding.ask);
+  function hold(holding: Holding): Promise<StoredApproval> {
+    const known = making.get(holding.ask);
     if (known !== undefined) return known;
-    const making = this.#hold(holding).finally(() => this.#making.delete(holding.ask));
-    this.#making.set(holding.ask, making);
-    return making;
+    const held = make(holding).finally(() => making.delete(holding.ask));
+    making.set(holding.ask, held);
+    return held;
   }
 
-  approve(id: string, shown: string, by: string): StoredApproval {
-    const approval = this.#decided(id, 'approved', by, shown);
-    this.#sends.begin(approval);
+  function approve(id: string, shown: string, by: string): StoredApproval {
+    const approval = decided(id, 'approved', by, shown);
+    sends.begin(approval);
     return approval;
   }
 
-  deny(id: string, by: string): StoredApproval {
-    return this.#ended(id, 'denied', by);
-  }
-
-  withdraw(id: string, by: string): void {
-    this.#ended(id, 'withdrawn', by);
-  }
-
   /** Ends the held sends of a revoked key. */
-  voidAll(keyId: string): void {
-    const own = this.held().filter(({ key_id }) => key_id === keyId);
-    for (const { id } of own) this.#ended(id, 'void', null);
+  function voidAll(keyId: string): void {
+    const own = held().filter(({ key_id }) => key_id === keyId);
+    for (const { id } of own) ended(id, 'void', null);
   }
 
-  /** Ends held sends that nobody decided in time. */
-  expire(): void {
-    const { store, clock } = this.#parts;
-    for (const id of store.due(clock.now())) this.#end(id, 'expired', null);
+  /** The stored sends, once those that nobody decided in time have ended. */
+  function current(): ApprovalStore {
+    for (const id of store.due(clock.now())) {
+      const approval = store.get(id);
+      if (approval !== undefined && settle(approval, 'expired', null)) void files.remove(id);
+    }
+    return store;
   }
 
-  async #hold({ keyId, destination, text, files: given, options, ...rest }: Holding): Promise<StoredApproval> {
+  async function make({ keyId, destination, text, files: given, options, ...rest }: Holding): Promise<StoredApproval> {
     const { askedMs, ...asked } = rest;
-    const { store, files, audit, clock, uploadedBytes } = this.#parts;
-    this.#assertRoom(keyId);
+    assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
     // This send's uploads are released once they are held.
@@ -185,59 +162,54 @@ export class ApprovalDesk {
       expiresMs,
     };
     try {
-      this.#assertRoom(keyId);
+      assertRoom(keyId);
       store.prune(createdMs);
       store.add(approval);
     } catch (error) {
       await files.remove(id);
       throw error;
     }
-    this.#note(approval, keyId, 'held');
-    this.#waiters.wake();
-    this.#parts.onHeld(approval);
+    note(approval, keyId, 'held');
+    waiters.wake();
+    onHeld(approval);
     return approval;
   }
 
-  #assertRoom(keyId: string): void {
-    if (this.#parts.store.countHeld(keyId) >= MAX_HELD) throw problem('too_many_held', { max: MAX_HELD });
+  function assertRoom(keyId: string): void {
+    if (store.countHeld(keyId) >= MAX_HELD) throw problem('too_many_held', { max: MAX_HELD });
   }
 
-  #decided(id: string, state: ApprovalState, by: string | null, shown?: string): StoredApproval {
-    const { store, clock } = this.#parts;
-    const before = this.get(id);
+  function decided(id: string, state: ApprovalState, by: string | null, shown?: string): StoredApproval {
+    const before = current().get(id);
     if (before === undefined) throw problem('approval_not_found');
-    const nowMs = clock.now();
-    const isMine = store.decide(id, state, { at: isoSecond(nowMs), by, nowMs, ...(shown !== undefined && { shown }) });
+    const isMine = settle(before, state, by, shown);
     const after = store.get(id) ?? before;
-    if (isMine) {
-      this.#note(before, by ?? before.key_id, state);
-      this.#waiters.wake();
-      return after;
-    }
+    if (isMine) return after;
     if (after.state === 'held') throw problem('approval_changed');
     if (after.state === 'expired') throw problem('approval_expired');
     throw problem('already_decided', { state: after.state });
   }
 
   /** Stores a decision after which nothing is sent. */
-  #ended(id: string, state: ApprovalState, by: string | null): StoredApproval {
-    const approval = this.#decided(id, state, by);
-    void this.#parts.files.remove(id);
+  function ended(id: string, state: ApprovalState, by: string | null): StoredApproval {
+    const approval = decided(id, state, by);
+    void files.remove(id);
     return approval;
   }
 
-  #end(id: string, state: ApprovalState, by: string | null): void {
-    const { store, clock, files } = this.#parts;
+  /** Stores a decision. Returns false if it comes too late. */
+  function settle(approval: StoredApproval, state: ApprovalState, by: string | null, shown?: string): boolean {
+    const { id, key_id: keyId } = approval;
     const nowMs = clock.now();
-    const approval = store.get(id);
-    if (approval === undefined || !store.decide(id, state, { at: isoSecond(nowMs), by, nowMs })) return;
-    this.#note(approval, approval.key_id, state);
-    void files.remove(id);
-    this.#waiters.wake();
+    const isMine = store.decide(id, state, { at: isoSecond(nowMs), by, nowMs, ...(shown !== undefined && { shown }) });
+    if (!isMine) return false;
+    note(approval, by ?? keyId, state);
+    waiters.wake();
+    return true;
   }
 
-  #note({ id, key_id, textHmac }: StoredApproval, keyId: string, outcome: string): void {
-    this.#parts.audit.note({
+  function note({ id, key_id, textHmac }: StoredApproval, keyId: string, outcome: string): void {
+    audit.note({
       keyId: outcome === 'held' ? key_id : keyId,
       action: 'approval',
       target: id,
@@ -246,6 +218,8 @@ export class ApprovalDesk {
     });
   }
 }
+
+export type ApprovalDesk = ReturnType<typeof approvalDesk>;
 
 /** The approval in the form that callers see. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {

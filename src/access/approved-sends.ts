@@ -34,37 +34,36 @@ interface End {
   readonly problem?: string;
 }
 
-/** Sends approved messages at most once, even through crashes: each has its own idempotency key. */
-export class ApprovedSends {
-  readonly #parts: ApprovedSendsParts;
-  readonly #onEnd: (approval: StoredApproval, state: ApprovalState) => void;
-  readonly #running = new Set<Promise<void>>();
-  #isClosed = false;
+/**
+ * Sends approved messages at most once, even through crashes: each has its own idempotency key.
+ * `onEnd` is called with the outcome, once that is stored.
+ */
+export function approvedSends(
+  parts: ApprovedSendsParts,
+  onEnd: (approval: StoredApproval, state: ApprovalState) => void,
+) {
+  const { store, files, log, sender, check, clock, idempotency, scheduler } = parts;
+  const running = new Set<Promise<void>>();
+  let isClosed = false;
+  return { begin, close };
 
-  /** `onEnd` is called with the outcome, once that is stored. */
-  constructor(parts: ApprovedSendsParts, onEnd: (approval: StoredApproval, state: ApprovalState) => void) {
-    this.#parts = parts;
-    this.#onEnd = onEnd;
-  }
-
-  begin(approval: StoredApproval): void {
-    const sending = this.#send(approval).finally(() => this.#running.delete(sending));
-    this.#running.add(sending);
+  function begin(approval: StoredApproval): void {
+    const sending = send(approval).finally(() => running.delete(sending));
+    running.add(sending);
   }
 
   /** Resolves once nothing is being sent any more. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all(this.#running);
+  async function close(): Promise<void> {
+    isClosed = true;
+    await Promise.all(running);
   }
 
-  async #send(approval: StoredApproval): Promise<void> {
-    const { store, files, log } = this.#parts;
+  async function send(approval: StoredApproval): Promise<void> {
     try {
-      const end = await this.#outcome(approval);
+      const end = await outcome(approval);
       if (end === undefined) return;
       store.finish(approval.id, end.state, { messageId: end.messageId ?? null, problem: end.problem ?? null });
-      this.#onEnd(approval, end.state);
+      onEnd(approval, end.state);
       if (end.state !== 'scheduled') await files.remove(approval.id);
     } catch (error) {
       // The send stays approved, and the next start looks its outcome up by the idempotency key.
@@ -73,8 +72,7 @@ export class ApprovedSends {
   }
 
   /** Undefined if the service stops before its turn: it is sent after the next start. */
-  async #outcome(approval: StoredApproval): Promise<End | undefined> {
-    const { sender, files, check, clock, idempotency } = this.#parts;
+  async function outcome(approval: StoredApproval): Promise<End | undefined> {
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
     const idempotencyKey = { kind: 'approval', key: id } as const;
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
@@ -88,7 +86,7 @@ export class ApprovedSends {
     try {
       if (approval.options.sendAtMs !== undefined) {
         check(key_id, to, members);
-        await this.#schedule(approval, text);
+        await schedule(approval, text);
         return { state: 'scheduled' };
       }
       const { confirmed, message } = await sender.send({
@@ -102,23 +100,23 @@ export class ApprovedSends {
       });
       return confirmed ? { state: 'sent', messageId: message.id } : { state: 'pending' };
     } catch (error) {
-      return this.#failure(error);
+      return failure(error);
     }
   }
 
   /** The entry has the id of the approval, so it is made once through crashes; its files are those that were held. */
-  async #schedule(
+  async function schedule(
     { id, key_id: keyId, to, members, attachments, options }: StoredApproval,
     text: string,
   ): Promise<void> {
     const request = { recipient: to, body: text, attachments: [], ...sendOptions(options) };
-    await this.#parts.scheduler.add(request, { keyId, approved: { id, members, files: attachments } });
+    await scheduler.add(request, { keyId, approved: { id, members, files: attachments } });
   }
 
-  #failure(error: unknown): End | undefined {
+  function failure(error: unknown): End | undefined {
     const code = isAppError(error) ? error.code : 'internal_error';
-    if (!isAppError(error)) this.#parts.log.error('an approved send failed', { error });
-    if (code === 'shutting_down' && this.#isClosed) return undefined;
+    if (!isAppError(error)) log.error('an approved send failed', { error });
+    if (code === 'shutting_down' && isClosed) return undefined;
     if (NOT_ALLOWED.has(code)) return { state: 'void', problem: code };
     const isUnknown = code === 'send_outcome_unknown' || code === 'internal_error';
     return { state: isUnknown ? 'unknown' : 'failed', problem: code };

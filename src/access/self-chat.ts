@@ -3,13 +3,7 @@ import { memberKey } from '../domain/address.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
-import type {
-  OwnerInChatDb,
-  SelfChatProof,
-  SelfChatRecord,
-  SelfChatStore,
-  SelfChats,
-} from '../domain/ports/self-chat.ts';
+import type { OwnerInChatDb, SelfChatProof, SelfChatRecord, SelfChatStore } from '../domain/ports/self-chat.ts';
 import type { MessageSender } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
 import { resolve } from './rights.ts';
@@ -31,22 +25,17 @@ export interface SelfChatParts {
 /**
  * The conversation with oneself: named by the owner, and proved by a code that the owner reads there. Never guessed.
  */
-export class SelfChat implements SelfChats {
-  readonly #parts: SelfChatParts;
-  #code: { readonly digits: string; readonly chat: string; readonly untilMs: number; wrong: number } | undefined;
+export function selfChatOf({ address, store, owner, directory, sender, clock, onProved }: SelfChatParts) {
+  let sent: { readonly digits: string; readonly chat: string; readonly untilMs: number; wrong: number } | undefined;
+  return { get, isProved, proof, sendCode, prove };
 
-  constructor(parts: SelfChatParts) {
-    this.#parts = parts;
-  }
-
-  get(): SelfChatRecord {
-    const { address } = this.#parts;
+  function get(): SelfChatRecord {
     if (address === '') throw problem('self_chat_disabled');
-    const proof = this.proof();
+    const proved = proof();
     return {
       address,
-      conversation_id: proof?.chat ?? null,
-      proved_at: proof === undefined ? null : isoSecond(proof.provedMs),
+      conversation_id: proved?.chat ?? null,
+      proved_at: proved === undefined ? null : isoSecond(proved.provedMs),
     };
   }
 
@@ -54,22 +43,20 @@ export class SelfChat implements SelfChats {
    * Reports whether the configured address was proved. Deletes the proof of another address, even if none is
    * configured now.
    */
-  isProved(): boolean {
-    const { address, store } = this.#parts;
-    const proof = store.proof();
-    if (proof !== undefined && proof.address !== address) store.forget();
-    return proof?.address === address;
+  function isProved(): boolean {
+    const stored = store.proof();
+    if (stored !== undefined && stored.address !== address) store.forget();
+    return stored?.address === address;
   }
 
   /** Undefined unless it was proved and still is a conversation with nobody else. */
-  proof(): SelfChatProof | undefined {
-    const proof = this.#parts.store.proof();
-    return proof?.address === this.#parts.address && this.#isOwn(proof.chat) ? proof : undefined;
+  function proof(): SelfChatProof | undefined {
+    const stored = store.proof();
+    return stored?.address === address && isOwn(stored.chat) ? stored : undefined;
   }
 
-  async sendCode(): Promise<SelfChatRecord> {
-    const { address, owner, directory, sender, store, clock } = this.#parts;
-    const record = this.get();
+  async function sendCode(): Promise<SelfChatRecord> {
+    const record = get();
     const isKnown = owner.addresses().some((own) => memberKey(own) === address);
     // Never writes to anybody else.
     if (!isKnown || resolve(directory, address) === undefined) throw problem('self_chat_unknown');
@@ -79,36 +66,36 @@ export class SelfChat implements SelfChats {
       const seconds = Math.max(1, Math.ceil((freeAtMs - nowMs) / 1000));
       throw problem('self_chat_full', { seconds }, { headers: { 'Retry-After': String(seconds) } });
     }
-    this.#code = undefined;
+    sent = undefined;
     const digits = String(randomInt(1_000_000)).padStart(6, '0');
     const { confirmed, message } = await sender.send({ recipient: address, body: codeText(digits), attachments: [] });
     const chat = message.conversation_id;
-    if (!confirmed || !this.#isOwn(chat)) throw problem('self_chat_unseen');
-    this.#code = { digits, chat, untilMs: clock.monotonic() + CODE_LIFETIME_MS, wrong: 0 };
+    if (!confirmed || !isOwn(chat)) throw problem('self_chat_unseen');
+    sent = { digits, chat, untilMs: clock.monotonic() + CODE_LIFETIME_MS, wrong: 0 };
     return record;
   }
 
-  prove(given: string): SelfChatRecord {
-    const { address, clock, onProved } = this.#parts;
-    this.get();
-    const code = this.#code;
+  function prove(given: string): SelfChatRecord {
+    get();
+    const code = sent;
     const isOpen = code !== undefined && clock.monotonic() < code.untilMs && code.wrong < MAX_WRONG_CODES;
-    if (!isOpen || code.digits !== given.replaceAll(/\s/g, '') || !this.#isOwn(code.chat)) {
+    if (!isOpen || code.digits !== given.replaceAll(/\s/g, '') || !isOwn(code.chat)) {
       if (code !== undefined) code.wrong += 1;
       throw problem('code_wrong');
     }
-    this.#code = undefined;
+    sent = undefined;
     onProved({ address, chat: code.chat, provedMs: clock.now() });
-    return this.get();
+    return get();
   }
 
   /** Reports whether this is a one-to-one conversation of only the configured address. */
-  #isOwn(chat: string): boolean {
-    const { address, directory } = this.#parts;
+  function isOwn(chat: string): boolean {
     const destination = resolve(directory, address);
     return destination?.address === address && destination.chats.includes(chat);
   }
 }
+
+export type SelfChat = ReturnType<typeof selfChatOf>;
 
 function codeText(digits: string): string {
   return (

@@ -4,7 +4,6 @@ import { errorCode, isAppError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/event.ts';
 import { type IdempotencyKey, storedKey } from '../domain/idempotency-key.ts';
 import type { Message } from '../domain/message.ts';
-import type { Offset } from '../domain/offset.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
@@ -38,77 +37,66 @@ export interface TapbacksParts {
  * Decides held sends by the owner's tapbacks (decision L6): only the owner's own tapback counts, over iMessage, in
  * the proved self-chat, on a message that asks for that decision.
  */
-export class Tapbacks implements ConsumerTask<undefined> {
-  readonly name = 'tapbacks';
-  readonly #parts: TapbacksParts;
-  readonly #asking = new Set<Promise<void>>();
-  #consumer: EventConsumer | undefined;
-
-  constructor(parts: TapbacksParts) {
-    this.#parts = parts;
-  }
+export function tapbacks(parts: TapbacksParts) {
+  const { store, feed, selfChat, sender, desk, clock, log, audit, owner, keyName } = parts;
+  const task: ConsumerTask<undefined> = {
+    name: 'tapbacks',
+    storedOffset: () => store.offset(),
+    handle,
+    gone: () => undefined,
+    progress: (offset) => store.progress(offset),
+  };
+  const asking = new Set<Promise<void>>();
+  let consumer: EventConsumer | undefined;
+  return { start, onProved, close, ask };
 
   /** Starts listening and asking, if there is a proof. */
-  start(): void {
-    if (!this.#parts.selfChat.isProved()) return;
-    if (this.#consumer === undefined) {
-      this.#consumer = this.#parts.feed().consume(this);
-      this.#consumer.start();
+  function start(): void {
+    if (!selfChat.isProved()) return;
+    if (consumer === undefined) {
+      consumer = feed().consume(task);
+      consumer.start();
     }
-    for (const approval of this.#parts.desk.held()) this.ask(approval);
+    for (const approval of desk.held()) ask(approval);
   }
 
-  onProved(proof: SelfChatProof): void {
-    const { store, feed } = this.#parts;
+  function onProved(proof: SelfChatProof): void {
     const offset = feed().lastPublished();
     store.prove(proof, offset);
-    this.#consumer?.seek(offset);
-    this.start();
+    consumer?.seek(offset);
+    start();
   }
 
   /** Resolves once nothing is asked or decided any more. */
-  async close(): Promise<void> {
-    this.#consumer?.stop();
-    await Promise.all([this.#consumer?.ended, ...this.#asking]);
+  async function close(): Promise<void> {
+    consumer?.stop();
+    await Promise.all([consumer?.ended, ...asking]);
   }
 
   /** Writes a request for a decision into the self-chat, once. */
-  ask(approval: StoredApproval): void {
-    if (this.#consumer === undefined) return;
-    const asking = this.#ask(approval).finally(() => this.#asking.delete(asking));
-    this.#asking.add(asking);
+  function ask(approval: StoredApproval): void {
+    if (consumer === undefined) return;
+    const request = write(approval).finally(() => asking.delete(request));
+    asking.add(request);
   }
 
-  storedOffset(): Offset {
-    return this.#parts.store.offset();
-  }
-
-  async handle({ guid, event }: LogEntry): Promise<Handled<undefined>> {
+  async function handle({ guid, event }: LogEntry): Promise<Handled<undefined>> {
     // A cheap check first: most events are from other conversations.
-    const chat = this.#parts.store.proof()?.chat;
+    const chat = store.proof()?.chat;
     if (chat === undefined || !('conversation_id' in event.data) || event.data.conversation_id !== chat) return DONE;
-    const proof = this.#parts.selfChat.proof();
+    const proof = selfChat.proof();
     if (proof === undefined) return DONE;
-    if (event.type === 'message.sent' || event.type === 'message.received') this.#noteRequest(proof, event.data);
-    if (event.type === 'reaction.added' && event.data.is_from_me) this.#decide(proof, guid, event.data.message_guid);
+    if (event.type === 'message.sent' || event.type === 'message.received') noteRequest(proof, event.data);
+    if (event.type === 'reaction.added' && event.data.is_from_me) decide(proof, guid, event.data.message_guid);
     return DONE;
   }
 
-  gone(): undefined {
-    return undefined;
-  }
-
-  progress(offset: Offset): void {
-    this.#parts.store.progress(offset);
-  }
-
-  async #ask(approval: StoredApproval): Promise<void> {
-    const { selfChat, sender, desk, store, clock, log } = this.#parts;
+  async function write(approval: StoredApproval): Promise<void> {
     const { id } = approval;
     try {
       const proof = selfChat.proof();
       if (proof === undefined) return;
-      const body = this.#textOf(approval);
+      const body = textOf(approval);
       if (body === undefined) {
         log.info('a held send is too long for the self-chat: it is decided in the console', { approval: id });
         return;
@@ -137,16 +125,14 @@ export class Tapbacks implements ConsumerTask<undefined> {
   }
 
   /** A message with exactly the request's text stands for it, including a copy that Messages may make. */
-  #noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
-    const { store, desk, audit } = this.#parts;
+  function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     if (!isFromMe && memberKey(sender) !== address) return;
-    const approval = desk.held().find((held) => this.#textOf(held) === body);
+    const approval = desk.held().find((held) => textOf(held) === body);
     if (approval !== undefined) store.addRequest(guid, { approvalId: approval.id, textHmac: audit.hmac(body) });
   }
 
   /** Decides by the tapback now on the message: one that was removed or changed no longer counts. */
-  #decide({ chat }: SelfChatProof, guid: string, messageGuid: string): void {
-    const { store, owner, desk, audit, log } = this.#parts;
+  function decide({ chat }: SelfChatProof, guid: string, messageGuid: string): void {
     const request = store.request(messageGuid);
     if (request === undefined) return;
     const { approvalId } = request;
@@ -167,8 +153,8 @@ export class Tapbacks implements ConsumerTask<undefined> {
     }
   }
 
-  #textOf(approval: StoredApproval): string | undefined {
-    return requestText(approval, this.#parts.keyName(approval.key_id));
+  function textOf(approval: StoredApproval): string | undefined {
+    return requestText(approval, keyName(approval.key_id));
   }
 }
 

@@ -146,7 +146,7 @@ export const MESSAGE_OPERATIONS = {
     ],
     mistakes: [
       { pointer: '/recipient', message: 'The recipient must not be blank.' },
-      { pointer: '/body', message: 'The body is missing.' },
+      { pointer: '/body', message: 'The member "body" is missing.' },
     ],
   },
   getMessage: {

@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Head } from './chain.ts';
+import { type Head, NO_LINES } from './chain.ts';
 import { damaged } from './errors.ts';
 import { chainOf, LOG, MANIFEST } from './layout.ts';
-import { readWhole, writeWhole } from './private-files.ts';
+import { Draft, readWhole } from './private-files.ts';
 
 export const FORMAT = 'postern-archive';
 const VERSION = 1;
@@ -26,22 +26,37 @@ export interface Manifest {
 
 /** Returns one hash over the ends of all files: noting it proves later that nothing in the archive was changed. */
 export function sealOf(files: ReadonlyMap<string, Head>): string {
-  const lines = [...files].map(([path, { lines, hash }]) => `${path} ${lines} ${hash}\n`);
-  return hash('sha256', lines.sort().join(''), 'hex');
+  const sum = createHash('sha256');
+  for (const path of [...files.keys()].sort()) {
+    const { lines, hash } = files.get(path) ?? NO_LINES;
+    sum.update(`${path} ${lines} ${hash}\n`);
+  }
+  return sum.digest('hex');
 }
 
 export function writeManifest(folder: string, manifest: Manifest): void {
   const { files, ...about } = manifest;
-  const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
-  const document = {
-    format: FORMAT,
-    version: VERSION,
-    ...about,
-    seal: sealOf(files),
-    files: Object.fromEntries(sorted),
-  };
-  writeWhole(join(folder, MANIFEST), `${JSON.stringify(document, null, 1)}\n`);
+  const beginning = JSON.stringify({ format: FORMAT, version: VERSION, ...about, seal: sealOf(files) }, null, 1);
+  const draft = new Draft(join(folder, MANIFEST));
+  try {
+    let waiting = `${beginning.slice(0, -'\n}'.length)},\n "files": {`;
+    let separator = '\n';
+    // In pieces: ten years of a thousand conversations are ten thousand files.
+    for (const path of [...files.keys()].sort()) {
+      waiting += `${separator}  ${JSON.stringify(path)}: ${JSON.stringify(files.get(path))}`;
+      separator = ',\n';
+      if (waiting.length < CHUNK_CHARACTERS) continue;
+      draft.write(waiting);
+      waiting = '';
+    }
+    draft.write(`${waiting}\n }\n}\n`);
+    draft.keep();
+  } finally {
+    draft.discard();
+  }
 }
+
+const CHUNK_CHARACTERS = 1 << 16;
 
 /** undefined where there is none. Throws `archive_damaged` for one that no run wrote. */
 export function readManifest(folder: string): Manifest | undefined {

@@ -12,6 +12,9 @@ const context = processContext(packageVersion());
 /** Commands for which a requested stop is a success (decision A3), from the start. */
 const SERVING: ReadonlySet<string> = new Set(['serve', 'hub', 'demo', 'run']);
 
+/** Words for `--version` that people try first. */
+const VERSION_WORDS: ReadonlySet<string> = new Set(['-v', 'version']);
+
 const exitCode = await run(process.argv);
 await outputWritten();
 process.exit(exitCode);
@@ -33,7 +36,7 @@ async function run(argv: readonly string[]): Promise<number> {
     };
   const program = declareProgram(context, runs);
   try {
-    await program.parseAsync(argv);
+    await program.parseAsync(VERSION_WORDS.has(argv[2] ?? '') ? [...argv.slice(0, 2), '--version'] : argv);
     return exitCode;
   } catch (error) {
     if (isAppError(error) && error.code === 'sqlite_missing') {

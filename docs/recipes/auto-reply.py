@@ -5,27 +5,41 @@ from http.client import HTTPException
 URL, KEY = os.environ["POSTERN_URL"], open(os.environ["POSTERN_KEY_FILE"]).read().strip()
 
 
-def call(path, body=None, accept="application/json"):
+def call(path, body=None, accept="application/json", **more):
     data = None if body is None else json.dumps(body).encode()
-    headers = {"X-API-Key": KEY, "Content-Type": "application/json", "Accept": accept}
+    headers = {"X-API-Key": KEY, "Content-Type": "application/json", "Accept": accept, **more}
     # A stream has a line at least every 15 s: without one for 60 s the connection is dead.
     return urllib.request.urlopen(urllib.request.Request(URL + "/api/v1" + path, data, headers), timeout=60)
 
 
-newest = json.load(call("/messages?limit=1"))
-after = int(newest[0]["id"]) if newest else 0
+PLACE = "auto-reply.place"  # the offset of the last event that was dealt with, in the current folder
+if os.path.exists(PLACE):
+    after = open(PLACE).read()
+else:
+    newest = json.load(call("/messages?limit=1"))
+    after = newest[0]["id"] if newest else 0
+
+
+def keep(offset):
+    with open(PLACE + ".new", "w") as file:
+        file.write(str(offset))
+    os.replace(PLACE + ".new", PLACE)  # all of it or nothing, also in a crash
+    return offset
+
+
 while True:
     try:
         for line in call(f"/events?after={after}&include=details", accept="application/x-ndjson"):
             event = json.loads(line)
+            message = event.get("data", {})  # without data it is only a sign that the connection is alive
+            details = message.get("details", {})
+            # a mirror is the copy of a message to oneself; a late one came long after it was written
+            is_new = event.get("type") == "message.received" and not details.get("mirror") and not details.get("late")
             after = event["offset"]  # nothing is missed, however long the service was away
-            if "type" not in event:
-                continue  # only a sign that the connection is alive
-            details = event["data"].get("details", {})
-            if event["type"] != "message.received" or details.get("mirror") or details.get("late"):
-                continue  # a mirror is the copy of a message to oneself; a late one came long after it was written
-            if "ping" in event["data"]["body"].lower():
-                call("/messages", {"recipient": event["data"]["conversation_id"], "body": "pong"})
+            if is_new and "ping" in message["body"].lower():
+                answer = {"recipient": message["conversation_id"], "body": "pong"}
+                call("/messages", answer, **{"Idempotency-Key": "pong-" + message["guid"]})  # once, also after a crash
+            keep(after)
     except (OSError, HTTPException) as error:  # away, busy, or it refused the answer, which is not tried again
         print(error)
     time.sleep(2)

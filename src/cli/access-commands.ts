@@ -45,8 +45,8 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .option('--dry-run', 'its sends only say what would happen')
     .addHelpText('after', helpExamples('postern keys add reporter --preset notifier --send me@example.com'))
     .action(runs(served(async () => (await import('./commands/keys.ts')).addKey)));
-  connected(keys.command('list'))
-    .description('List the keys.')
+  connected(keys.command('list', { isDefault: true }))
+    .description('List the keys (the default).')
     .addHelpText('after', helpExamples('postern keys list'))
     .action(runs(served(async () => (await import('./commands/keys.ts')).listKeys)));
   connected(keys.command('show'))
@@ -91,8 +91,8 @@ function declareApprovalCommands(program: Command, runs: Runs): void {
     .command('approvals')
     .description('List and decide sends that wait for you.')
     .addHelpText('after', helpExamples('postern approvals list', 'postern approvals approve 0d4c'));
-  connected(approvals.command('list'))
-    .description('List what waits for a decision.')
+  connected(approvals.command('list', { isDefault: true }))
+    .description('List what waits for a decision (the default).')
     .addOption(new Option('--state <state>', 'those in this state').choices(APPROVAL_STATES))
     .option('--all', 'also those that were decided')
     .addHelpText('after', helpExamples('postern approvals list --all'))

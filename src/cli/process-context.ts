@@ -4,6 +4,10 @@ import type { ClientContext } from './context.ts';
 import { ProgressLine } from './output/progress.ts';
 import { isColoured, painter } from './output/style.ts';
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Signals that come this soon after the first one are the same request to end. */
+const SAME_SIGNAL_MS = 2000;
+
 /** For a terminal that does not know its width. */
 const USUAL_COLUMNS = 80;
 
@@ -41,7 +45,16 @@ export function processContext(version: string): ClientContext {
     untilEnded() {
       line.end();
       const asked = new AbortController();
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
+      let askedAtMs: number | undefined;
+      // A terminal and the program that started this one may both pass on one Ctrl+C: only a later signal is another.
+      const end = (signal: NodeJS.Signals): void => {
+        asked.abort();
+        askedAtMs ??= performance.now();
+        if (performance.now() - askedAtMs < SAME_SIGNAL_MS) return;
+        for (const one of SIGNALS) process.off(one, end);
+        process.kill(process.pid, signal);
+      };
+      for (const signal of SIGNALS) process.on(signal, end);
       return AbortSignal.any([asked.signal, unread.signal]);
     },
   };

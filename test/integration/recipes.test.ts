@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -145,6 +145,20 @@ describe('the auto-reply bot answers, and only what it should', () => {
     await eventually(() => expect(output()).toContain('refused'));
     await service.launch();
     await eventually(() => expect(pongs('patient@example.com')).toBe(1));
+  });
+
+  python('in Python, with the bot itself killed in between', async () => {
+    const folder = join(root, 'killed bot');
+    mkdirSync(folder);
+    const { child } = start(['python3', '-u', join(RECIPES, 'auto-reply.py')], folder);
+    await answersPing();
+    await waitFor(() => existsSync(join(folder, 'auto-reply.place')));
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+    await receive('ping while the bot is away', 'unheard@example.com');
+    start(['python3', '-u', join(RECIPES, 'auto-reply.py')], folder);
+    await eventually(() => expect(pongs('unheard@example.com')).toBe(1));
   });
 
   test('in TypeScript, checked against the types of the package, with the service killed in between', async () => {

@@ -19,6 +19,7 @@ test.each([
   ['mesages --demo', 'there is no command mesages. Did you mean messages?'],
   ['--config-dir x stauts', 'there is no command stauts. Did you mean status?'],
   ['webhooks lsit', 'there is no command webhooks lsit. Did you mean list?'],
+  ['webhooks listn', 'there is no command webhooks listn. Did you mean listen?'],
   ['demo sya', 'there is no command demo sya. Did you mean say?'],
   ['config chekc', 'there is no command config chekc. Did you mean check?'],
   ['version', 'there is no command version. Did you mean --version?'],

@@ -139,6 +139,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .argument('[words...]', 'rpc, status or help, as imsg takes them')
     .allowUnknownOption()
     .helpOption(false)
+    .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
     .action(runs<[readonly string[]]>(async () => (await import('./commands/imsg.ts')).imsg));
   connected(program.command('check-update', { hidden: true }), { json: false })
     .description('Read update.url in the background, for the next command to tell of it.')

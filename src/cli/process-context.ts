@@ -49,8 +49,8 @@ export function processContext(version: string): ClientContext {
       // A terminal and the program that started this one may both pass on one Ctrl+C: only a later signal is another.
       const end = (signal: NodeJS.Signals): void => {
         asked.abort();
-        askedAtMs ??= performance.now();
-        if (performance.now() - askedAtMs < SAME_SIGNAL_MS) return;
+        askedAtMs ??= systemClock.monotonic();
+        if (systemClock.monotonic() - askedAtMs < SAME_SIGNAL_MS) return;
         for (const one of SIGNALS) process.off(one, end);
         process.kill(process.pid, signal);
       };

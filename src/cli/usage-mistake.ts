@@ -52,7 +52,7 @@ function suggestion(word: string, names: readonly string[]): string {
     (best, known) => {
       const plain = known.replace(/^--/, '');
       const cost = plain === word ? 0 : plain.startsWith(word) ? 1 : editDistance(word.toLowerCase(), plain);
-      // Of two that are as near, the longer one: `listn` is listen and not list.
+      // A tie goes to the longer name: `listn` is listen and not list.
       const isNearer = cost < best[1] || (cost === best[1] && known.length > best[0].length);
       return isNearer ? [known, cost] : best;
     },

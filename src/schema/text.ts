@@ -21,7 +21,7 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
     .meta({ maxLength: maxCharacters });
 }
 
-/** "The body is missing." would read as if the request had no body. */
+/** Says that a member is missing, so that nobody reads it as a request without a body. */
 function missing(what: string): string {
   return what.startsWith('The ') ? `The member "${what.slice(4)}" is missing.` : `${what} is missing.`;
 }

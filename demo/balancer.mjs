@@ -1,21 +1,33 @@
-// Round robin over TCP: each connection goes to the next target that accepts it. A load balancer in a few lines, for
-// one machine; in production use the one that you have.
+// Round robin over TCP: each connection goes to the next target that is ready. A load balancer in a few lines, for one
+// machine; in production use the one that you have.
 import { connect, createServer } from 'node:net';
 
-/** Listens on `port` of loopback (0: a free one) and passes connections to the ports in `targets`. */
+const CHECK_EVERY_MS = 1000;
+
+/**
+ * Listens on `port` of loopback (0: a free one) and passes connections to the ports in `targets`: first to those whose
+ * `/ready` is 200, then to any that accepts them.
+ */
 export async function startBalancer(port, targets) {
   let next = 0;
+  const unready = new Set();
+  const check = setInterval(() => {
+    for (const target of targets) {
+      fetch(`http://127.0.0.1:${target}/ready`, { signal: AbortSignal.timeout(CHECK_EVERY_MS) })
+        .then(({ ok }) => ok)
+        .catch(() => false)
+        .then((isReady) => (isReady ? unready.delete(target) : unready.add(target)));
+    }
+  }, CHECK_EVERY_MS);
   const sockets = new Set();
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
     track(client);
     const first = next++;
+    const inTurn = targets.map((_, place) => targets[(first + place) % targets.length]);
+    const inOrder = [...inTurn.filter((one) => !unready.has(one)), ...inTurn.filter((one) => unready.has(one))];
     const attempt = (tried) => {
       if (tried === targets.length) return client.destroy();
-      const target = connect({
-        host: '127.0.0.1',
-        port: targets[(first + tried) % targets.length],
-        allowHalfOpen: true,
-      });
+      const target = connect({ host: '127.0.0.1', port: inOrder[tried], allowHalfOpen: true });
       target.once('error', () => attempt(tried + 1));
       target.once('connect', () => {
         target.removeAllListeners('error');
@@ -36,6 +48,7 @@ export async function startBalancer(port, targets) {
   return {
     port: server.address().port,
     close: () => {
+      clearInterval(check);
       server.close();
       for (const socket of sockets) socket.destroy();
     },

@@ -16,16 +16,17 @@ import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
 import { absentPort, NO_UPLOADS } from '../fleet/hub/absent.ts';
 import { HubAttachments } from '../fleet/hub/attachments.ts';
+import { BrokerClock } from '../fleet/hub/broker-clock.ts';
 import { openHubDatabase } from '../fleet/hub/database.ts';
 import { HubEventLog } from '../fleet/hub/event-log.ts';
 import { EventReader } from '../fleet/hub/event-reader.ts';
 import { EventStore } from '../fleet/hub/event-store.ts';
 import { HubFeed, isStreamOffset } from '../fleet/hub/feed.ts';
-import { Holes } from '../fleet/hub/holes.ts';
 import { MacReads } from '../fleet/hub/mac-reads.ts';
 import { Macs } from '../fleet/hub/macs.ts';
 import { Offsets } from '../fleet/hub/offsets.ts';
 import { HubReader } from '../fleet/hub/reader.ts';
+import { Readiness } from '../fleet/hub/readiness.ts';
 import { HubSender } from '../fleet/hub/sender.ts';
 import { HubStatus } from '../fleet/hub/status.ts';
 import { StreamEvents } from '../fleet/hub/stream-events.ts';
@@ -61,7 +62,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     await host.onLocked?.();
     const state = openStateDatabase(join(config.dir, 'state.db'));
     closers.add('state', () => state.close());
-    const { database, id: copyId } = openHubDatabase(join(config.dir, 'hub.db'));
+    const database = openHubDatabase(join(config.dir, 'hub.db'));
     closers.add('hub.db', () => database.close());
     const envelope = envelopeOf(settings);
     const store = new EventStore(database);
@@ -74,17 +75,18 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       maxReconnectMs: MAX_RECONNECT_MS,
     });
     closers.add('connection', () => connection.close());
-    const macs = new Macs({ connection, envelope, clock, log });
+    const brokerClock = new BrokerClock({ connection, clock, log });
+    closers.add('clock', () => brokerClock.close());
+    const macs = new Macs({ connection, envelope, brokerClock, clock, log });
     closers.add('macs', () => macs.close());
     const reads = new MacReads({ connection, envelope, clock, macs });
 
     const channel = new Channel();
     channel.restart(rowOffset(store.newest));
     const offsets = new Offsets(store, settings.backfillHours);
-    const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets);
+    const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets, store);
     const stream = new StreamEvents({
-      ...{ connection, store, reader, events, channel, clock, log },
-      holes: new Holes({ reads, envelope, log }),
+      ...{ connection, store, reader, events, reads, macs, envelope, channel, brokerClock, clock, log },
       onPublished: () => status.noteEvent(),
     });
     const { copy } = stream;
@@ -99,10 +101,16 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const ready = (include: IncludeSet, after?: ClientOffset): Promise<void> | undefined => {
       // The Mac adds includes to its messages itself (decision N2).
       if (include.size > 0) throw problem('not_at_a_hub');
+      if (readiness.isKeyWrong) throw problem('hub_key_wrong');
       return copy.isFilled ? reached(after) : whenFilled(after);
     };
-    const reached = (after: ClientOffset | undefined): Promise<void> | undefined =>
-      after !== undefined && isStreamOffset(after) ? copy.reached(after, REACH_MS) : undefined;
+    const reached = (after: ClientOffset | undefined): Promise<void> | undefined => {
+      if (after === undefined || !isStreamOffset(after)) return undefined;
+      const copied = copy.reached(after, REACH_MS);
+      if (copied !== undefined) return copied.then(() => offsets.assertComplete(after));
+      offsets.assertComplete(after);
+      return undefined;
+    };
     // A client that listens from now on must not receive the stream's backlog.
     const whenFilled = async (after: ClientOffset | undefined): Promise<void> => {
       await copy.filled(REACH_MS);
@@ -115,8 +123,8 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const webhooks = new HubWebhooks({
       ...{ connection, envelope, feed, clock, log },
       store: webhookStore(state, clock),
-      history: copyId,
-      isReady: () => copy.isFilled && copy.trouble === undefined,
+      history: database.id,
+      isReady: () => readiness.reasons().length === 0,
       hasReached: (offset) => !isStreamOffset(offset) || copy.hasReached(offset),
       openDeliveries: (deliveredStore, mayAttempt) =>
         new Dispatcher({
@@ -127,8 +135,10 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
           onOutcome: ({ outcome }) => counters.deliveries.inc({ outcome }),
         }),
     });
+    const isLeaseUnreadable = (): boolean => webhooks.isLeaseUnreadable;
+    const readiness = new Readiness({ connection, copy, macs, brokerClock, isLeaseUnreadable });
     const status = new HubStatus({
-      ...{ version, clock, connection, copy, store, macs },
+      ...{ version, clock, connection, copy, store, macs, readiness, brokerClock },
       newestOffset: () => feed.offsetText(feed.lastPublished()),
       webhooks: () => webhooks.summaries(),
     });
@@ -138,7 +148,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       attachments: new HubAttachments(reads),
       feed,
       json,
-      sender: new HubSender({ connection, envelope, macs, reads, clock, log }),
+      sender: new HubSender({ connection, envelope, macs, reads, brokerClock, clock, log }),
       uploads: NO_UPLOADS,
       webhooks,
       search: absentPort(),
@@ -158,6 +168,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       home: absentPort(),
       ready,
       health: () => status.health(),
+      notReady: () => readiness.reasons(),
       metrics: () => ({
         webSockets: webSockets.counts,
         streams: streams.counts,

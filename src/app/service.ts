@@ -228,6 +228,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       access: () => access.load(),
       ready,
       health: () => status.health(),
+      notReady: () => (connection.health().connected ? [] : ['chat_db_unavailable']),
       metrics: () => ({
         webSockets: webSockets.counts,
         streams: streams.counts,

@@ -31,6 +31,13 @@ export const FLEET_PROBLEMS = {
     hint: 'Read the messages again, then begin with the offset in "oldest": everything that is kept.',
     extra: { oldest: '0' },
   },
+  events_missing: {
+    status: 410,
+    code: 'offset_expired',
+    detail: 'Events after this offset are missing, and their Mac cannot supply them any more.',
+    hint: 'Read the messages again, then go on from the offset in "latest".',
+    extra: { latest: 'M3wyMDI2LTAxLTAyVDAzOjA0OjA1WnwxMnxhfDB8MDAwMDAwMDB8' },
+  },
   from_required: {
     status: 422,
     detail: 'It is not clear which Mac is to send this: {reason}.',
@@ -55,10 +62,20 @@ export const FLEET_PROBLEMS = {
     detail: 'The broker of the fleet cannot be reached.',
     hint: 'Nothing was sent. The hub keeps trying; see fleet.servers in config.toml.',
   },
+  hub_behind: {
+    status: 503,
+    detail: 'This hub has not read the stream up to this offset yet.',
+    hint: 'Keep the offset and try again in a few seconds; another hub may have read further.',
+  },
   hub_filling: {
     status: 503,
     detail: 'The hub has just started and does not know the fleet yet.',
     hint: 'Try again in a few seconds. See "backend" of the status if it lasts.',
+  },
+  hub_key_wrong: {
+    status: 503,
+    detail: 'This hub cannot read events: its content key is not that of the Macs.',
+    hint: 'Copy content.key from the folder of the fleet to this hub, then restart it.',
   },
   mac_away: {
     status: 503,

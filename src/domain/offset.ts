@@ -45,9 +45,13 @@ export interface StreamOffset {
   readonly messageId: string;
   /** When the message was stored, Unix milliseconds. */
   readonly atMs: number;
+  /** The hub's copy of the stream that gave it; earlier versions omit it. */
+  readonly copy?: string | undefined;
+  /** Set if events up to `sequence` were still missing there: nothing is missing up to this sequence. */
+  readonly floor?: number | undefined;
 }
 
-const STREAM_FORMAT = /^2\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})$/;
+const STREAM_FORMAT = /^[23]\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})(?:\|([\da-f]{8})\|(\d{0,16}))?$/;
 const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
 /** The text form for a client with changes: generation of the change log, row id and change number. */
@@ -57,8 +61,9 @@ export function encodeOffset({ rowId, change }: Offset, generation: number): str
 }
 
 /** The text form for a client of a hub. */
-export function encodeStreamOffset({ stream, sequence, messageId, atMs }: StreamOffset): string {
-  return urlSafe(btoa(`2|${stream}|${sequence}|${messageId}|${atMs}`));
+export function encodeStreamOffset({ stream, sequence, messageId, atMs, copy, floor }: StreamOffset): string {
+  const place = `${stream}|${sequence}|${messageId}|${atMs}`;
+  return urlSafe(btoa(copy === undefined ? `2|${place}` : `3|${place}|${copy}|${floor ?? ''}`));
 }
 
 /** Returns undefined unless the text is a row id or the result of one of the two functions above. */
@@ -72,7 +77,7 @@ export function decodeOffset(text: string): ClientOffset | undefined {
   } catch {
     return undefined;
   }
-  if (plain.startsWith('2|')) return decodeStreamOffset(plain, text);
+  if (/^[23]\|/.test(plain)) return decodeStreamOffset(plain, text);
   const [, generation, rowId, change] = FORMAT.exec(plain) ?? [];
   const offset = { generation: Number(generation), rowId: Number(rowId), change: Number(change) };
   // Each offset has exactly one text: a different spelling that decodes to it is not ours.
@@ -82,9 +87,12 @@ export function decodeOffset(text: string): ClientOffset | undefined {
 }
 
 function decodeStreamOffset(plain: string, text: string): StreamOffset | undefined {
-  const [, stream = '', sequence, messageId = '', atMs] = STREAM_FORMAT.exec(plain) ?? [];
-  const offset = { stream, sequence: Number(sequence), messageId, atMs: Number(atMs) };
-  const isExact = [offset.sequence, offset.atMs].every(Number.isSafeInteger);
+  const [, stream = '', sequence, messageId = '', atMs, copy, floor] = STREAM_FORMAT.exec(plain) ?? [];
+  const offset = {
+    ...{ stream, sequence: Number(sequence), messageId, atMs: Number(atMs), copy },
+    floor: floor === undefined || floor === '' ? undefined : Number(floor),
+  };
+  const isExact = [offset.sequence, offset.atMs, offset.floor ?? 0].every(Number.isSafeInteger);
   return isExact && encodeStreamOffset(offset) === text ? offset : undefined;
 }
 

@@ -72,6 +72,10 @@ export interface FleetMac {
   readonly newest_row: number | null;
   /** How many of its rows this hub does not have yet. */
   readonly behind: number | null;
+  /** Those of its addresses that another Mac announces too: a send by one of them needs the id of a Mac in `from`. */
+  readonly shared_addresses: readonly string[];
+  /** Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait. */
+  readonly open_holes: number;
 }
 
 /** Answer of `GET /api/v1/status` (decision H). */

@@ -60,6 +60,13 @@ const macs = z
       backend: backend.nullable().meta({ description: 'What it says of its own database.' }),
       newest_row: z.int().nullable(),
       behind: z.int().nullable().meta({ description: 'Rows that this hub does not have yet.' }),
+      shared_addresses: z.array(z.string()).readonly().meta({
+        description:
+          'Its addresses that another Mac announces too: a send by one of them needs the id of a Mac in `from`.',
+      }),
+      open_holes: z.int().meta({
+        description: 'Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait.',
+      }),
     }),
   )
   .readonly();

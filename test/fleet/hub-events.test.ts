@@ -168,9 +168,9 @@ describeWithNats('the events of a hub', () => {
       410,
       expect.objectContaining({ code: 'offset_expired', oldest: '0' }),
     ]);
-    // Of an unknown message of this stream: what was before it is known.
+    // Another message is at its place, so nothing is known about what was before it.
     const unknown = encodeStreamOffset({ stream, sequence: sequence + 1, messageId: 'unknown', atMs });
-    expect(await idsAfter(hub, unknown)).toEqual(['m1~2']);
+    expect(await idsAfter(hub, unknown)).toEqual(['m1~1', 'm1~2']);
     for (const path of ['/events?after=0&include=details', '/events?after=0&changes=true']) {
       expect((await hub.get(path)).status).toBe(501);
     }
@@ -200,7 +200,7 @@ describeWithNats('the events of a hub', () => {
     await has(fresh, ['m2~1', 'm2~2', 'm2~3', 'm1~1', 'm1~2', 'm1~3', 'm1~4']);
     expect(await idsAfter(fresh, before[2]?.offset)).toEqual(await idsAfter(fresh));
     const now = (await eventsOf(hub))[1]?.offset;
-    expect(await idsAfter(fresh, now)).toEqual(['m1~3', 'm1~4']);
+    expect(await idsAfter(fresh, now)).toEqual(await idsAfter(fresh));
   });
 
   test('of a stream that lost its end come once too, and sequences that are given again confuse nobody', async () => {
@@ -227,7 +227,7 @@ describeWithNats('the events of a hub', () => {
     expect(await idsAfter(hub, before[3]?.offset)).toEqual(['m2~1', 'm1~5']);
     const fresh = await hubOf(server);
     await has(fresh, ['m1~1', 'm1~2', 'm2~1', 'm1~3', 'm1~4', 'm1~5']);
-    expect(await idsAfter(fresh, before[2]?.offset)).toEqual(['m2~1', 'm1~3', 'm1~4', 'm1~5']);
+    expect(await idsAfter(fresh, before[2]?.offset)).toEqual(await idsAfter(fresh));
   });
 
   test('are there again when hub.db was deleted', async () => {
@@ -276,6 +276,7 @@ describeWithNats('the events of a hub', () => {
     await m1.publishRaw('{}', { ...fine, [HEADERS.row]: '-4', [HEADERS.messageId]: 'd', More: 'of it' });
     const sealed = new Envelope(hubKeys(newFleetKeyLine()));
     await (await agentOf(server, 'm2', sealed)).publish(5, 5, 0);
+    await m1.supply({ without: [2, 3] });
     await m1.publish(6, 6, 3);
     await has(hub, ['m1~1', 'm1~6']);
     const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();

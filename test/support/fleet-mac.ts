@@ -92,6 +92,12 @@ export class FleetMac {
     return answer.json();
   }
 
+  /** What a balancer is told, without a key. */
+  async ready(): Promise<readonly [number, unknown]> {
+    const answer = await fetch(`${this.#app?.url}/ready`);
+    return [answer.status, await answer.json()];
+  }
+
   /** `fleet` of the status, once it fits. */
   async fleet(fits: (fleet: Record<string, unknown>) => boolean = () => true): Promise<Record<string, unknown>> {
     return waitFor(async () => {

@@ -310,6 +310,7 @@ export class HttpGateway {
       access: () => Promise.reject(new Error('not used')),
       home: absentPort(),
       health: () => this.backend,
+      notReady: () => [],
       metrics: () => ({
         heldWebhooks: 0,
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, webSockets: NOBODY, streams: NOBODY },

@@ -38,10 +38,21 @@ export class HubFixture {
     folder = mkdtempSync(join(tmpdir(), 'postern-hub-')),
     clock = systemClock,
   ): Promise<HubFixture> {
+    const hub = await HubFixture.launch(servers, fleet, folder, clock);
+    await hub.connected();
+    return hub;
+  }
+
+  /** As `start`, for a hub that cannot serve. */
+  static async launch(
+    servers: readonly string[],
+    fleet: Readonly<Record<string, unknown>>,
+    folder: string,
+    clock: Clock,
+  ): Promise<HubFixture> {
     const hub = new HubFixture(servers, fleet, folder, clock);
     whenFileEnds(() => hub.dispose());
     await hub.start();
-    await hub.connected();
     return hub;
   }
 
@@ -84,6 +95,12 @@ export class HubFixture {
 
   async connected(): Promise<void> {
     await waitFor(async () => (await this.client.health()).backend.connected);
+  }
+
+  /** What a balancer is told, without a key. */
+  async ready(): Promise<readonly [number, unknown]> {
+    const answer = await fetch(`${this.url}/ready`);
+    return [answer.status, await answer.json()];
   }
 
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {

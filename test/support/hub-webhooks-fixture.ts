@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { KV } from '@nats-io/kv';
 import { Channel } from '../../src/events/log/channel.ts';
@@ -17,6 +15,7 @@ import { webhookStore } from '../../src/store/state/webhooks.ts';
 import { plainJson } from './event-json.ts';
 import { eventually } from './eventually.ts';
 import { FakeClock } from './fake-clock.ts';
+import { Line } from './line.ts';
 import { collectingLog } from './log.ts';
 import { arrival, MemoryLog } from './memory-log.ts';
 import { temporaryFolder } from './temporary.ts';
@@ -25,58 +24,6 @@ import { Unanswered } from './unanswered.ts';
 const folder = temporaryFolder();
 let hubs = 0;
 export const FLEET_KEY = newFleetKeyLine();
-
-/** The way from a hub to the broker, which can be held up as a network can. */
-class Line {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  #isStalled = false;
-
-  private constructor(server: Server) {
-    this.#server = server;
-  }
-
-  static async to(port: number): Promise<Line> {
-    const server = createServer();
-    const line = new Line(server);
-    server.on('connection', (near) => {
-      const far = connect(port, '127.0.0.1');
-      for (const [from, into] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        line.#sockets.add(from);
-        from.on('error', () => {});
-        from.on('close', () => {
-          line.#sockets.delete(from);
-          into.destroy();
-        });
-        from.pipe(into);
-        if (line.#isStalled) from.pause();
-      }
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return line;
-  }
-
-  get url(): string {
-    return `nats://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  stall(isStalled: boolean): void {
-    this.#isStalled = isStalled;
-    for (const socket of this.#sockets) {
-      if (isStalled) socket.pause();
-      else socket.resume();
-    }
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
 
 class CountedConnection extends FleetConnection {
   readonly unanswered = new Unanswered();

@@ -90,6 +90,15 @@ export class NatsServer {
     await nc.close();
   }
 
+  /** Deletes single messages, counted from the first that is kept. */
+  async deleteEvents(places: readonly number[]): Promise<void> {
+    const nc = await connect({ servers: this.url });
+    const { streams } = await jetstreamManager(nc);
+    const { first_seq: first } = (await streams.info(EVENTS.stream)).state;
+    for (const place of places) await streams.deleteMessage(EVENTS.stream, first + place - 1);
+    await nc.close();
+  }
+
   /** Starts it, again on the same port after `stop`. Resolves when JetStream answers. */
   async launch(): Promise<void> {
     if (this.#port < 0) this.#port = await freePort();

@@ -4,20 +4,34 @@ import { FakeClock } from './fake-clock.ts';
 
 const STEP_MS = 10;
 
+export interface QuickClock extends Clock {
+  /** The wall clock is set, as by the person or by network time; timers do not notice. */
+  step(ms: number): void;
+}
+
 /**
- * A clock on which time passes so many times as fast, for what takes long and need not. It goes on in steps that wait
- * for this process, so that a busy machine slows time down too. Call it outside tests and hooks.
+ * A clock whose timers run so many times as fast, for what takes long and need not. It goes on in steps that wait for
+ * this process, so that a busy machine slows it down too. The time of day is the real one. Call it outside tests and
+ * hooks.
  */
-export function quickClock(times: number): Clock {
-  const clock = new FakeClock(Date.now());
+export function quickClock(times: number): QuickClock {
+  const timers = new FakeClock();
+  let steppedMs = 0;
   let isPassing = false;
   const timer = setInterval(() => {
     if (isPassing) return;
     isPassing = true;
-    void clock.advance(STEP_MS * times).finally(() => {
+    void timers.advance(STEP_MS * times).finally(() => {
       isPassing = false;
     });
   }, STEP_MS);
   afterAll(() => clearInterval(timer));
-  return clock;
+  return {
+    now: () => Date.now() + steppedMs,
+    monotonic: () => timers.monotonic(),
+    after: (ms, run) => timers.after(ms, run),
+    step: (ms) => {
+      steppedMs += ms;
+    },
+  };
 }

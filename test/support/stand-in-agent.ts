@@ -6,7 +6,16 @@ import { connect } from '@nats-io/transport-node';
 import type { Event } from '../../src/domain/event.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import { encodeEvent, eventId } from '../../src/fleet/protocol/event-message.ts';
-import { eventSubject, inboxPrefix } from '../../src/fleet/protocol/layout.ts';
+import {
+  BUCKETS,
+  eventSubject,
+  type FleetOperation,
+  inboxPrefix,
+  readSubject,
+} from '../../src/fleet/protocol/layout.ts';
+import { packPresence } from '../../src/fleet/protocol/presence.ts';
+import type { ReadRequests, RowEvent } from '../../src/fleet/protocol/reads.ts';
+import { type Reply, readQuestion, respond } from '../../src/fleet/protocol/requests.ts';
 import { type FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
 
 /** Publishes events as an agent does, of rows that a test makes up. */
@@ -17,6 +26,8 @@ export class StandInAgent {
   readonly #nc: NatsConnection;
   readonly #js: JetStreamClient;
   #previousRow = 0;
+  /** Questions of hubs for rows. */
+  asked = 0;
 
   private constructor(nc: NatsConnection, mac: string, envelope: Envelope, epoch: string) {
     this.#nc = nc;
@@ -62,6 +73,43 @@ export class StandInAgent {
       await this.#js.publish(eventSubject(this.mac), body, { headers, msgID: id, retries: 10, timeout: 1000 });
       this.#previousRow = row;
     }
+  }
+
+  /** Says that it is present, as an agent does when it joins. */
+  async announce(instance = 'i', addresses: readonly string[] = []): Promise<void> {
+    const presence = {
+      ...{ version: '0', instance, epoch: this.epoch, newestRow: 0, publishedRow: 0, addresses, atMs: Date.now() },
+      ...{ health: { connected: true, message: null }, isLeaving: false },
+    };
+    await this.#js.publish(`$KV.${BUCKETS.macs}.${this.mac}`, packPresence(this.#envelope, this.mac, presence));
+  }
+
+  /** Answers a hub that asks for rows, of which it has all but these. `null`: it has another database by now. */
+  async supply({ isReplaced = false, without = [] as readonly number[] } = {}): Promise<void> {
+    this.#nc.subscribe(readSubject(this.mac, 'events'), {
+      callback: (_, message) => {
+        const asked = readQuestion(message, this.mac, 'events', this.#envelope) as ReadRequests['events'];
+        const rows: RowEvent[] = [];
+        for (let row = asked.after + 1; row < asked.before && rows.length < 200; row += 1) {
+          if (without.includes(row)) continue;
+          rows.push({ row, guid: `G${row}`, type: 'message.received', json: JSON.stringify(eventOfRow(row)) });
+        }
+        this.asked += 1;
+        respond(message, this.mac, 'events', { result: isReplaced ? null : rows }, this.#envelope);
+      },
+    });
+    await this.#nc.flush();
+  }
+
+  /** Answers every question of this kind alike; undefined: never. */
+  async answer(operation: FleetOperation, reply: Reply | undefined): Promise<void> {
+    this.#nc.subscribe(readSubject(this.mac, operation), {
+      callback: (_, message) => {
+        this.asked += 1;
+        if (reply !== undefined) respond(message, this.mac, operation, reply, this.#envelope);
+      },
+    });
+    await this.#nc.flush();
   }
 
   /** Whatever a broken or hostile publisher may send. */

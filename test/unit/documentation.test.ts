@@ -88,7 +88,7 @@ test('docs/api.md has every metric, and no other', async () => {
   const fleet = { mac: 'm1', state: 'connected' as const, published_row: 1, behind: 0, problem: null };
   const counts = { clients: 1, missed: 1 };
   const heard = { state: 'present' as const, version: '1', addresses: [], seen_s: 1, backend: null };
-  const mac = { id: 'm1', ...heard, newest_row: 1, behind: 0 };
+  const mac = { id: 'm1', ...heard, newest_row: 1, behind: 0, shared_addresses: [], open_holes: 0 };
   const now = {
     ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes, fleet },
     ...{ webSockets: counts, streams: counts },

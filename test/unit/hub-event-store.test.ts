@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import type { StreamOffset } from '../../src/domain/offset.ts';
 import { openHubDatabase } from '../../src/fleet/hub/database.ts';
-import { EventStore, type ReceivedEvent } from '../../src/fleet/hub/event-store.ts';
+import { EventStore } from '../../src/fleet/hub/event-store.ts';
 import { Offsets } from '../../src/fleet/hub/offsets.ts';
+import type { ReceivedEvent } from '../../src/fleet/hub/stored-event.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -15,7 +16,7 @@ afterAll(() => {
 });
 
 function storeAt(name: string): EventStore {
-  const { database } = openHubDatabase(join(folder, name));
+  const database = openHubDatabase(join(folder, name));
   made.push(database);
   return new EventStore(database);
 }
@@ -24,7 +25,7 @@ function storeAt(name: string): EventStore {
 function event(row: number, mac = 'm1'): ReceivedEvent {
   const body = Buffer.from(`${row}`);
   const place = { sequence: row, messageId: `${mac}-${row}`, atMs: row * 1000 };
-  return { mac, epoch: 'e', row, type: 'message.received', keyId: null, body, ...place };
+  return { mac, epoch: 'e', row, previousRow: row - 1, type: 'message.received', keyId: null, body, ...place };
 }
 
 const rows = (...numbers: readonly number[]): ReceivedEvent[] => numbers.map((row) => event(row));
@@ -38,40 +39,40 @@ const at = (sequence: number) => ({ sequence, messageId: `m1-${sequence}` });
 
 test('keeps what the stream keeps, and refuses an offset behind which something is gone', () => {
   const store = storeAt('cut.db');
-  store.add(MADE, rows(1, 2, 3, 4, 5, 6), at(6));
+  store.add(MADE, rows(1, 2, 3, 4, 5, 6), at(6), 0);
   const offsets = new Offsets(store, 24);
   expect(store.cut(3000, MADE, 0)).toBe(false);
-  expect(store.events(0, 99, 99).map(({ row }) => row)).toEqual([3, 4, 5, 6]);
+  expect(store.index.events(0, 99, 99).map(({ row }) => row)).toEqual([3, 4, 5, 6]);
   store.cut(0, MADE, 5);
-  expect(store.events(0, 99, 99).map(({ row }) => row)).toEqual([5, 6]);
+  expect(store.index.events(0, 99, 99).map(({ row }) => row)).toEqual([5, 6]);
   expect(offsets.numberOf(offset(5))).toBe(5);
   // Everything behind it is there.
   expect(offsets.numberOf(offset(4))).toBe(4);
   expect(() => offsets.numberOf(offset(3))).toThrow(expect.objectContaining({ code: 'offset_expired', status: 410 }));
   store.cut(99_000, MADE, 99);
-  expect(store.events(0, 99, 99).map(({ row }) => row)).toEqual([6]);
+  expect(store.index.events(0, 99, 99).map(({ row }) => row)).toEqual([6]);
   // A number is never given twice, nor a row that was cut taken for a new one.
-  expect(store.add(MADE, rows(2, 7), at(7)).map(({ number, row }) => [number, row])).toEqual([[7, 7]]);
+  expect(store.add(MADE, rows(2, 7), at(7), 0).map(({ number, row }) => [number, row])).toEqual([[7, 7]]);
 });
 
 test('a batch that cannot be stored leaves nothing', () => {
   const store = storeAt('batch.db');
-  store.add(MADE, rows(1), at(1));
+  store.add(MADE, rows(1), at(1), 0);
   const broken = { ...event(3), body: undefined as unknown as Uint8Array };
-  expect(() => store.add(MADE, [event(2), event(1, 'm2'), broken], at(3))).toThrow();
+  expect(() => store.add(MADE, [event(2), event(1, 'm2'), broken], at(3), 0)).toThrow();
   expect([store.newest, store.lastRow('m1', 'e'), store.lastRow('m2', 'e'), store.position?.sequence]).toEqual([
     1,
     1,
     undefined,
     1,
   ]);
-  expect(store.add(MADE, [event(2), event(1, 'm2')], at(3)).map(({ number }) => number)).toEqual([2, 3]);
+  expect(store.add(MADE, [event(2), event(1, 'm2')], at(3), 0).map(({ number }) => number)).toEqual([2, 3]);
 });
 
-test('a file that is damaged or of another version is made anew, for this user alone', () => {
+test('a file that is damaged or of another version is made again, for this user alone', () => {
   const path = join(folder, 'damaged.db');
   writeFileSync(path, 'no database '.repeat(1000));
-  const { database } = openHubDatabase(path);
+  const database = openHubDatabase(path);
   made.push(database);
   expect(new EventStore(database).newest).toBe(0);
   expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -70,6 +70,7 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly access: () => Promise<AccessService>;
   readonly home: Home;
   readonly health: () => BackendHealth;
+  readonly notReady: () => readonly string[];
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
@@ -114,7 +115,7 @@ export class HttpServer implements ExchangeContext {
   constructor(parts: HttpServerParts) {
     const { settings, apiKey, callers, counters, timeouts = TIMEOUTS } = parts;
     this.#timeouts = timeouts;
-    const open = staticFiles(parts.version);
+    const open = staticFiles(parts.version, parts.notReady);
     this.clock = parts.clock;
     this.log = parts.log;
     this.counters = counters;

@@ -82,6 +82,7 @@ const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
   'send_queue_full',
   'too_many_uploads',
   'conversion_busy',
+  'hub_behind',
   'hub_filling',
 ]);
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };

@@ -34,7 +34,7 @@ export interface HubMetrics {
   readonly macs: readonly FleetMac[];
   /** Messages in the stream that are not events. */
   readonly rejected: number;
-  /** Rows that the stream lacked and their Macs supplied, and how often something was unavailable. */
+  /** Rows that the stream lacked and their Macs supplied, and how often rows were missing for good. */
   readonly filled: number;
   readonly missing: number;
 }

@@ -1,5 +1,5 @@
 import type { Caller } from '../../domain/caller.ts';
-import { isChatDbAway } from '../../domain/errors.ts';
+import { isAppError, isChatDbAway } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import type { IncludeSet } from '../../domain/include.ts';
 import type { ClientOffset } from '../../domain/offset.ts';
@@ -197,6 +197,10 @@ export class Clients {
       if (isChatDbAway(error)) {
         this.#waiting.add(client);
         this.#cancelAgain ??= this.#parts.clock.after(RETRY_MS, () => this.#wakeWaiting());
+        return;
+      }
+      if (isAppError(error) && error.code === 'offset_expired') {
+        client.socket.close('offset_expired');
         return;
       }
       this.#parts.log.error(`could not serve a ${this.#kind.name}`, { error });

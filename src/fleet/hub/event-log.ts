@@ -3,9 +3,10 @@ import type { PendingRow, RowEntry } from '../../domain/event.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed.ts';
 import type { EventReader } from './event-reader.ts';
-import type { EventStore, StoredEvent } from './event-store.ts';
+import type { EventStore } from './event-store.ts';
+import type { StoredEvent } from './stored-event.ts';
 
-/** hub.db as a log: the row ids of its offsets are numbers of this hub alone, which no client sees. */
+/** hub.db as a log. The row ids of its offsets are this hub's numbers, which no client sees. */
 export class HubEventLog implements MessageLog {
   readonly #store: EventStore;
   readonly #reader: EventReader;
@@ -17,9 +18,9 @@ export class HubEventLog implements MessageLog {
 
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[] {
     let from = after.rowId;
-    // What cannot be read is left out, and is not the end.
+    // Unreadable events are left out, and only an empty result is the end.
     for (;;) {
-      const events = this.#store.events(from, upTo.rowId, limit);
+      const events = this.#store.index.events(from, upTo.rowId, limit);
       const entries = this.readable(events);
       const last = events.at(-1);
       if (entries.length > 0 || last === undefined) return entries;
@@ -27,7 +28,7 @@ export class HubEventLog implements MessageLog {
     }
   }
 
-  /** Those that can be read: a content key may be gone since. */
+  /** The readable ones: a content key may have been dropped since. */
   readable(events: readonly StoredEvent[]): readonly RowEntry[] {
     return events.flatMap((event) => {
       try {
@@ -38,12 +39,12 @@ export class HubEventLog implements MessageLog {
     });
   }
 
-  /** An event as it is stored; undefined when it is no longer kept. */
+  /** A stored event; undefined if it is no longer kept. */
   entry(number: number): RowEntry | undefined {
     return this.entries(rowOffset(number - 1), rowOffset(number), 1)[0];
   }
 
-  /** Nothing is ever pending: what is stored is published. */
+  /** Always none: every stored event is published. */
   pendingRows(): readonly PendingRow[] {
     return [];
   }

@@ -5,13 +5,13 @@ import { rowOffset } from '../../domain/offset.ts';
 import { eventSchema } from '../../schema/event-schema.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { openEvent } from '../protocol/event-message.ts';
-import type { ReceivedEvent, StoredEvent } from './event-store.ts';
 import { qualifiedEvent } from './qualified.ts';
+import type { MacEvent, StoredEvent } from './stored-event.ts';
 
-/** Of the change log, which a hub has none of: every event of a hub is shown with its offset. */
+/** Generation of the change log, which a hub does not have: each of its events carries an offset. */
 export const GENERATION = 0;
 
-/** Makes of what the stream holds what clients are given. */
+/** Opens events of the stream and turns them into what clients receive. */
 export class EventReader {
   readonly #envelope: Envelope;
 
@@ -19,15 +19,15 @@ export class EventReader {
     this.#envelope = envelope;
   }
 
-  /** With qualified ids. Throws AppError `fleet_content_unreadable` for what no agent with the right key wrote. */
-  read(event: ReceivedEvent): Event {
+  /** The event with qualified ids. Throws AppError `fleet_content_unreadable` unless an agent with its key wrote it. */
+  read(event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>): Event {
     const text = openEvent(event, event.keyId ?? undefined, event.body, this.#envelope);
     const read = eventSchema.safeParse(jsonOf(text));
     if (!read.success) throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
     return qualifiedEvent(event.mac, read.data);
   }
 
-  /** Throws as `read`. */
+  /** Throws like `read`. */
   entryOf(stored: StoredEvent): RowEntry {
     const { number, mac, epoch, row } = stored;
     const event = stored.read ?? this.read(stored);

@@ -1,58 +1,33 @@
-import type { Event } from '../../domain/event.ts';
-import type { StreamOffset } from '../../domain/offset.ts';
-import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
+import type { HubDatabase } from './database.ts';
+import { EventIndex } from './event-index.ts';
+import type { FilledRow, Hole, MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 
-/** Where a message is in the stream. */
-export type StreamPlace = Omit<StreamOffset, 'atMs'>;
-
-/** An event of a Mac as the stream holds it: its body is as it came, encrypted if it was. */
-export interface ReceivedEvent {
-  readonly mac: string;
-  readonly epoch: string;
-  readonly row: number;
-  readonly type: string;
-  readonly messageId: string;
-  readonly sequence: number;
-  /** When the stream took it, Unix milliseconds. */
-  readonly atMs: number;
-  readonly keyId: string | null;
-  readonly body: Uint8Array;
-  /** What the body says, where it was read already. */
-  readonly read?: Event | undefined;
-}
-
-/** The same as hub.db holds it. */
-export interface StoredEvent extends ReceivedEvent {
-  /** Its place in the order of this hub: no client sees it. */
-  readonly number: number;
-  readonly stream: string;
-}
-
-const COLUMNS = `event.number, stream.created, event.sequence, event.message_id, event.at_ms, source.mac, source.epoch,
-  event.row, event.type, event.key_id, event.body`;
-const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON source.id = event.source';
-/** Rows that are deleted at once: a few milliseconds' work. */
+/** Rows deleted at once: a few milliseconds' work. */
 const CUT_ROWS = 2000;
 
 interface Source {
   readonly id: number;
   lastRow: number;
+  /** True while events wait behind a hole. */
+  isWaiting: boolean;
 }
 
 /** The copy of the stream in hub.db (decision N1). */
 export class EventStore {
-  readonly #database: Sqlite;
-  readonly #statements = new Map<string, Statement>();
+  readonly index: EventIndex;
+  readonly #database: HubDatabase;
   readonly #sources = new Map<string, Source>();
-  #newest: number;
-  #moved = 0;
+  #newest = 0;
 
-  constructor(database: Sqlite) {
+  constructor(database: HubDatabase) {
     this.#database = database;
-    for (const [id, mac, epoch, lastRow] of this.#all('SELECT id, mac, epoch, last_row FROM source')) {
-      this.#sources.set(`${String(mac)} ${String(epoch)}`, { id: Number(id), lastRow: Number(lastRow) });
-    }
-    this.#newest = Number(this.#get("SELECT seq FROM sqlite_sequence WHERE name = 'event'")?.[0] ?? 0);
+    this.index = new EventIndex(database);
+    this.#load();
+  }
+
+  /** Names this copy in offsets. */
+  get copy(): string {
+    return this.#database.id.slice(0, 8);
   }
 
   /** Number of the newest event; 0 before the first. */
@@ -60,235 +35,247 @@ export class EventStore {
     return this.#newest;
   }
 
-  /** Counts how often the place of an event has changed. */
-  get moved(): number {
-    return this.#moved;
-  }
-
-  /** The last message that was looked at, whether or not it was an event. */
+  /** The last message examined, whether or not it was an event. */
   get position(): StreamPlace | undefined {
-    const row = this.#get('SELECT stream, sequence, message_id FROM position');
+    const row = this.#database.get('SELECT stream, sequence, message_id FROM position');
     return row && { stream: String(row[0]), sequence: Number(row[1]), messageId: String(row[2]) };
   }
 
-  /** The newest row there ever was of this Mac and epoch; undefined when there is none. */
+  /** The highest row seen of this Mac and epoch; undefined if there is none. */
   lastRow(mac: string, epoch: string): number | undefined {
     return this.#sources.get(`${mac} ${epoch}`)?.lastRow;
   }
 
+  get hasHoles(): boolean {
+    return [...this.#sources.values()].some(({ isWaiting }) => isWaiting);
+  }
+
+  /** Open holes, the oldest of each Mac first. */
+  holes(): readonly Hole[] {
+    const rows = this.#database.all(
+      `SELECT mac, epoch, after_row, hole.last_row, before_row, opened_ms
+       FROM hole JOIN source ON source.id = hole.source ORDER BY mac, opened_ms, before_row`,
+    );
+    return rows.map(([mac, epoch, after, last, before, openedMs]) => ({
+      ...{ mac: String(mac), epoch: String(epoch), after: Number(after), last: Number(last) },
+      ...{ before: Number(before), openedMs: Number(openedMs) },
+    }));
+  }
+
   /**
-   * Adds what is not there, in one transaction with the position. Of an event that is there the place is noted: the
-   * stream was created again, or lost its end, and was refilled.
+   * Adds new events, in one transaction with the position, and returns those that may be published: an event behind a
+   * hole waits. The place of a known event is noted, because the stream was refilled.
    */
-  add(stream: string, events: readonly ReceivedEvent[], position: Omit<StreamPlace, 'stream'>): readonly StoredEvent[] {
-    const before = new Map([...this.#sources].map(([name, source]) => [name, source.lastRow]));
-    const newest = this.#newest;
-    try {
-      return this.#database.transaction(() => {
-        const streamId = this.#streamId(stream);
-        const added = events.flatMap((event) => this.#addOne(stream, streamId, event));
-        this.#run(
-          'INSERT OR REPLACE INTO position (one, stream, sequence, message_id) VALUES (1, ?, ?, ?)',
-          stream,
-          position.sequence,
-          position.messageId,
-        );
-        return added;
-      });
-    } catch (error) {
-      for (const [name, source] of this.#sources) {
-        const lastRow = before.get(name);
-        if (lastRow === undefined) this.#sources.delete(name);
-        else source.lastRow = lastRow;
-      }
-      this.#newest = newest;
-      throw error;
-    }
+  add(
+    stream: string,
+    events: readonly ReceivedEvent[],
+    position: Omit<StreamPlace, 'stream'>,
+    nowMs: number,
+  ): readonly StoredEvent[] {
+    return this.#changed(() => {
+      this.#database.run('INSERT OR IGNORE INTO stream (created) VALUES (?)', stream);
+      const added = events.flatMap((event) => this.#addOne(stream, event, nowMs));
+      const sql = 'INSERT OR REPLACE INTO position (one, stream, sequence, message_id) VALUES (1, ?, ?, ?)';
+      this.#database.run(sql, stream, position.sequence, position.messageId);
+      return added;
+    });
   }
 
-  /** In order, at most `limit`. */
-  events(after: number, upTo: number, limit: number): readonly StoredEvent[] {
-    const where = 'WHERE event.number > ? AND event.number <= ? ORDER BY event.number LIMIT ?';
-    return this.#all(`SELECT ${COLUMNS} ${FROM} ${where}`, after, upTo, limit).map(toEvent);
+  /** Adds rows of a hole, in order from its start. With `isComplete` it closes, and what waited behind it follows. */
+  fill({ mac, epoch, before }: Hole, rows: readonly FilledRow[], isComplete: boolean): readonly StoredEvent[] {
+    const source = this.#source(mac, epoch);
+    return this.#changed(() => {
+      const sql =
+        'SELECT created, sequence, at_ms FROM waiting JOIN stream ON id = stream WHERE source = ? AND row = ?';
+      const [stream = '', sequence = 0, atMs = 0] = this.#database.get(sql, source.id, before) ?? [];
+      const place = { mac, epoch, sequence: Number(sequence), atMs: Number(atMs) };
+      const added = rows.map((row) => this.#insertLate(String(stream), source, { ...place, ...row }));
+      const last = rows.at(-1)?.row;
+      if (last !== undefined) this.#shrink(source, before, last);
+      return isComplete ? [...added, ...this.#close(source, mac, epoch, before)] : added;
+    });
   }
 
-  /** The newest event up to a number; undefined when there is none. */
-  upTo(number: number): StoredEvent | undefined {
-    const row = this.#get(
-      `SELECT ${COLUMNS} ${FROM} WHERE event.number <= ? ORDER BY event.number DESC LIMIT 1`,
-      number,
-    );
-    return row && toEvent(row);
+  /** Closes a hole whose rows nobody can supply any more. Offsets before it are refused from now on. */
+  giveUp({ mac, epoch, before }: Hole): readonly StoredEvent[] {
+    return this.#changed(() => {
+      // A number without an event, which durable readers record as gone.
+      this.#database.run("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'event'");
+      this.#database.run("INSERT INTO gap SELECT seq FROM sqlite_sequence WHERE name = 'event'");
+      return this.#close(this.#source(mac, epoch), mac, epoch, before);
+    });
   }
 
-  oldest(): StoredEvent | undefined {
-    return this.events(0, this.#newest, 1)[0];
-  }
-
-  /** Number of the event that is, or was, at exactly this place. */
-  numberAt({ stream, sequence, messageId }: StreamPlace): number | undefined {
-    const row = this.#get(
-      `SELECT number FROM event WHERE message_id = ? AND (
-         (stream, sequence) = (SELECT id, ? FROM stream WHERE created = ?)
-         OR number IN (SELECT number FROM earlier_place
-           WHERE (stream, sequence) = (SELECT id, ? FROM stream WHERE created = ?)))
-       ORDER BY number LIMIT 1`,
-      messageId,
-      sequence,
-      stream,
-      sequence,
-      stream,
-    );
-    return row && Number(row[0]);
-  }
-
-  /** Number of the event with this message id, wherever it is. */
-  numberOf(messageId: string): number | undefined {
-    const row = this.#get('SELECT min(number) FROM event WHERE message_id = ?', messageId);
-    return row?.[0] === null ? undefined : row && Number(row[0]);
-  }
-
-  /** Number of the newest event before a place; undefined where the stream is not known, or nothing before it. */
-  numberBefore(stream: string, sequence: number): number | undefined {
-    const row = this.#get(
-      `SELECT max(number) FROM event WHERE stream = (SELECT id FROM stream WHERE created = ?) AND sequence < ?`,
-      stream,
-      sequence,
-    );
-    return row?.[0] === null ? undefined : row && Number(row[0]);
-  }
-
-  knowsStream(stream: string): boolean {
-    return this.#get('SELECT 1 FROM stream WHERE created = ?', stream) !== undefined;
-  }
-
-  /** Number of the newest event that the stream took before an instant; 0 when there is none. */
-  numberBeforeTime(atMs: number): number {
-    const first = this.#get('SELECT min(number) FROM event WHERE at_ms >= ?', atMs)?.[0];
-    return first === null || first === undefined ? this.#newest : Number(first) - 1;
-  }
-
-  /** Id of the message at a place, where an event is there now. */
-  messageIdAt(stream: string, sequence: number): string | undefined {
-    const where = 'stream = (SELECT id FROM stream WHERE created = ?) AND sequence = ?';
-    const row = this.#get(`SELECT message_id FROM event WHERE ${where}`, stream, sequence);
-    return row && String(row[0]);
-  }
-
-  /** The newest row of each Mac, whatever its epoch was. */
-  newestRows(): ReadonlyMap<string, { readonly row: number; readonly atMs: number }> {
-    const rows = this.#all(
-      `SELECT mac, row, at_ms FROM (SELECT source.mac AS mac, max(event.number) AS number FROM source
-         JOIN event ON event.source = source.id AND event.row = source.last_row GROUP BY source.mac)
-       JOIN event USING (number)`,
-    );
-    return new Map(rows.map(([mac, row, atMs]) => [String(mac), { row: Number(row), atMs: Number(atMs) }]));
-  }
-
-  /** Deletes a few of those that the stream no longer keeps; the newest stays. True when there may be more. */
+  /** Deletes some of what the stream no longer keeps; the newest event stays. True if there may be more. */
   cut(beforeMs: number, stream: string, firstSequence: number): boolean {
-    const where = `number < (SELECT max(number) FROM event)
-      AND (at_ms < ? OR (stream = (SELECT id FROM stream WHERE created = ?) AND sequence < ?))`;
+    const id = this.#database.number('SELECT id FROM stream WHERE created = ?', stream) ?? 0;
+    const isOld = (table: string): string => `(${table}.at_ms < ? OR (${table}.stream = ? AND ${table}.sequence < ?))`;
+    const kept = `SELECT 1 FROM later_place WHERE later_place.number = event.number AND NOT ${isOld('later_place')}`;
+    const where = `number < (SELECT max(number) FROM event) AND ${isOld('event')} AND NOT EXISTS (${kept})`;
+    const given = [beforeMs, id, firstSequence, beforeMs, id, firstSequence] as const;
     return this.#database.transaction(() => {
-      const numbers = this.#all(
-        `SELECT number FROM event WHERE ${where} ORDER BY number LIMIT ${CUT_ROWS}`,
-        beforeMs,
-        stream,
-        firstSequence,
-      ).map(([number]) => Number(number));
+      const sql = `SELECT number FROM event WHERE ${where} ORDER BY number LIMIT ${CUT_ROWS}`;
+      const numbers = this.#database.all(sql, ...given).map(([number]) => Number(number));
       const last = numbers.at(-1);
       if (last === undefined) return false;
-      this.#run(`DELETE FROM event WHERE number <= ? AND ${where}`, last, beforeMs, stream, firstSequence);
-      this.#run('DELETE FROM earlier_place WHERE number NOT IN (SELECT number FROM event) AND number <= ?', last);
+      this.#database.run(`DELETE FROM event WHERE number <= ? AND ${where}`, last, ...given);
+      this.#database.run(
+        'DELETE FROM later_place WHERE number <= ? AND number NOT IN (SELECT number FROM event WHERE number <= ?)',
+        ...[last, last],
+      );
+      this.#database.run('DELETE FROM gap WHERE number < (SELECT min(number) FROM event)');
       return numbers.length === CUT_ROWS;
     });
   }
 
-  #addOne(stream: string, streamId: number, event: ReceivedEvent): readonly StoredEvent[] {
-    const { mac, epoch, row, sequence } = event;
+  #addOne(stream: string, event: ReceivedEvent, nowMs: number): readonly StoredEvent[] {
+    const { mac, epoch, row, previousRow } = event;
+    const known = this.lastRow(mac, epoch);
     const source = this.#source(mac, epoch);
-    if (row <= source.lastRow) {
-      this.#notePlace(streamId, sequence, source.id, row);
-      return [];
-    }
-    this.#run(
-      `INSERT INTO event (stream, sequence, message_id, at_ms, source, row, type, key_id, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      streamId,
-      sequence,
-      event.messageId,
-      event.atMs,
-      source.id,
-      row,
-      event.type,
-      event.keyId,
-      event.body,
-    );
-    this.#run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
+    if (known !== undefined && row <= known) return this.#addKnown(stream, source, event);
+    const isHole = known !== undefined && previousRow > known;
     source.lastRow = row;
-    this.#newest = Number(this.#get('SELECT max(number) FROM event')?.[0]);
-    return [{ ...event, number: this.#newest, stream }];
+    this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
+    if (!isHole && !source.isWaiting) return [this.#insert(stream, source, event)];
+    this.#wait(stream, source, event);
+    if (isHole) {
+      // The missing rows were published behind the last row that is known.
+      this.#database.run(
+        `INSERT INTO hole (source, before_row, after_row, last_row, opened_ms, stream, floor)
+         SELECT ?, ?, ?, ?, ?, id, ifnull((SELECT max(sequence) FROM
+             (SELECT source, row, stream, sequence FROM event UNION ALL SELECT source, row, stream, sequence FROM waiting)
+           WHERE source = ? AND row = ? AND stream = id), 0) FROM stream WHERE created = ?`,
+        ...[source.id, row, known, previousRow, nowMs, source.id, known, stream],
+      );
+    }
+    return [];
   }
 
-  #notePlace(streamId: number, sequence: number, sourceId: number, row: number): void {
-    const found = this.#get('SELECT number, stream, sequence FROM event WHERE source = ? AND row = ?', sourceId, row);
-    if (found === undefined || (found[1] === streamId && found[2] === sequence)) return;
-    const [number = 0, before = 0, place = 0] = found;
-    this.#run('INSERT OR IGNORE INTO earlier_place (stream, sequence, number) VALUES (?, ?, ?)', before, place, number);
-    this.#run('UPDATE event SET stream = ?, sequence = ? WHERE number = ?', streamId, sequence, number);
-    this.#moved += 1;
+  /** An event that was seen before, or was missing: the stream was refilled. */
+  #addKnown(stream: string, source: Source, event: ReceivedEvent): readonly StoredEvent[] {
+    const { mac, epoch, row, previousRow, sequence, atMs } = event;
+    if (source.isWaiting) {
+      const hole = 'SELECT before_row, last_row FROM hole WHERE source = ? AND after_row < ? AND last_row >= ?';
+      const [before, last] = this.#database.get(`${hole} AND after_row >= ?`, source.id, row, row, previousRow) ?? [];
+      if (before !== undefined) {
+        const added = this.#insertLate(stream, source, event);
+        this.#shrink(source, Number(before), row);
+        return row < Number(last) ? [added] : [added, ...this.#close(source, mac, epoch, Number(before))];
+      }
+      this.#database.run(
+        `UPDATE waiting SET stream = (SELECT id FROM stream WHERE created = ?), sequence = ?, at_ms = ?
+         WHERE source = ? AND row = ?`,
+        ...[stream, sequence, atMs, source.id, row],
+      );
+    }
+    const found = 'SELECT number FROM event WHERE source = ? AND row = ? AND NOT (sequence = ? AND at_ms = ?)';
+    const number = this.#database.number(found, source.id, row, sequence, atMs);
+    if (number !== undefined) this.#notePlace(stream, sequence, atMs, number);
+    return [];
+  }
+
+  #insert(stream: string, source: Source, event: MacEvent): StoredEvent {
+    const floor = this.#floor(stream, event.sequence);
+    this.#database.run(
+      `INSERT INTO event (stream, sequence, message_id, at_ms, source, row, type, key_id, body, floor)
+       VALUES ((SELECT id FROM stream WHERE created = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[stream, event.sequence, event.messageId, event.atMs, source.id, event.row, event.type],
+      ...[event.keyId, event.body, floor ?? null],
+    );
+    this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
+    return { ...event, number: this.#newest, stream, floor };
+  }
+
+  /** Inserts an event whose number is higher than its place in the stream says. */
+  #insertLate(stream: string, source: Source, event: MacEvent): StoredEvent {
+    const stored = this.#insert(stream, source, event);
+    this.#notePlace(stream, event.sequence, event.atMs, stored.number);
+    return stored;
+  }
+
+  #notePlace(stream: string, sequence: number, atMs: number, number: number): void {
+    const id = '(SELECT id FROM stream WHERE created = ?)';
+    const sql = `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number) VALUES (${id}, ?, ?, ?)`;
+    this.#database.run(sql, stream, sequence, atMs, number);
+  }
+
+  #wait(stream: string, source: Source, event: MacEvent): void {
+    source.isWaiting = true;
+    this.#database.run(
+      `INSERT INTO waiting (stream, source, row, sequence, message_id, at_ms, type, key_id, body)
+       VALUES ((SELECT id FROM stream WHERE created = ?), ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[stream, source.id, event.row, event.sequence, event.messageId, event.atMs, event.type],
+      ...[event.keyId, event.body],
+    );
+  }
+
+  #shrink(source: Source, before: number, after: number): void {
+    this.#database.run(
+      'UPDATE hole SET after_row = ? WHERE source = ? AND before_row = ?',
+      ...[after, source.id, before],
+    );
+  }
+
+  /** Deletes a hole, and moves what waited behind it into the log, up to the next hole of its Mac. */
+  #close(source: Source, mac: string, epoch: string, before: number): readonly StoredEvent[] {
+    const { id } = source;
+    this.#database.run('DELETE FROM hole WHERE source = ? AND before_row = ?', id, before);
+    const first = this.#database.number('SELECT min(before_row) FROM hole WHERE source = ?', id);
+    const until = first ?? Number.MAX_SAFE_INTEGER;
+    const rows = this.#database.all(
+      `SELECT created, row, sequence, message_id, at_ms, type, key_id, body FROM waiting JOIN stream ON stream.id = stream
+       WHERE source = ? AND row < ? ORDER BY row`,
+      ...[id, until],
+    );
+    // Before they are inserted, so that they count as missing no longer.
+    this.#database.run('DELETE FROM waiting WHERE source = ? AND row < ?', id, until);
+    source.isWaiting = first !== undefined;
+    return rows.map(([stream, row, sequence, messageId, atMs, type, keyId, body]) =>
+      this.#insertLate(String(stream), source, {
+        ...{ mac, epoch, row: Number(row), sequence: Number(sequence), messageId: String(messageId) },
+        ...{ atMs: Number(atMs), type: String(type), keyId: keyId === null ? null : String(keyId) },
+        body: body as Uint8Array,
+      }),
+    );
+  }
+
+  /** The sequence up to which nothing is missing, if that is before this event's own. */
+  #floor(stream: string, sequence: number): number | undefined {
+    if (!this.hasHoles) return undefined;
+    const sql =
+      'SELECT min(CASE WHEN created = ? THEN floor ELSE 0 END) FROM hole JOIN stream ON stream.id = hole.stream';
+    const floor = this.#database.number(sql, stream);
+    return floor === undefined || floor >= sequence ? undefined : floor;
   }
 
   #source(mac: string, epoch: string): Source {
     const name = `${mac} ${epoch}`;
     const known = this.#sources.get(name);
     if (known !== undefined) return known;
-    this.#run('INSERT INTO source (mac, epoch, last_row) VALUES (?, ?, 0)', mac, epoch);
-    const made = {
-      id: Number(this.#get('SELECT id FROM source WHERE mac = ? AND epoch = ?', mac, epoch)?.[0]),
-      lastRow: 0,
-    };
+    this.#database.run('INSERT INTO source (mac, epoch, last_row) VALUES (?, ?, 0)', mac, epoch);
+    const id = this.#database.number('SELECT id FROM source WHERE mac = ? AND epoch = ?', mac, epoch) ?? 0;
+    const made = { id, lastRow: 0, isWaiting: false };
     this.#sources.set(name, made);
     return made;
   }
 
-  #streamId(created: string): number {
-    this.#run('INSERT OR IGNORE INTO stream (created) VALUES (?)', created);
-    return Number(this.#get('SELECT id FROM stream WHERE created = ?', created)?.[0]);
+  /** Runs a transaction. If it fails, what is kept in memory is read again. */
+  #changed<Result>(change: () => Result): Result {
+    try {
+      return this.#database.transaction(change);
+    } catch (error) {
+      this.#load();
+      throw error;
+    }
   }
 
-  #all(sql: string, ...parameters: Parameters<Statement['all']>): Row[] {
-    return this.#statement(sql).all(...parameters);
+  #load(): void {
+    this.#sources.clear();
+    const sql = `SELECT id, mac, epoch, last_row, EXISTS (SELECT 1 FROM waiting WHERE source = source.id) FROM source`;
+    for (const [id, mac, epoch, lastRow, isWaiting] of this.#database.all(sql)) {
+      const source = { id: Number(id), lastRow: Number(lastRow), isWaiting: Number(isWaiting) === 1 };
+      this.#sources.set(`${String(mac)} ${String(epoch)}`, source);
+    }
+    this.#newest = this.#database.number("SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0;
   }
-
-  #get(sql: string, ...parameters: Parameters<Statement['get']>): Row | undefined {
-    return this.#statement(sql).get(...parameters);
-  }
-
-  #run(sql: string, ...parameters: Parameters<Statement['run']>): void {
-    this.#statement(sql).run(...parameters);
-  }
-
-  #statement(sql: string): Statement {
-    const known = this.#statements.get(sql) ?? this.#database.prepare(sql);
-    this.#statements.set(sql, known);
-    return known;
-  }
-}
-
-function toEvent(row: Row): StoredEvent {
-  const [number, stream, sequence, messageId, atMs, mac, epoch, macRow, type, keyId, body] = row;
-  return {
-    number: Number(number),
-    stream: String(stream),
-    sequence: Number(sequence),
-    messageId: String(messageId),
-    atMs: Number(atMs),
-    mac: String(mac),
-    epoch: String(epoch),
-    row: Number(macRow),
-    type: String(type),
-    keyId: keyId === null ? null : String(keyId),
-    body: body as Uint8Array,
-  };
 }

@@ -11,16 +11,19 @@ import type {
 } from '../../domain/ports/feed.ts';
 import { problem } from '../../domain/problems.ts';
 import { GENERATION } from './event-reader.ts';
+import type { EventStore } from './event-store.ts';
 import type { Offsets } from './offsets.ts';
 
-/** The feed over hub.db, with the offsets of a fleet in place of row ids (decision N1). It has no changes (decision N2). */
+/** The feed over hub.db, with a fleet's offsets in place of row ids (decision N1). It has no changes (decision N2). */
 export class HubFeed implements EventFeed {
   readonly #feed: EventFeed;
   readonly #offsets: Offsets;
+  readonly #store: EventStore;
 
-  constructor(feed: EventFeed, offsets: Offsets) {
+  constructor(feed: EventFeed, offsets: Offsets, store: EventStore) {
     this.#feed = feed;
     this.#offsets = offsets;
+    this.#store = store;
   }
 
   lastPublished(): Offset {
@@ -52,11 +55,11 @@ export class HubFeed implements EventFeed {
   }
 
   live(onMore: () => void): FeedReader {
-    return this.#feed.live(onMore);
+    return this.#complete(this.#feed.live(onMore), this.lastPublished());
   }
 
   resume(offset: Offset, onMore: () => void, { backpressure = false }: ResumeOptions = {}): FeedReader {
-    return this.#feed.resume(offset, onMore, { backpressure });
+    return this.#complete(this.#feed.resume(offset, onMore, { backpressure }), offset);
   }
 
   consume<Outcome>(task: ConsumerTask<Outcome>): EventConsumer {
@@ -65,6 +68,24 @@ export class HubFeed implements EventFeed {
 
   page(after: Offset, limit: number): SeenPage {
     return this.#feed.page(after, limit);
+  }
+
+  /** Throws `offset_expired` instead of passing over rows that are missing for good. */
+  #complete(reader: FeedReader, start: Offset): FeedReader {
+    let { rowId } = start;
+    return {
+      take: (limit) => {
+        const batch = reader.take(limit);
+        // Only counts what was missed, also for a client that has ended here.
+        if (limit === 0) return batch;
+        if (this.#store.index.hasGap(rowId, batch.upTo.rowId)) throw problem('events_missing');
+        rowId = batch.upTo.rowId;
+        return batch;
+      },
+      isCaughtUp: () => reader.isCaughtUp(),
+      generation: () => reader.generation(),
+      close: () => reader.close(),
+    };
   }
 }
 

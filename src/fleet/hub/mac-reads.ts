@@ -18,7 +18,7 @@ import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import type { FleetOperation } from '../protocol/layout.ts';
 import { type AttachmentChunk, type ReadRequests, type RowEvent, timeoutOf } from '../protocol/reads.ts';
-import { ask } from '../protocol/requests.ts';
+import { ask, UNANSWERED } from '../protocol/requests.ts';
 import type { Macs } from './macs.ts';
 
 interface Schema<Answer> {
@@ -32,18 +32,23 @@ export interface MacReadsParts {
   readonly macs: Macs;
 }
 
+/** Limit for a Mac that left its last request unanswered. */
+const SUSPECT_MS = 500;
+
 /**
- * Asks one Mac. What it answers is checked, and has the ids of the Mac itself. Throws what the Mac says, `mac_away` at
- * once when nobody listens there, and `broker_away`.
+ * Asks one Mac. Its answers are checked and have its own ids. Throws the problem that the Mac reports, `mac_away` at
+ * once if nobody listens there, and `broker_away`.
  */
 export class MacReads {
   readonly #parts: MacReadsParts;
+  /** Macs that hang: until one answers, nobody waits for it for long. */
+  readonly #suspects = new Set<string>();
 
   constructor(parts: MacReadsParts) {
     this.#parts = parts;
   }
 
-  /** Whether a Mac of this id is, or was, in the fleet. Throws while that is not known. */
+  /** Reports whether the fleet has a Mac of this id. Throws while that is unknown. */
   isKnown(mac: string): boolean {
     this.#parts.macs.assertLoaded();
     return this.#parts.macs.get(mac) !== undefined;
@@ -86,12 +91,12 @@ export class MacReads {
     return (await this.#ask(mac, 'attachment', attachmentAnswer, request)) ?? undefined;
   }
 
-  /** What is wrong with files on the Mac itself. */
+  /** The mistakes in paths of files on the Mac itself. */
   async attachmentMistakes(mac: string, paths: readonly string[]): Promise<readonly Mistake[]> {
     return this.#ask(mac, 'attachmentMistakes', attachmentMistakesAnswer, { paths });
   }
 
-  /** undefined when the Mac has another database by now. */
+  /** Returns undefined if the Mac has another database by now. */
   async events(mac: string, request: ReadRequests['events']): Promise<readonly RowEvent[] | undefined> {
     return (await this.#ask(mac, 'events', eventsAnswer, request)) ?? undefined;
   }
@@ -103,8 +108,17 @@ export class MacReads {
     request: ReadRequests[Name],
   ): Promise<Answer> {
     const { connection, envelope, clock } = this.#parts;
-    const question = { mac, operation, request, timeoutMs: timeoutOf(operation) };
-    const read = schema.safeParse(await ask(connection, envelope, clock, question));
+    const timeoutMs = this.#suspects.has(mac) ? SUSPECT_MS : timeoutOf(operation);
+    let answer: unknown;
+    try {
+      answer = await ask(connection, envelope, clock, { mac, operation, request, timeoutMs });
+      this.#suspects.delete(mac);
+    } catch (error) {
+      if ((error as Error).cause === UNANSWERED) this.#suspects.add(mac);
+      else this.#suspects.delete(mac);
+      throw error;
+    }
+    const read = schema.safeParse(answer);
     if (!read.success) throw problem('mac_answer_invalid');
     return read.data;
   }

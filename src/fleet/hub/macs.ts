@@ -1,4 +1,5 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
+import { rightsAddress } from '../../domain/address.ts';
 import { MAC_ID } from '../../domain/fleet.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
@@ -6,6 +7,7 @@ import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { AWAY_MS, BUCKETS } from '../protocol/layout.ts';
 import { type MacPresence, unpackPresence } from '../protocol/presence.ts';
+import type { BrokerClock } from './broker-clock.ts';
 import { within } from './within.ts';
 
 const PREFIX = `$KV.${BUCKETS.macs}.`;
@@ -13,6 +15,11 @@ const PREFIX = `$KV.${BUCKETS.macs}.`;
 const RETRY_MS = 2000;
 const READ_MS = 10_000;
 const REMOVED = new Set(['DEL', 'PURGE']);
+
+/** An address in the form in which two of them are compared. */
+export function plainAddress(address: string): string {
+  return rightsAddress(address) ?? address;
+}
 
 /** A Mac of the fleet as this hub knows it. */
 export interface KnownMac {
@@ -26,6 +33,7 @@ export interface KnownMac {
 export interface MacsParts {
   readonly connection: FleetConnection;
   readonly envelope: Envelope;
+  readonly brokerClock: Pick<BrokerClock, 'measured' | 'now'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -38,6 +46,7 @@ export class Macs {
   readonly #parts: MacsParts;
   readonly #macs = new Map<string, KnownMac>();
   readonly #cancelConnect: Cancel;
+  readonly #onPresent = new Set<(mac: string) => void>();
   #subscription: Subscription | undefined;
   #cancelRetry: Cancel | undefined;
   #isClosed = false;
@@ -57,6 +66,17 @@ export class Macs {
   all(): readonly KnownMac[] {
     this.assertLoaded();
     return this.list();
+  }
+
+  /** True once the stored presence was read. */
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** Calls `run` when a Mac is heard that was away, or has restarted. */
+  onPresent(run: (mac: string) => void): Cancel {
+    this.#onPresent.add(run);
+    return () => void this.#onPresent.delete(run);
   }
 
   assertLoaded(): void {
@@ -98,7 +118,8 @@ export class Macs {
   }
 
   async #readStored(): Promise<void> {
-    const { connection, clock } = this.#parts;
+    const { connection, clock, brokerClock } = this.#parts;
+    const brokerMs = await brokerClock.measured().catch(() => brokerClock.now());
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
@@ -106,7 +127,7 @@ export class Macs {
       [...stored].map(async (mac) => {
         const entry = await bucket.get(mac);
         if (entry === null || entry.operation !== 'PUT') return;
-        const ageMs = Math.max(0, clock.now() - entry.created.getTime());
+        const ageMs = Math.max(0, brokerMs - entry.created.getTime());
         this.#note(mac, entry.value, clock.monotonic() - ageMs);
       }),
     );
@@ -130,6 +151,9 @@ export class Macs {
         this.#parts.log.warn('what a Mac says of itself cannot be read', { mac, reason: (error as Error).message });
       }
     }
-    this.#macs.set(mac, { mac, presence, seenAtMs });
+    const heard = { mac, presence, seenAtMs };
+    const isNew = known === undefined || this.isAway(known) || known.presence?.instance !== presence?.instance;
+    this.#macs.set(mac, heard);
+    if (isNew && !this.isAway(heard)) for (const run of this.#onPresent) run(mac);
   }
 }

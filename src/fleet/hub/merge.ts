@@ -4,7 +4,7 @@ import type { Log } from '../../domain/ports/host.ts';
 /** The items of one Mac, in its order, a page at a time. */
 export interface MacList<Item> {
   readonly mac: string;
-  /** The page behind a place that an earlier one gave. */
+  /** The page after a place that an earlier page returned. */
   readonly load: (
     place: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;
@@ -13,7 +13,7 @@ export interface MacList<Item> {
 export interface Merged<Item> {
   readonly items: readonly { readonly mac: string; readonly item: Item }[];
   readonly hasMore: boolean;
-  /** Macs that did not answer. */
+  /** Macs that did not answer, or refused. */
   readonly missing: readonly string[];
 }
 
@@ -25,8 +25,8 @@ interface Source<Item> {
 }
 
 /**
- * The first `count` items of several Macs in one order. `compare` puts items of two Macs in order; those of one Mac stay in the
- * order that it gave, and of equals the Mac that comes first. A Mac that does not answer is left out, and named.
+ * The first `count` items of several Macs in one order. `compare` orders items of two Macs; equal items follow the order
+ * of the Macs, and one Mac's items stay in its order. A Mac that does not answer, or refuses, is left out and named.
  */
 export async function merged<Item>(
   lists: readonly MacList<Item>[],
@@ -40,8 +40,8 @@ export async function merged<Item>(
       const { items, next } = await list.load(place);
       return { list, items, at: 0, next };
     } catch (error) {
-      // Nothing can be had from any of them.
-      if (!isAppError(error) || error.code === 'broker_away' || error.status < 500) throw error;
+      // This hub's own state. Whatever a Mac refuses costs only its own items.
+      if (!isAppError(error) || error.code === 'broker_away') throw error;
       log.debug('a list lacks a Mac', { mac: list.mac, reason: error.message });
       missing.push(list.mac);
       return undefined;
@@ -56,7 +56,7 @@ export async function merged<Item>(
     items.push({ mac: first.list.mac, item: first.items[first.at] as Item });
     first.at += 1;
     if (first.at < first.items.length) continue;
-    // What is not needed is not asked for: the place alone says that there is more.
+    // Nothing more is needed, and the place alone proves that there is more.
     if (items.length === count && first.next !== undefined) return { items, hasMore: true, missing };
     const further = first.next === undefined ? undefined : await load(first.list, first.next);
     sources = sources.flatMap((source) => (source !== first ? [source] : further?.items.length ? [further] : []));

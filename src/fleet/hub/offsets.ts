@@ -1,11 +1,12 @@
+import type { AppError } from '../../domain/errors.ts';
 import { encodeStreamOffset, type StreamOffset } from '../../domain/offset.ts';
 import { problem } from '../../domain/problems.ts';
 import type { EventStore } from './event-store.ts';
 
-/** How far back is gone where a place is not known: events may be repeated, and none is lost. */
+/** How far back an unknown place is resolved: events may be repeated, and none is lost. */
 const OVERLAP_MS = 600_000;
 const HOUR_MS = 3_600_000;
-/** Texts that are kept: those of the newest events are asked for again and again. */
+/** Texts kept: those of the newest events are requested again and again. */
 const MAX_KEPT = 4096;
 
 /** Offsets as clients keep them (decision N1), and the numbers of hub.db that they mean. */
@@ -13,51 +14,73 @@ export class Offsets {
   readonly #store: EventStore;
   readonly #backfillHours: number;
   readonly #texts = new Map<number, string>();
-  /** Of the store, when the texts were made. */
-  #moved = 0;
 
   constructor(store: EventStore, backfillHours: number) {
     this.#store = store;
     this.#backfillHours = backfillHours;
   }
 
-  /** "0" where nothing is stored yet. */
+  /** "0" while nothing is stored. Names the event's first place: later ones have another order behind them. */
   textOf(number: number): string {
-    if (this.#texts.size >= MAX_KEPT || this.#moved !== this.#store.moved) this.#texts.clear();
-    this.#moved = this.#store.moved;
     const known = this.#texts.get(number);
     if (known !== undefined) return known;
-    const event = this.#store.upTo(number);
-    const text = event === undefined ? '0' : encodeStreamOffset(event);
-    if (number <= this.#store.newest) this.#texts.set(number, text);
+    const { index, copy, newest } = this.#store;
+    const event = index.upTo(number);
+    const text = event === undefined ? '0' : encodeStreamOffset({ ...event, copy });
+    if (this.#texts.size >= MAX_KEPT) this.#texts.clear();
+    if (number <= newest) this.#texts.set(number, text);
     return text;
   }
 
   /**
-   * The number behind which a client goes on that has seen everything up to this offset. Any hub gave it: another one
-   * may have seen events in another order after the stream was filled again, and then some are repeated. Throws 410
-   * `offset_expired` when something behind it is no longer kept.
+   * The number to continue after for a client that has everything up to this offset. Another hub's offset may repeat
+   * events, because that hub may have seen them in another order, and never skips one. Throws 410 `offset_expired` if
+   * something behind it is no longer kept.
    */
   numberOf(offset: StreamOffset): number {
-    const store = this.#store;
-    const exact = store.numberAt(offset);
-    if (exact !== undefined) return exact;
-    const oldest = store.oldest();
-    const sameMessage = store.numberOf(offset.messageId) ?? Number.POSITIVE_INFINITY;
-    const before = store.numberBefore(offset.stream, offset.sequence);
-    if (before !== undefined) return Math.min(before, sameMessage);
+    const { index, copy } = this.#store;
+    const { stream, messageId, atMs, floor, sequence } = offset;
+    const same = index.numberAt(offset);
+    if (same !== undefined && offset.copy === copy) return same;
+    const oldest = index.oldest();
+    const completeUpTo = floor ?? sequence;
+    const isCut = oldest?.stream === stream && oldest.sequence > completeUpTo + 1;
+    if (floor !== undefined && isCut) throw tooOld();
+    if (same !== undefined) {
+      return Math.min(same, (index.firstBehind(stream, completeUpTo) ?? Number.POSITIVE_INFINITY) - 1);
+    }
     if (oldest === undefined) return 0;
     // The one before the first that is kept.
-    if (oldest.stream === offset.stream && oldest.sequence === offset.sequence + 1) return oldest.number - 1;
-    const fromMs = offset.atMs - OVERLAP_MS;
-    if (offset.atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset))
-      throw problem('offset_too_old', {}, { extra: { oldest: '0' } });
-    return Math.min(store.numberBeforeTime(fromMs), sameMessage);
+    if (oldest.stream === stream && oldest.sequence === completeUpTo + 1) return oldest.number - 1;
+    if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) {
+      throw tooOld();
+    }
+    // Never by sequence: after a restored copy of the broker, what is stored below it may be new to the client.
+    const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
+    return Math.min(before, index.numberOf(messageId) ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Whether the stream was made after the offset, and filled again with everything since. */
+  /**
+   * Throws 410 `offset_expired` if rows after the offset are missing for good, and 503 `hub_behind` if it includes
+   * events that this hub still waits for.
+   */
+  assertComplete(offset: StreamOffset): void {
+    const { index, copy, newest } = this.#store;
+    if (index.hasGap(this.numberOf(offset), newest)) {
+      throw problem('events_missing', {}, { extra: { latest: this.textOf(newest) } });
+    }
+    const { stream, sequence, floor } = offset;
+    const isAhead = offset.copy !== copy && index.isWaitingUpTo({ stream, sequence: floor ?? sequence });
+    if (isAhead) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
+  }
+
+  /** Reports whether the stream was created after the offset, and filled again with everything since. */
   #isFilledFrom(stream: string, { stream: before, atMs }: StreamOffset): boolean {
     const madeMs = Date.parse(stream);
     return before !== stream && atMs < madeMs && atMs >= madeMs - this.#backfillHours * HOUR_MS;
   }
+}
+
+function tooOld(): AppError {
+  return problem('offset_too_old', {}, { extra: { oldest: '0' } });
 }

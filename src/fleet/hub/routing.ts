@@ -1,11 +1,10 @@
-import { rightsAddress } from '../../domain/address.ts';
 import { isAppError } from '../../domain/errors.ts';
 import { splitId } from '../../domain/fleet.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { MacReads } from './mac-reads.ts';
-import type { Macs } from './macs.ts';
+import { type Macs, plainAddress } from './macs.ts';
 
-/** Which Mac sends, and what the recipient is called there. */
+/** The Mac that sends, and its name for the recipient. */
 export interface SendRoute {
   readonly mac: string;
   readonly recipient: string;
@@ -17,8 +16,8 @@ export interface RoutingParts {
 }
 
 /**
- * Chooses the Mac of a send (decision N1), never silently: the person who gets the message sees its address. Throws
- * `from_required` with the candidates where it is not clear.
+ * Chooses the Mac of a send (decision N1), never silently, because the recipient sees its address. Throws `from_required`
+ * with the candidates if the choice is not clear.
  */
 export async function routeOfSend(
   { recipient, from }: { readonly recipient: string; readonly from?: string | undefined },
@@ -37,13 +36,13 @@ export async function routeOfSend(
   return { mac: await macWithConversation(recipient, parts), recipient };
 }
 
-/** The Mac of this id, or the one that the address is an own address of. */
+/** The Mac with this id, or the only one that announces this address as its own. */
 function macNamed(from: string, { macs }: RoutingParts): string {
   if (macs.get(from) !== undefined) return from;
-  const address = rightsAddress(from) ?? from;
+  const address = plainAddress(from);
   const owners = macs
     .all()
-    .filter(({ presence }) => presence?.addresses.some((own) => (rightsAddress(own) ?? own) === address))
+    .filter(({ presence }) => presence?.addresses.some((own) => plainAddress(own) === address))
     .map(({ mac }) => mac);
   const [owner, second] = owners;
   if (owner === undefined) throw problem('mac_unknown');
@@ -52,7 +51,7 @@ function macNamed(from: string, { macs }: RoutingParts): string {
 }
 
 async function macWithConversation(recipient: string, { macs, reads }: RoutingParts): Promise<string> {
-  const id = recipient.includes(';') ? recipient : `any;-;${rightsAddress(recipient) ?? recipient}`;
+  const id = recipient.includes(';') ? recipient : `any;-;${plainAddress(recipient)}`;
   const known = macs.all();
   const all = known.map(({ mac }) => mac);
   const found = await Promise.all(known.map(async (mac) => (macs.isAway(mac) ? 'away' : asked(mac.mac, id, reads))));
@@ -66,7 +65,7 @@ async function macWithConversation(recipient: string, { macs, reads }: RoutingPa
   return one;
 }
 
-/** `away` for a Mac that does not answer. */
+/** Returns `away` for a Mac that does not answer. */
 async function asked(mac: string, id: string, reads: MacReads): Promise<'there' | 'not_there' | 'away'> {
   try {
     return (await reads.conversation(mac, id)) === undefined ? 'not_there' : 'there';

@@ -12,6 +12,7 @@ import type { Envelope } from '../protocol/envelope.ts';
 import { MAX_SENDS, outcomeSubject, sendSubject } from '../protocol/layout.ts';
 import { fromProblem } from '../protocol/requests.ts';
 import { encodeOrder, hashOfRequest, keyHash, type SendOutcome, unpackOutcome } from '../protocol/sends.ts';
+import type { BrokerClock } from './broker-clock.ts';
 import type { MacReads } from './mac-reads.ts';
 import type { Macs } from './macs.ts';
 import { qualifiedMessage } from './qualified.ts';
@@ -34,6 +35,7 @@ export interface HubSenderParts {
   readonly envelope: Envelope;
   readonly macs: Macs;
   readonly reads: MacReads;
+  readonly brokerClock: BrokerClock;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -120,8 +122,8 @@ export class HubSender implements CallerSender {
 
   /** Throws while it is certain that nothing was sent, and `send_outcome_unknown` when it is not. */
   async #publish({ mac, key, request, requestId }: Order): Promise<void> {
-    const { connection, envelope, clock, log } = this.#parts;
-    const deadlineMs = clock.now() + DEADLINE_MS;
+    const { connection, envelope, brokerClock, log } = this.#parts;
+    const deadlineMs = Math.round(brokerClock.now()) + DEADLINE_MS;
     const isPlain = requestId !== undefined && /^[\w.-]{1,100}$/.test(requestId);
     const attemptId = randomUUID();
     const order = { key, deadlineMs, request, ...(isPlain && { requestId }) };

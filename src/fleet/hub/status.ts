@@ -3,11 +3,15 @@ import type { Clock } from '../../domain/ports/host.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
+import type { BrokerClock } from './broker-clock.ts';
 import type { EventStore } from './event-store.ts';
-import type { KnownMac, Macs } from './macs.ts';
+import { type KnownMac, type Macs, plainAddress } from './macs.ts';
+import type { Readiness } from './readiness.ts';
+import type { Hole } from './stored-event.ts';
 import type { StreamCopy } from './stream-copy.ts';
 
 const MS_PER_S = 1000;
+const MAX_MESSAGES = 5;
 
 export interface HubStatusParts {
   readonly version: string;
@@ -16,6 +20,8 @@ export interface HubStatusParts {
   readonly copy: StreamCopy;
   readonly store: EventStore;
   readonly macs: Macs;
+  readonly readiness: Readiness;
+  readonly brokerClock: BrokerClock;
   readonly newestOffset: () => string;
   readonly webhooks: () => Promise<readonly WebhookSummary[]>;
 }
@@ -31,24 +37,50 @@ export class HubStatus {
     this.#startedAtMs = parts.clock.monotonic();
   }
 
-  /** An event was published now. */
+  /** Called when an event was published. */
   noteEvent(): void {
     this.#newestAtMs = this.#parts.clock.monotonic();
   }
 
   health(): BackendHealth {
-    const { connection, copy, macs } = this.#parts;
+    const { connection, copy, macs, readiness } = this.#parts;
     if (!connection.isConnected) {
       return { connected: false, message: `The broker cannot be reached: ${connection.trouble ?? 'not connected'}.` };
     }
     if (copy.trouble !== undefined) {
       return { connected: false, message: `The stream of events cannot be read: ${copy.trouble}.` };
     }
+    if (readiness.isKeyWrong) {
+      const message =
+        'This hub cannot read what the Macs and other hubs write: its fleet.content_key_file is not theirs.';
+      return { connected: false, message };
+    }
     if (!copy.isFilled) return { connected: true, message: 'The stream of events is being read for the first time.' };
     const known = macs.list();
     const away = known.filter((mac) => macs.isAway(mac)).length;
     const verb = away === 1 ? 'is' : 'are';
-    return { connected: true, message: away === 0 ? null : `${away} of ${known.length} Macs ${verb} away.` };
+    const reasons = readiness.reasons();
+    const messages = [
+      ...(reasons.includes('clock_differs') ? [this.#clockMessage()] : []),
+      ...(reasons.includes('behind') ? ['This hub is behind the stream of events.'] : []),
+      ...(away === 0 ? [] : [`${away} of ${known.length} Macs ${verb} away.`]),
+      ...this.#holes().map(
+        ({ mac, after, last }) =>
+          `Events of ${mac} wait: the stream lacks rows ${after + 1} to ${last}, and the Mac has not supplied them yet.`,
+      ),
+    ];
+    return { connected: true, message: messages.length === 0 ? null : messages.slice(0, MAX_MESSAGES).join(' ') };
+  }
+
+  #clockMessage(): string {
+    const aheadMs = this.#parts.brokerClock.aheadMs ?? 0;
+    const seconds = Math.round(Math.abs(aheadMs) / MS_PER_S);
+    return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} the broker's.`;
+  }
+
+  #holes(): readonly Hole[] {
+    const { store } = this.#parts;
+    return store.hasHoles ? store.holes() : [];
   }
 
   macs(): readonly FleetMac[] {
@@ -91,6 +123,16 @@ export class HubStatus {
       backend: presence?.health ?? null,
       newest_row: presence?.newestRow ?? null,
       behind: presence === undefined || copied === undefined ? null : Math.max(0, presence.newestRow - copied),
+      shared_addresses: sharedAddresses(known, macs.list()),
+      open_holes: this.#holes().filter((hole) => hole.mac === mac).length,
     };
   }
+}
+
+/** The addresses of a Mac that others announce too. A Mac that was taken over may announce anybody's. */
+function sharedAddresses({ mac, presence }: KnownMac, all: readonly KnownMac[]): readonly string[] {
+  const others = new Set(
+    all.flatMap((other) => (other.mac === mac ? [] : (other.presence?.addresses ?? []).map(plainAddress))),
+  );
+  return presence?.addresses.filter((address) => others.has(plainAddress(address))) ?? [];
 }

@@ -2,11 +2,15 @@ import type { ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from '@nat
 import { isAppError } from '../../domain/errors.ts';
 import type { Event } from '../../domain/event.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
-import type { EventStore, ReceivedEvent, StoredEvent, StreamPlace } from './event-store.ts';
+import type { EventStore } from './event-store.ts';
+import type { MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
+import { isNewerStream, messageIdAt } from './stream-place.ts';
+import { within } from './within.ts';
 
 /** As long as one may wait for the broker to notice that a server died. */
 const CONSUME = { expires: 4000, idle_heartbeat: 1000, max_messages: 1000 } as const;
@@ -16,18 +20,6 @@ const CHECK_MS = 2000;
 const RETRY_MS = 1000;
 const NS_PER_MS = 1_000_000;
 
-/** Rows that the stream lacks, though the Mac published them. */
-export interface Hole {
-  readonly mac: string;
-  readonly epoch: string;
-  /** Everything between these two is missing. */
-  readonly after: number;
-  readonly before: number;
-}
-
-/** A row that its Mac gave in place of the stream. */
-export type Filled = Pick<ReceivedEvent, 'row' | 'type' | 'messageId' | 'keyId' | 'body'>;
-
 export interface StreamCopyParts {
   readonly connection: FleetConnection;
   readonly store: EventStore;
@@ -36,11 +28,9 @@ export interface StreamCopyParts {
   /** Called with what is new, in order; the next ones wait for it. */
   readonly onEvents: (events: readonly StoredEvent[]) => Promise<void>;
   /** What the body of a message says; throws what is wrong with it. */
-  readonly read: (event: ReceivedEvent) => Event;
+  readonly read: (event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>) => Event;
   /** Called with a message that is no event; why goes into the log, its body never. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
-  /** The rows of a hole, as far as the Mac gives them. Never rejects. */
-  readonly fill: (hole: Hole) => Promise<readonly Filled[]>;
   /** Called with what the broker says of the stream, at every check. */
   readonly onChecked?: (info: StreamInfo) => void;
 }
@@ -54,6 +44,8 @@ export class StreamCopy {
   #messages: ConsumerMessages | undefined;
   #isClosed = false;
   #isCurrent = false;
+  /** Since when the copy has not been level with the stream; undefined while it is. */
+  #behindSinceMs: number | undefined;
   #isFilled: boolean;
   readonly #wakeup: Wakeup;
   #cancelCheck: Cancel | undefined;
@@ -83,6 +75,17 @@ export class StreamCopy {
     return this.#trouble;
   }
 
+  /** Milliseconds since the copy was level with the stream; 0 while it is. */
+  get behindMs(): number {
+    return this.#behindSinceMs === undefined ? 0 : this.#parts.clock.monotonic() - this.#behindSinceMs;
+  }
+
+  #noteCurrent(isCurrent: boolean): void {
+    this.#isCurrent = isCurrent;
+    if (isCurrent) this.#behindSinceMs = undefined;
+    else this.#behindSinceMs ??= this.#parts.clock.monotonic();
+  }
+
   /** Whether everything up to this place is copied, or without one everything there is. */
   hasReached(place?: StreamPlace): boolean {
     if (this.#isCurrent) return true;
@@ -91,15 +94,36 @@ export class StreamCopy {
     return position.stream === place.stream && position.sequence >= place.sequence;
   }
 
-  /** Resolves when this place is copied, or after `withinMs`; undefined when it is now, or is of another stream. */
-  reached({ stream, sequence }: StreamPlace, withinMs: number): Promise<void> | undefined {
-    return this.#until(() => {
-      const position = this.#parts.store.position;
-      return position === undefined ? this.#isCurrent : position.stream !== stream || position.sequence >= sequence;
-    }, withinMs);
+  /**
+   * Resolves once an offset's place is copied, or if the broker does not have it either. Returns undefined if it is
+   * copied already. Rejects with 503 `hub_behind` if it is not copied within `withinMs`.
+   */
+  reached(place: StreamPlace, withinMs: number): Promise<void> | undefined {
+    return this.#includes(place) ? undefined : this.#awaitPlace(place, withinMs);
   }
 
-  /** The same until `isFilled`. */
+  async #awaitPlace(place: StreamPlace, withinMs: number): Promise<void> {
+    const { connection, clock } = this.#parts;
+    const endMs = clock.monotonic() + withinMs;
+    try {
+      const jsm = await within(connection.js.jetstreamManager(false), clock, withinMs);
+      const { created, state } = await within(jsm.streams.info(EVENTS.stream), clock, endMs - clock.monotonic());
+      if (created !== place.stream || state.last_seq < place.sequence) return;
+      await this.#until(() => this.#includes(place), endMs - clock.monotonic());
+    } catch (error) {
+      this.#parts.log.debug('the broker cannot be asked for the place of an offset', { error });
+    }
+    if (!this.#includes(place)) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
+  }
+
+  /** Reports whether the copy includes a place, or has gone past its stream. */
+  #includes({ stream, sequence }: StreamPlace): boolean {
+    const { position } = this.#parts.store;
+    if (position === undefined) return false;
+    return position.stream === stream ? position.sequence >= sequence : !isNewerStream(stream, position.stream);
+  }
+
+  /** Resolves once `isFilled`, or after `withinMs`; undefined if it already is. */
   filled(withinMs: number): Promise<void> | undefined {
     return this.#until(() => this.#isFilled, withinMs);
   }
@@ -156,7 +180,7 @@ export class StreamCopy {
     if (this.#isClosed) return;
     void stopWhenReset(messages);
     this.#trouble = undefined;
-    this.#isCurrent = info.state.last_seq < from;
+    this.#noteCurrent(info.state.last_seq < from);
     this.#isFilled ||= this.#isCurrent;
     this.#parts.onChecked?.(info);
     for (const look of this.#waiting) look();
@@ -169,53 +193,41 @@ export class StreamCopy {
       if (batch.length < MAX_BATCH && pending > 0) continue;
       await this.#store(info.created, batch);
       batch = [];
-      this.#isCurrent = pending === 0;
+      this.#noteCurrent(pending === 0);
       this.#isFilled ||= message.seq >= info.state.last_seq;
       for (const look of this.#waiting) look();
     }
-    if (store.position === undefined) this.#isCurrent = false;
+    if (store.position === undefined) this.#noteCurrent(false);
   }
 
   async #store(stream: string, messages: readonly JsMsg[]): Promise<void> {
-    const { store, onEvents } = this.#parts;
+    const { store, clock, onEvents } = this.#parts;
     const last = messages.at(-1);
     if (last === undefined) return;
-    const received: ReceivedEvent[] = [];
-    for (const message of messages) received.push(...(await this.#received(message, received)));
+    const received = messages.flatMap((message) => this.#received(message) ?? []);
     const position = { sequence: last.seq, messageId: last.headers?.get(HEADERS.messageId) ?? '' };
-    const added = store.add(stream, received, position);
-    if (added.length > 0) await onEvents(added);
+    const added = store.add(stream, received, position, clock.now());
+    await onEvents(added);
   }
 
-  /** The event of a message, and before it those of a hole that it shows. `unstored` come before it. */
-  async #received(message: JsMsg, unstored: readonly ReceivedEvent[]): Promise<readonly ReceivedEvent[]> {
-    const { store, fill, onRejected } = this.#parts;
-    const { subject, seq: sequence, headers, data } = message;
-    const read = readEventHeaders(subject, headers);
-    if (read === undefined) {
-      onRejected({ subject, sequence }, 'its headers are not those of an event');
-      return [];
-    }
-    const { mac, epoch, row, previousRow, type, id: messageId } = read;
-    const keyId = headers?.get(HEADERS.key) || null;
-    const place = { mac, epoch, sequence, atMs: Math.floor(message.info.timestampNanos / NS_PER_MS) };
-    const event = this.#checked({ ...place, row, type, messageId, keyId, body: data }, subject);
-    if (event === undefined) return [];
-    const last = unstored.findLast((one) => one.mac === mac && one.epoch === epoch);
-    const after = last?.row ?? store.lastRow(mac, epoch);
-    if (after === undefined || after >= previousRow || row <= after) return [event];
-    const filled = await fill({ mac, epoch, after, before: row });
-    const others = filled.map((one) => this.#checked({ ...place, ...one }, subject));
-    return [...others.filter((one) => one !== undefined), event];
-  }
-
-  /** undefined for what cannot be read: it is not stored, so that the Mac is asked for it when the next one comes. */
-  #checked(event: ReceivedEvent, subject: string): ReceivedEvent | undefined {
+  /** The event of a message. Undefined for anything unreadable: its Mac is asked for it when the next one comes. */
+  #received(message: JsMsg): ReceivedEvent | undefined {
     const { read, onRejected } = this.#parts;
+    const { subject, seq: sequence, headers, data: body } = message;
+    const about = { subject, sequence };
+    const found = readEventHeaders(subject, headers);
+    if (found === undefined) {
+      onRejected(about, 'its headers are not those of an event');
+      return undefined;
+    }
+    const { mac, epoch, row, previousRow, type, id: messageId } = found;
+    const atMs = Math.floor(message.info.timestampNanos / NS_PER_MS);
+    const event = { mac, epoch, row, previousRow, type, messageId, sequence, atMs, body };
+    const sealed = { ...event, keyId: headers?.get(HEADERS.key) || null };
     try {
-      return { ...event, read: read(event) };
+      return { ...sealed, read: read(sealed) };
     } catch (error) {
-      onRejected({ subject, sequence: event.sequence }, (error as Error).message);
+      onRejected(about, (error as Error).message);
       return undefined;
     }
   }
@@ -233,7 +245,7 @@ export class StreamCopy {
     let sequence = Math.min(position.sequence, state.last_seq);
     for (let step = 1; sequence >= first; step *= 2) {
       const isLast = sequence === position.sequence;
-      const copied = isLast ? position.messageId : store.messageIdAt(created, sequence);
+      const copied = isLast ? position.messageId : store.index.messageIdAt(created, sequence);
       const found = copied === undefined ? undefined : await messageIdAt(jsm, sequence);
       if (found !== undefined && found === copied) {
         if (!isLast) log.warn('the stream of events lost its end; reading on from there', { sequence });
@@ -284,10 +296,4 @@ async function stopWhenReset(messages: ConsumerMessages): Promise<void> {
   for await (const { type } of messages.status()) {
     if (type === 'reset') messages.stop();
   }
-}
-
-/** From the leader: another server may not have it yet. undefined when there is none. */
-async function messageIdAt(jsm: JetStreamManager, sequence: number): Promise<string | undefined> {
-  const found = await jsm.streams.getMessage(EVENTS.stream, { seq: sequence });
-  return found === null ? undefined : (found.header.get(HEADERS.messageId) ?? '');
 }

@@ -2,10 +2,12 @@ import type { StreamInfo } from '@nats-io/jetstream';
 import type { LogEntry } from '../../domain/event.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
+import type { BrokerClock } from './broker-clock.ts';
 import type { HubEventLog } from './event-log.ts';
 import type { EventReader } from './event-reader.ts';
-import type { EventStore, StoredEvent } from './event-store.ts';
-import type { Holes } from './holes.ts';
+import type { EventStore } from './event-store.ts';
+import { HoleFiller, type HoleFillerParts } from './hole-filler.ts';
+import type { StoredEvent } from './stored-event.ts';
 import { StreamCopy } from './stream-copy.ts';
 import { within } from './within.ts';
 
@@ -25,13 +27,13 @@ export interface EventChannel {
   drained(clock: Clock, atMostMs: number): Promise<void>;
 }
 
-export interface StreamEventsParts {
+export interface StreamEventsParts extends Pick<HoleFillerParts, 'reads' | 'macs' | 'envelope'> {
   readonly connection: FleetConnection;
   readonly store: EventStore;
   readonly reader: EventReader;
   readonly events: HubEventLog;
-  readonly holes: Holes;
   readonly channel: EventChannel;
+  readonly brokerClock: BrokerClock;
   readonly clock: Clock;
   readonly log: Log;
   readonly onPublished: () => void;
@@ -40,6 +42,7 @@ export interface StreamEventsParts {
 /** Publishes what comes in the stream to the readers of this hub, and keeps hub.db as long as the stream is kept. */
 export class StreamEvents {
   readonly copy: StreamCopy;
+  readonly #holes: HoleFiller;
   readonly #parts: StreamEventsParts;
   #info: StreamInfo | undefined;
   #rejected = 0;
@@ -49,29 +52,45 @@ export class StreamEvents {
 
   constructor(parts: StreamEventsParts) {
     this.#parts = parts;
-    const { connection, store, reader, holes, clock, log } = parts;
+    const { connection, store, reader, clock, log } = parts;
+    this.#holes = new HoleFiller({
+      ...parts,
+      onEvents: (events) => this.#publish(events),
+      keptMs: () => this.#keptMs,
+    });
     this.copy = new StreamCopy({
       ...{ connection, store, clock, log },
-      onEvents: (events) => this.#publish(events),
+      onEvents: async (events) => {
+        if (events.length > 0) await this.#publish(events);
+        this.#holes.note();
+      },
       read: (event) => reader.read(event),
       onRejected: (message, reason) => this.#reject(message, reason),
-      fill: (hole) => holes.fill(hole),
       onChecked: (info) => (this.#info = info),
     });
   }
 
   get counts() {
-    return { rejected: this.#rejected, ...this.#parts.holes.counts };
+    return { rejected: this.#rejected, ...this.#holes.counts };
+  }
+
+  /** How long the stream keeps events; undefined while that is unknown, or without a limit. */
+  get #keptMs(): number | undefined {
+    const maxAgeMs = (this.#info?.config.max_age ?? 0) / NS_PER_MS;
+    return maxAgeMs > 0 ? maxAgeMs : undefined;
   }
 
   start(): void {
     this.copy.start();
+    this.#holes.note();
     this.#cutLater(CUT_EVERY_MS);
   }
 
-  /** A broker that hangs, or a Mac that is asked for rows, does not hold it up. */
+  /** Waits for a broker that hangs at most two seconds. */
   async close(): Promise<void> {
+    this.#holes.close();
     this.#cancelCut?.();
+    this.#cancelCut = undefined;
     await within(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
   }
 
@@ -102,21 +121,23 @@ export class StreamEvents {
 
   #cutLater(ms: number): void {
     this.#cancelCut = this.#parts.clock.after(ms, () => {
-      let hasMore = false;
-      try {
-        hasMore = this.#cut();
-      } catch (error) {
-        this.#parts.log.error('old events could not be deleted from hub.db', { error });
-      }
-      this.#cutLater(hasMore ? 0 : CUT_EVERY_MS);
+      void this.#cut()
+        .catch((error: unknown) => {
+          this.#parts.log.error('old events could not be deleted from hub.db', { error });
+          return false;
+        })
+        .then((hasMore) => {
+          if (this.#cancelCut !== undefined) this.#cutLater(hasMore ? 0 : CUT_EVERY_MS);
+        });
     });
   }
 
-  #cut(): boolean {
-    const { store, clock } = this.#parts;
-    if (this.#info === undefined) return false;
-    const { config, created, state } = this.#info;
-    const maxAgeMs = config.max_age / NS_PER_MS;
-    return store.cut(maxAgeMs > 0 ? clock.now() - maxAgeMs : 0, created, state.first_seq);
+  /** By the broker's time, measured now: this machine's clock may have been set since. */
+  async #cut(): Promise<boolean> {
+    const { store, connection, brokerClock } = this.#parts;
+    if (this.#info === undefined || !connection.isConnected) return false;
+    const nowMs = await brokerClock.measured();
+    const { created, state } = this.#info;
+    return store.cut(nowMs - (this.#keptMs ?? nowMs), created, state.first_seq);
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { type ConnectionOptions, type NatsConnection, nkeyAuthenticator } from '@nats-io/nats-core';
@@ -152,6 +153,7 @@ export class FleetConnection {
   #connected(): void {
     this.#isConnected = true;
     this.#attempts = 0;
+    if (this.#nc !== undefined) keepErrorListener(this.#nc);
     this.#nextWait();
     this.#host.log.info('connected to the broker');
     for (const run of this.#onConnect) run();
@@ -210,4 +212,16 @@ export class FleetConnection {
       reconnectDelayHandler: () => this.#wait,
     };
   }
+}
+
+/**
+ * The client removes its listeners from a socket that ended, and the error of a write that was on its way would then
+ * end the process (transport-node 3.4.0, `_closed`).
+ */
+function keepErrorListener(nc: NatsConnection): void {
+  const { socket } =
+    (nc as { readonly protocol?: { readonly transport?: { readonly socket?: Socket } } }).protocol?.transport ?? {};
+  if (socket === undefined) return;
+  const remove = socket.removeAllListeners.bind(socket);
+  socket.removeAllListeners = (event) => remove(event).on('error', () => {});
 }

@@ -73,6 +73,7 @@ export class Lease<State> {
   /** The entry as it was last read, and since when it has been the same. */
   #seen: { readonly stamp: string; readonly sinceMs: number } | undefined;
   #unreadySinceMs: number | undefined;
+  #isUnreadable = false;
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #cancelTick: Cancel | undefined;
   #cancelWrite: Cancel | undefined;
@@ -92,6 +93,11 @@ export class Lease<State> {
   /** True while this process holds the lease beyond doubt. */
   get isHeld(): boolean {
     return this.#hold !== undefined && this.#now() - this.#hold.renewedAtMs < LAPSES_AFTER_MS;
+  }
+
+  /** True if the entry is not what `encode` writes: another key sealed it. */
+  get isUnreadable(): boolean {
+    return this.#isUnreadable;
   }
 
   /** The fencing number of the present holder; 0 before the first. */
@@ -198,7 +204,9 @@ export class Lease<State> {
   async #read(bucket: KV): Promise<{ readonly revision: number; readonly record: LeaseRecord<State> | undefined }> {
     const { key, decode } = this.#parts;
     const found = await bucket.get(key);
+    this.#isUnreadable = true;
     const record = found?.operation === 'PUT' ? decode(found.value) : undefined;
+    this.#isUnreadable = false;
     return { revision: found?.revision ?? 0, record };
   }
 

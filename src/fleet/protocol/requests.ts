@@ -1,17 +1,20 @@
 import { createInbox, type Msg, headers as newHeaders } from '@nats-io/nats-core';
 import { AppError, isAppError, type Mistake } from '../../domain/errors.ts';
+import { FLEET_PROBLEMS } from '../../domain/fleet-problems.ts';
 import type { Clock } from '../../domain/ports/host.ts';
-import { problem } from '../../domain/problems.ts';
+import { PROBLEMS, type ProblemText, problem } from '../../domain/problems.ts';
+import { visible } from '../../domain/visible.ts';
 import type { FleetConnection } from './connection.ts';
 import type { Envelope } from './envelope.ts';
 import { type FleetOperation, HEADERS, inboxPrefix, readSubject } from './layout.ts';
 
-/** Below the megabyte that a server takes, headers included. */
+/** Less than the megabyte that a server accepts, headers included. */
 const PART_BYTES = 512 * 1024;
-/** A page of the longest messages that there are. */
+/** Enough for a page of the longest messages. */
 const MAX_PARTS = 64;
+const MAX_SENTENCE = 500;
 
-/** A failure as it crosses the broker, so that the hub answers what the Mac would have. */
+/** A failure as it crosses the broker, so that the hub answers like the Mac. */
 export interface ProblemMessage {
   readonly status: number;
   readonly code: string;
@@ -30,26 +33,58 @@ export function toProblem(error: unknown): ProblemMessage {
   return { status, code, message, ...(hint !== undefined && { hint }), mistakes, extra, headers };
 }
 
-/** The same failure again; what is malformed becomes `mac_answer_invalid`. */
-export function fromProblem(text: unknown): AppError {
-  const given = text as Partial<ProblemMessage> | null;
-  const isFine =
-    typeof given === 'object' &&
-    given !== null &&
-    Number.isInteger(given.status) &&
-    Number(given.status) >= 400 &&
-    Number(given.status) <= 599 &&
-    typeof given.code === 'string' &&
-    /^[a-z0-9_]{1,60}$/.test(given.code) &&
-    typeof given.message === 'string';
-  if (!isFine) return problem('mac_answer_invalid');
-  return new AppError(given.code ?? '', given.message ?? '', {
-    status: Number(given.status),
-    ...(typeof given.hint === 'string' && { hint: given.hint }),
-    ...(Array.isArray(given.mistakes) && { mistakes: given.mistakes.filter(isMistake) }),
-    ...(isRecord(given.extra) && { extra: given.extra }),
-    ...(isRecord(given.headers) && { headers: onlyText(given.headers) }),
+/** Problems of hubs: a Mac that answers one of these would speak for a hub. */
+const OF_HUBS = new Set(Object.entries<ProblemText>(FLEET_PROBLEMS).map(([name, { code = name }]) => code));
+for (const code of ['mac_busy', 'send_expired', 'mac_answer_too_large', 'invalid_request']) OF_HUBS.delete(code);
+
+/** What the catalogue says about each code. */
+const CATALOGUE = new Map<string, { readonly statuses: Set<number>; readonly extra: Set<string> }>();
+for (const [name, { code = name, status, extra = {} }] of Object.entries<ProblemText>(PROBLEMS)) {
+  const known = CATALOGUE.get(code) ?? { statuses: new Set(), extra: new Set() };
+  known.statuses.add(status);
+  for (const member of Object.keys(extra)) known.extra.add(member);
+  CATALOGUE.set(code, known);
+}
+
+/**
+ * The failure that a Mac reported, as far as our catalogue has it: its code and status, never that of a key (401, 403)
+ * or of a hub. Anything else becomes `mac_answer_invalid`.
+ */
+export function fromProblem(given: unknown): AppError {
+  const found = knownProblem(given);
+  if (found === undefined || [401, 403].includes(found.status) || OF_HUBS.has(found.code)) {
+    return problem('mac_answer_invalid');
+  }
+  return found;
+}
+
+/** The failure that another hub reported. */
+export function fromHubProblem(given: unknown): AppError {
+  return knownProblem(given) ?? problem('webhooks_unavailable');
+}
+
+function knownProblem(given: unknown): AppError | undefined {
+  if (!isRecord(given) || typeof given.code !== 'string' || typeof given.message !== 'string') return undefined;
+  const { code, status, message, hint, mistakes, extra, headers } = given;
+  const known = CATALOGUE.get(code);
+  if (known?.statuses.has(Number(status)) !== true) return undefined;
+  const members = isRecord(extra) ? Object.entries(extra).filter(([name]) => known.extra.has(name)) : [];
+  return new AppError(code, sentence(message), {
+    status: Number(status),
+    ...(typeof hint === 'string' && { hint: sentence(hint) }),
+    ...(Array.isArray(mistakes) && { mistakes: mistakes.filter(isMistake).map(plainMistake) }),
+    ...(members.length > 0 && { extra: Object.fromEntries(members) }),
+    ...(isRecord(headers) && { headers: onlyText(headers) }),
   });
+}
+
+/** One line that a terminal and a log can show. */
+function sentence(text: string): string {
+  return visible(text.slice(0, MAX_SENTENCE)).replaceAll(/[\n\t]/g, ' ');
+}
+
+function plainMistake({ pointer, message }: Mistake): Mistake {
+  return { pointer: sentence(pointer), message: sentence(message) };
 }
 
 export interface Question {
@@ -59,9 +94,12 @@ export interface Question {
   readonly timeoutMs: number;
 }
 
+/** Cause of `mac_away` if somebody listened and did not answer in time. */
+export const UNANSWERED = new Error('no answer in time');
+
 /**
- * Asks an agent. Gives what its port gave (parsed JSON that nobody has checked), or throws what it threw; `mac_away` when
- * nobody answers.
+ * Asks an agent. Returns its answer as parsed JSON that nobody has checked, or throws the failure it reported. Throws
+ * `mac_away` if nobody answers.
  */
 export async function ask(
   connection: FleetConnection,
@@ -88,7 +126,7 @@ export async function ask(
         else if (Number(count) === got.length) end(() => resolve(got));
       },
     });
-    const cancel = clock.after(timeoutMs, () => end(() => reject(problem('mac_away', { mac }))));
+    const cancel = clock.after(timeoutMs, () => end(() => reject(problem('mac_away', { mac }, { cause: UNANSWERED }))));
     const end = (settle: () => void): void => {
       cancel();
       subscription.unsubscribe();
@@ -105,14 +143,14 @@ export async function ask(
   return reply.result;
 }
 
-/** What a question asks; undefined for what is not one. Throws AppError when it cannot be opened. */
+/** The request in a question; undefined if it is not JSON. Throws AppError if it cannot be opened. */
 export function readQuestion(message: Msg, mac: string, operation: FleetOperation, envelope: Envelope): unknown {
   const keyId = message.headers?.get(HEADERS.key);
   const sealed = { bytes: message.data, ...(keyId && { keyId }) };
   return parsedBytes(envelope.open(mac, ['rd', operation, message.reply ?? ''], sealed));
 }
 
-/** Answers a question, in as many messages as it takes. */
+/** Answers a question, in as many messages as needed. */
 export function respond(message: Msg, mac: string, operation: FleetOperation, reply: Reply, envelope: Envelope): void {
   let sealed = envelope.seal(mac, ['reply', operation, message.reply ?? ''], Buffer.from(JSON.stringify(reply)));
   if (sealed.bytes.length > PART_BYTES * MAX_PARTS) {
@@ -129,7 +167,7 @@ export function respond(message: Msg, mac: string, operation: FleetOperation, re
   }
 }
 
-/** undefined for what is not JSON. */
+/** Returns undefined unless the bytes are JSON. */
 export function parsedBytes(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -63,7 +63,12 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
         total('postern_fleet_rejected_total', 'Messages in the stream that are no events of a Mac.', rejected);
         total('postern_fleet_filled_total', 'Rows that the stream lacked and their Macs gave.', filled);
-        total('postern_fleet_missing_total', 'How often a Mac did not give all rows that the stream lacked.', missing);
+        total('postern_fleet_missing_total', 'How often rows that the stream lacked are missing for good.', missing);
+        ofMac(
+          'postern_mac_open_holes',
+          'Ranges of rows that wait for the Mac to supply them.',
+          (mac) => mac.open_holes,
+        );
       }
       gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
       totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);

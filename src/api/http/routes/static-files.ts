@@ -81,7 +81,7 @@ const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 /** The pages without data, which need no key and are not counted (decision E9). */
-export function staticFiles(version: string): OpenPages {
+export function staticFiles(version: string, notReady: () => readonly string[]): OpenPages {
   const made = new Map<string, ServedPage>();
   for (const [path, file] of Object.entries(FILES))
     made.set(
@@ -91,6 +91,7 @@ export function staticFiles(version: string): OpenPages {
   made.set('/guide', () => ({ status: 308, headers: { Location: './guide/' } }));
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
   made.set('/', toConsole);
+  made.set('/ready', () => readyAnswer(notReady()));
   made.set(
     '/openapi.json',
     cached(async () => documentOf((await import('../../openapi/openapi.ts')).openApi(version))),
@@ -228,6 +229,13 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 function toConsole(exchange: Exchange): Answer {
   if (!isForPerson(exchange)) throw problem('not_found');
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
+}
+
+/** For balancers, which ask often and have no key (decision N4). */
+function readyAnswer(reasons: readonly string[]): Answer {
+  const headers = { 'Cache-Control': 'no-store' };
+  if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
+  return { status: 503, body: { ready: false, reasons }, headers };
 }
 
 async function readPage(file: string): Promise<Content> {

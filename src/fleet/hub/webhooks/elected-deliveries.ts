@@ -112,6 +112,11 @@ export class ElectedDeliveries {
     return this.#delivering !== undefined;
   }
 
+  /** True if another key sealed the lease. */
+  get isLeaseUnreadable(): boolean {
+    return this.#lease.isUnreadable;
+  }
+
   /** Resolves once this hub knows what the bucket says now. */
   async refresh(): Promise<void> {
     if (!this.isDelivering) await this.#lease.look();

@@ -9,7 +9,7 @@ import {
 import type { Log } from '../../../domain/ports/host.ts';
 import { problem } from '../../../domain/problems.ts';
 import { HEADERS, HUB_CALL, HUB_NEWS } from '../../protocol/layout.ts';
-import { fromProblem, toProblem } from '../../protocol/requests.ts';
+import { fromHubProblem, toProblem } from '../../protocol/requests.ts';
 import type { HubSeal } from './hub-seal.ts';
 
 /** Limits of a call in milliseconds. A test and a removal wait for a receiver; what only reads waits for nothing. */
@@ -80,7 +80,7 @@ export class HubCalls {
       throw problem('webhooks_unavailable', {}, { ...RETRY, cause: error });
     }
     const answer = seal.open(['answer', id], reply.data) as { readonly result?: unknown; readonly problem?: unknown };
-    if (answer.problem !== undefined) throw fromProblem(answer.problem);
+    if (answer.problem !== undefined) throw fromHubProblem(answer.problem);
     return answer.result ?? undefined;
   }
 

@@ -81,6 +81,11 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#elected.isDelivering;
   }
 
+  /** True if this hub's key does not open the lease. */
+  get isLeaseUnreadable(): boolean {
+    return this.#elected.isLeaseUnreadable;
+  }
+
   list(): readonly StoredWebhook[] {
     return this.#fleet.list();
   }

@@ -1,0 +1,114 @@
+import type { StreamOffset } from '../../domain/offset.ts';
+import type { Row } from '../../runtime/sqlite.ts';
+import type { HubDatabase } from './database.ts';
+import type { StoredEvent, StreamPlace } from './stored-event.ts';
+
+const COLUMNS = `event.number, stream.created, event.sequence, event.message_id, event.at_ms, source.mac, source.epoch,
+  event.row, event.type, event.key_id, event.body, event.floor`;
+const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON source.id = event.source';
+const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
+
+/** Looks up what hub.db holds, by number, place and time. */
+export class EventIndex {
+  readonly #database: HubDatabase;
+
+  constructor(database: HubDatabase) {
+    this.#database = database;
+  }
+
+  /** In order, at most `limit`. */
+  events(after: number, upTo: number, limit: number): readonly StoredEvent[] {
+    const where = 'WHERE event.number > ? AND event.number <= ? ORDER BY event.number LIMIT ?';
+    return this.#database.all(`SELECT ${COLUMNS} ${FROM} ${where}`, after, upTo, limit).map(toEvent);
+  }
+
+  /** The newest event up to a number; undefined if there is none. */
+  upTo(number: number): StoredEvent | undefined {
+    const where = 'WHERE event.number <= ? ORDER BY event.number DESC LIMIT 1';
+    const row = this.#database.get(`SELECT ${COLUMNS} ${FROM} ${where}`, number);
+    return row && toEvent(row);
+  }
+
+  oldest(): StoredEvent | undefined {
+    return this.events(0, Number.MAX_SAFE_INTEGER, 1)[0];
+  }
+
+  /** Number of the event that is, or was, stored at exactly this place and time. */
+  numberAt({ stream, sequence, messageId, atMs }: StreamOffset): number | undefined {
+    return this.#database.number(
+      `SELECT min(number) FROM event WHERE message_id = ? AND (
+         (stream = ${STREAM_ID} AND sequence = ? AND at_ms = ?)
+         OR number IN (SELECT number FROM later_place WHERE stream = ${STREAM_ID} AND sequence = ? AND at_ms = ?))`,
+      ...[messageId, stream, sequence, atMs, stream, sequence, atMs],
+    );
+  }
+
+  /** Number of the event with this message id, wherever it is. */
+  numberOf(messageId: string): number | undefined {
+    return this.#database.number('SELECT min(number) FROM event WHERE message_id = ?', messageId);
+  }
+
+  /** The lowest number of an event behind a place, in whichever order this hub has them; undefined if there is none. */
+  firstBehind(stream: string, sequence: number): number | undefined {
+    const irregular = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence > ?`;
+    // All others have their numbers in the order of their sequences.
+    const isIrregular = 'SELECT 1 FROM later_place WHERE number = event.number AND later_place.stream = event.stream';
+    const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${isIrregular})
+      ORDER BY sequence LIMIT 1`;
+    return lowest([irregular, regular].map((sql) => this.#database.number(sql, stream, sequence)));
+  }
+
+  /** The lowest number of an event that the stream took at an instant or later; undefined if there is none. */
+  firstSince(atMs: number): number | undefined {
+    const sql = (table: string): string => `SELECT min(number) FROM ${table} WHERE at_ms >= ?`;
+    return lowest(['event', 'later_place'].map((table) => this.#database.number(sql(table), atMs)));
+  }
+
+  /** Id of the message stored last at a place. */
+  messageIdAt(stream: string, sequence: number): string | undefined {
+    const row = this.#database.get(
+      `SELECT message_id FROM (
+         SELECT message_id, at_ms FROM event WHERE stream = ${STREAM_ID} AND sequence = ?
+         UNION ALL SELECT message_id, at_ms FROM waiting WHERE stream = ${STREAM_ID} AND sequence = ?
+         UNION ALL SELECT message_id, later_place.at_ms FROM later_place JOIN event USING (number)
+           WHERE later_place.stream = ${STREAM_ID} AND later_place.sequence = ?) ORDER BY at_ms DESC LIMIT 1`,
+      ...[stream, sequence, stream, sequence, stream, sequence],
+    );
+    return row && String(row[0]);
+  }
+
+  /** Reports whether rows are missing for good between two numbers. */
+  hasGap(after: number, upTo: number): boolean {
+    return this.#database.get('SELECT 1 FROM gap WHERE number > ? AND number <= ?', after, upTo) !== undefined;
+  }
+
+  /** Reports whether an event waits up to this place of the stream, or in an earlier stream. */
+  isWaitingUpTo({ stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): boolean {
+    const id = this.#database.number('SELECT id FROM stream WHERE created = ?', stream) ?? Number.MAX_SAFE_INTEGER;
+    const sql = 'SELECT 1 FROM waiting WHERE stream < ? OR (stream = ? AND sequence <= ?)';
+    return this.#database.get(sql, id, id, sequence) !== undefined;
+  }
+}
+
+function lowest(numbers: readonly (number | undefined)[]): number | undefined {
+  const found = numbers.filter((number) => number !== undefined);
+  return found.length === 0 ? undefined : Math.min(...found);
+}
+
+function toEvent(row: Row): StoredEvent {
+  const [number, stream, sequence, messageId, atMs, mac, epoch, macRow, type, keyId, body, floor] = row;
+  return {
+    number: Number(number),
+    stream: String(stream),
+    sequence: Number(sequence),
+    messageId: String(messageId),
+    atMs: Number(atMs),
+    mac: String(mac),
+    epoch: String(epoch),
+    row: Number(macRow),
+    type: String(type),
+    keyId: keyId === null ? null : String(keyId),
+    body: body as Uint8Array,
+    floor: floor === null ? undefined : Number(floor),
+  };
+}

@@ -1,0 +1,51 @@
+import type { Event } from '../../domain/event.ts';
+import type { StreamOffset } from '../../domain/offset.ts';
+
+/** A message's place in the stream. */
+export type StreamPlace = Pick<StreamOffset, 'stream' | 'sequence' | 'messageId'>;
+
+/** An event of a Mac, its body sealed if it came sealed. */
+export interface MacEvent {
+  readonly mac: string;
+  readonly epoch: string;
+  readonly row: number;
+  readonly type: string;
+  readonly messageId: string;
+  readonly sequence: number;
+  /** When the stream took it, Unix milliseconds. */
+  readonly atMs: number;
+  readonly keyId: string | null;
+  readonly body: Uint8Array;
+  /** The opened body, where it is known. */
+  readonly read?: Event | undefined;
+}
+
+/** An event from the stream. */
+export interface ReceivedEvent extends MacEvent {
+  /** The row that its Mac published before it. */
+  readonly previousRow: number;
+}
+
+/** An event as hub.db holds it. */
+export interface StoredEvent extends MacEvent {
+  /** Its place in the order of this hub, which no client sees. */
+  readonly number: number;
+  readonly stream: string;
+  /** See StreamOffset. */
+  readonly floor: number | undefined;
+}
+
+/** Rows that the stream lacks although their Mac published them. */
+export interface Hole {
+  readonly mac: string;
+  readonly epoch: string;
+  /** Rows after this one, up to `last`, are missing. */
+  readonly after: number;
+  readonly last: number;
+  /** The row that showed it. */
+  readonly before: number;
+  readonly openedMs: number;
+}
+
+/** A row that its Mac supplied in place of the stream. */
+export type FilledRow = Pick<MacEvent, 'row' | 'type' | 'messageId' | 'keyId' | 'body' | 'read'>;

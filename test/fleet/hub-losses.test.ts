@@ -1,0 +1,240 @@
+import { cpSync, rmSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { allIdsAfter, eventsOf, hasEvents, listenTo, rowsOf, type ShownEvent } from '../support/hub-clients.ts';
+import { HubFixture } from '../support/hub-fixture.ts';
+import { Line } from '../support/line.ts';
+import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { Receiver } from '../support/receiver.ts';
+import { KEY } from '../support/service.ts';
+import { StandInAgent } from '../support/stand-in-agent.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** Counts the tests, which share a server: each has its own epoch. */
+let made = 0;
+const clock = quickClock(10);
+
+describeWithNats('a client of hubs loses nothing without being told', () => {
+  let server: NatsServer;
+  let m1: StandInAgent;
+  let m2: StandInAgent;
+  beforeAll(async () => {
+    server = await NatsServer.forFleet(['m1', 'm2']);
+  });
+  afterAll(() => server.dispose());
+  beforeEach(async () => {
+    await server.purgeEvents();
+    made += 1;
+    m1 = await agentOf('m1');
+    m2 = await agentOf('m2');
+  });
+
+  async function agentOf(mac: string): Promise<StandInAgent> {
+    const agent = await StandInAgent.connect(server.url, mac, undefined, `e${made}`);
+    closers.push(() => agent.close());
+    return agent;
+  }
+
+  async function hubAt(url = server.url): Promise<HubFixture> {
+    const hub = await HubFixture.start([url], {}, undefined, clock);
+    closers.push(() => hub.dispose());
+    return hub;
+  }
+
+  const offsetOf = (events: readonly ShownEvent[], id: string): string =>
+    events.find(({ data }) => data.id === id)?.offset ?? '';
+  const codeOf = async (hub: HubFixture, after: string): Promise<unknown> => {
+    const answer = await hub.get(`/events?after=${after}`);
+    return [answer.status, ((await answer.json()) as { code?: string }).code];
+  };
+  async function renewStore(): Promise<void> {
+    await server.deleteStore();
+    await server.launch();
+    await server.createFleet(['m1', 'm2']);
+  }
+
+  test('at another hub, after the stream was created again and filled in another order', async () => {
+    const [hub, other] = [await hubAt(), await hubAt()];
+    for (let row = 1; row <= 20; row += 1) {
+      await m1.publish(row);
+      await m2.publish(row);
+    }
+    const inTurn = Array.from({ length: 40 }, (_, n) => `${n % 2 === 0 ? 'm1' : 'm2'}~${Math.floor(n / 2) + 1}`);
+    await hasEvents(hub, inTurn);
+    await other.close();
+    rmSync(other.databasePath);
+    await renewStore();
+    await m2.publish(1, 20, 0);
+    await m1.publish(1, 21, 0);
+    await hasEvents(hub, [...inTurn, 'm1~21']);
+    await other.start();
+    await hasEvents(other, [...rowsOf('m2', 1, 20), ...rowsOf('m1', 1, 21)]);
+    for (const [from, to] of [
+      [hub, other],
+      [other, hub],
+    ] as const) {
+      const events = await eventsOf(from);
+      for (const [place, { offset }] of events.entries()) {
+        const seen = events.slice(0, place + 1).map(({ data }) => data.id);
+        const found = new Set([...seen, ...(await allIdsAfter(to, offset))]);
+        expect([place, found.size]).toEqual([place, 41]);
+      }
+      expect(await allIdsAfter(from, events[19]?.offset)).toHaveLength(21);
+    }
+  });
+
+  test('at another hub, after the broker was restored from an older copy', async () => {
+    const [hub, other] = [await hubAt(), await hubAt()];
+    await m1.publish(1, 3);
+    await hasEvents(other, rowsOf('m1', 1, 3));
+    await other.close();
+    await server.stop();
+    const copy = `${server.storeFolder}-copy-${made}`;
+    cpSync(server.storeFolder, copy, { recursive: true });
+    await server.launch();
+    await m1.publish(4, 23);
+    await hasEvents(hub, rowsOf('m1', 1, 23));
+    const last = (await eventsOf(hub)).at(-1)?.offset ?? '';
+    await m2.publish(1, 20, 0);
+    await server.stop();
+    rmSync(server.storeFolder, { recursive: true });
+    cpSync(copy, server.storeFolder, { recursive: true });
+    await server.launch();
+    await m2.publish(1, 20, 0);
+    await m1.publish(4, 23, 3);
+    await other.start();
+    await hasEvents(other, [...rowsOf('m1', 1, 3), ...rowsOf('m2', 1, 20), ...rowsOf('m1', 4, 23)]);
+    const rest = await allIdsAfter(other, last);
+    expect(rest.filter((id) => id.startsWith('m2'))).toEqual(rowsOf('m2', 1, 20));
+  });
+
+  test('when the stream dropped more than 2,000 rows while a hub was away', async () => {
+    await m1.supply();
+    const hub = await hubAt();
+    await m1.publish(1, 5);
+    await hasEvents(hub, rowsOf('m1', 1, 5));
+    const after = (await eventsOf(hub)).at(-1)?.offset;
+    await hub.close();
+    // As if rows 6 to 3005 had been published and had expired.
+    await m1.publish(3006, 3007, 3005);
+    await hub.start();
+    await eventually(async () => expect(await allIdsAfter(hub, after)).toEqual(rowsOf('m1', 6, 3007)));
+    expect((await hub.client.health()).backend.message).toBeNull();
+  });
+
+  test('when it dropped rows of a Mac that is away: later rows wait, health says so, and others go on', async () => {
+    const hub = await hubAt();
+    await m1.publish(1, 5);
+    await hasEvents(hub, rowsOf('m1', 1, 5));
+    const live = await listenTo(hub);
+    await m1.publish(606, 610, 605);
+    await m2.publish(1, 3);
+    await hasEvents(hub, [...rowsOf('m1', 1, 5), ...rowsOf('m2', 1, 3)]);
+    await eventually(async () => expect((await hub.client.health()).backend.message).toContain('rows 6 to 605'));
+    const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();
+    expect(metrics).toMatch(/^postern_fleet_missing_total 0$/m);
+    // Also over a restart.
+    await hub.close();
+    await hub.start();
+    const again = await listenTo(hub, `&after=${offsetOf(await eventsOf(hub), 'm2~1')}`);
+    await m1.supply();
+    await m1.announce();
+    await eventually(() => expect(again.ids).toEqual(['m2~2', 'm2~3', ...rowsOf('m1', 6, 610)]));
+    expect(live.ids).toEqual(rowsOf('m2', 1, 3));
+    await hasEvents(hub, [...rowsOf('m1', 1, 5), ...rowsOf('m2', 1, 3), ...rowsOf('m1', 6, 610)]);
+    expect((await hub.client.status()).macs?.map(({ open_holes: holes }) => holes)).toEqual([0]);
+  });
+
+  test('at a hub without the hole that the first one has, and the other way round it waits', async () => {
+    await m1.publish(1, 2);
+    const hub = await hubAt();
+    await hasEvents(hub, rowsOf('m1', 1, 2));
+    await hub.close();
+    await m1.publish(3, 4);
+    const other = await hubAt();
+    await hasEvents(other, rowsOf('m1', 1, 4));
+    await server.deleteEvents([3]);
+    await m2.publish(1, 3);
+    await hub.start();
+    await hasEvents(hub, [...rowsOf('m1', 1, 2), ...rowsOf('m2', 1, 3)]);
+    await hasEvents(other, [...rowsOf('m1', 1, 4), ...rowsOf('m2', 1, 3)]);
+    const here = (await eventsOf(hub)).at(-1)?.offset ?? '';
+    expect(await allIdsAfter(hub, here)).toEqual([]);
+    expect(await allIdsAfter(other, here)).toEqual(expect.arrayContaining(['m1~3', 'm1~4']));
+    const there = (await eventsOf(other)).at(-1)?.offset ?? '';
+    expect(await codeOf(hub, there)).toEqual([503, 'hub_behind']);
+    await m1.supply();
+    await m1.announce();
+    await eventually(async () => expect(await codeOf(hub, there)).toEqual([200, undefined]));
+    expect(await allIdsAfter(hub, here)).toEqual(['m1~3', 'm1~4']);
+  });
+
+  test('when rows are gone for good: the offset is 410, the WebSocket ends, and the webhook records it', async () => {
+    const receiver = await Receiver.start();
+    closers.push(() => receiver.close());
+    const hub = await hubAt();
+    await eventually(() => hub.client.addWebhook({ url: receiver.url, events: ['message.received'] }));
+    await m1.publish(1, 2);
+    await hasEvents(hub, rowsOf('m1', 1, 2));
+    const before = (await eventsOf(hub)).at(-1)?.offset ?? '';
+    const live = await listenTo(hub);
+    const resumed = await listenTo(hub, `&after=${before}`);
+    await m1.supply({ isReplaced: true });
+    await m1.publish(9, 10, 8);
+    await hasEvents(hub, rowsOf('m1', 1, 2).concat(rowsOf('m1', 9, 10)));
+    await eventually(() => expect([live.closed, resumed.closed]).toEqual([4410, 4410]));
+    const refused = await hub.get(`/events?after=${before}`);
+    expect(refused.status).toBe(410);
+    const { code, latest } = (await refused.json()) as { code: string; latest: string };
+    expect([code, await allIdsAfter(hub, latest)]).toEqual(['offset_expired', []]);
+    await eventually(async () => {
+      const [webhook] = await hub.client.webhooks();
+      const records = await hub.client.deliveries(webhook?.id ?? '');
+      expect(records.map(({ outcome }) => outcome)).toEqual([
+        'delivered',
+        'delivered',
+        'gone',
+        'delivered',
+        'delivered',
+      ]);
+    });
+    const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();
+    expect(metrics).toMatch(/^postern_fleet_missing_total 1$/m);
+  });
+
+  test('and is not sent backwards by a hub that is behind: its offset is kept', async () => {
+    const line = await Line.to(server.port);
+    closers.push(() => line.close());
+    const [hub, behind] = [await hubAt(), await hubAt(line.url)];
+    await m1.publish(1, 2);
+    await hasEvents(behind, rowsOf('m1', 1, 2));
+    line.stall(true);
+    await m1.publish(3, 40);
+    await hasEvents(hub, rowsOf('m1', 1, 40));
+    const last = (await eventsOf(hub)).at(-1)?.offset ?? '';
+    expect(await codeOf(behind, last)).toEqual([503, 'hub_behind']);
+    await renewStore();
+    await m1.publish(1, 41, 0);
+    await hasEvents(hub, rowsOf('m1', 1, 41));
+    const newest = (await eventsOf(hub)).at(-1)?.offset ?? '';
+    expect(await codeOf(behind, newest)).toEqual([503, 'hub_behind']);
+    line.stall(false);
+    await eventually(async () => expect(await allIdsAfter(behind, newest)).toEqual([]));
+  });
+
+  test('and one Mac that answers nothing holds up nobody else', async () => {
+    await m1.answer('events', undefined);
+    const hub = await hubAt();
+    await m1.publish(1);
+    await m1.publish(2500, 2500, 2499);
+    await m1.publish(5000, 5000, 4999);
+    await m2.publish(1, 20);
+    await hasEvents(hub, ['m1~1', ...rowsOf('m2', 1, 20)]);
+    expect(m1.asked).toBeLessThan(3);
+  });
+});

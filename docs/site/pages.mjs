@@ -19,6 +19,7 @@ export const NAVIGATION = {
     ['docs/agents.md'],
     ['docs/mcp.md', 'MCP for agents'],
     ['docs/mcp-events.md', 'Events for agents'],
+    ['docs/oauth.md', 'Hosted agents'],
     ['docs/remote-access.md', 'From another machine'],
     ['docs/fleet.md', 'Many Macs'],
   ],

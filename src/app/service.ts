@@ -43,6 +43,7 @@ import { openEventLog } from './event-log.ts';
 import { HomePage, openStatistics } from './home.ts';
 import type { Host } from './host.ts';
 import { openChatDb, openContacts, openConversions } from './inputs.ts';
+import { openIssuer } from './issuer.ts';
 import { openSearchIndex } from './search.ts';
 import { openScheduler, openSender } from './sender.ts';
 import { listenElsewhere } from './socket.ts';
@@ -244,6 +245,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       counters,
       version,
       mcp: { mcp, settings: config.mcp },
+      issuer: await openIssuer({ config, host, state, access, mcp }),
       people: host.people,
       checkPermissions: () => status.checkPermissions(),
       diagnose: (request) => diagnostics.run(request),

@@ -38,6 +38,8 @@ export interface Config {
     /** "" uses the one of the own number. */
     readonly callingCode: string;
   };
+  /** "": off. */
+  readonly oauth: { readonly issuer: string };
   /** Port 0: off. */
   readonly bluebubbles: { readonly host: string; readonly port: number };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
@@ -123,6 +125,7 @@ export function checkConfig(
       addressBookPath: one(SETTINGS.addressBookPath),
       callingCode: one(SETTINGS.callingCode),
     },
+    oauth: { issuer: one(SETTINGS.oauthIssuer) },
     bluebubbles: { host: one(SETTINGS.blueBubblesHost), port: one(SETTINGS.blueBubblesPort) },
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey), eventErrors: one(SETTINGS.eventErrors) },
     changes: { enabled: one(SETTINGS.changeDetection) },

@@ -154,6 +154,14 @@ export const SETTINGS = {
     defaultValue: () => 'draft',
     read: (written) => (written === 'draft' || written === 'final' ? written : undefined),
   } satisfies Setting<EventErrorNumbers>,
+  oauthIssuer: {
+    name: 'oauth.issuer',
+    about:
+      'The https address under which a tunnel makes /mcp reachable for hosted agents, such as "https://messages.example". They sign in there, and you decide on a page what each may do. Empty: off.',
+    allowed: 'an https origin without a path and a trailing slash, or empty',
+    defaultValue: () => '',
+    read: (written) => (written === '' || isSecureOrigin(written) ? String(written) : undefined),
+  },
   blueBubblesPort: integer(
     'bluebubbles.port',
     0,
@@ -237,6 +245,10 @@ function webhookHost(written: unknown): string | undefined {
 
 function isWebAddress(written: unknown): boolean {
   return typeof written === 'string' && URL.canParse(written) && /^https?:$/.test(new URL(written).protocol);
+}
+
+function isSecureOrigin(written: unknown): boolean {
+  return typeof written === 'string' && written.startsWith('https:') && isOrigin(written);
 }
 
 function isHostHeader(text: string): boolean {

@@ -111,6 +111,7 @@ export class Service {
       mcp: { ...this.#options.settings?.mcp, ...settings.mcp },
       approval: { ...this.#options.settings?.approval, ...settings.approval },
       search: { ...this.#options.settings?.search, ...settings.search },
+      oauth: { ...this.#options.settings?.oauth, ...settings.oauth },
       changes: { ...this.#options.settings?.changes, ...settings.changes },
       ...(this.#options.settings?.bluebubbles && { bluebubbles: this.#options.settings.bluebubbles }),
       ...(this.#options.settings?.fleet && { fleet: this.#options.settings.fleet }),

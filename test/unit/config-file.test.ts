@@ -130,6 +130,7 @@ describe('the first launch', () => {
       'calling_code',
       'allow_owner_key',
       'event_errors',
+      'issuer',
       'port',
       'host',
       'enabled',

@@ -65,6 +65,7 @@ test('docs/configuration.md has every key, and no other', () => {
     'webhooks',
     'contacts',
     'mcp',
+    'oauth',
     'bluebubbles',
     'changes',
     'search',

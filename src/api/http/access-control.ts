@@ -129,6 +129,19 @@ export class AccessControl {
     return true;
   }
 
+  /** Counts a request with an access token, like one with the key that it stands for (decision Y5). */
+  async admitToken(exchange: Exchange, caller: Caller): Promise<void> {
+    const { headers } = exchange;
+    await this.#limit.count(headers);
+    if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
+    exchange.caller = caller;
+  }
+
+  /** Counts a request at the issuer's host, with or without a token. */
+  countKeyless(exchange: Exchange): Promise<void> {
+    return this.#countKeyless(exchange);
+  }
+
   /** Admits a WebSocket handshake, which any page may send: only the key lets it in (decision E4). */
   async admitHandshake(exchange: Exchange): Promise<Caller> {
     const admitted = this.#admitHandshake(exchange);

@@ -15,6 +15,17 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   return parse(decode(bytes));
 }
 
+const MAX_FORM_BYTES = 64 * 1024;
+
+/** Reads a form's fields. Throws the problem with it. */
+export async function readUrlEncoded(request: IncomingMessage): Promise<URLSearchParams> {
+  const { 'content-type': type = '' } = request.headers;
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
+    throw problem('unsupported_media_type', {}, { headers: { Accept: 'application/x-www-form-urlencoded' } });
+  }
+  return new URLSearchParams(decode(await readBytes(request, MAX_FORM_BYTES)));
+}
+
 function checkMediaType({ headers }: IncomingMessage): void {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers;
   if ((type === undefined || isJsonInUtf8(type)) && encoding === 'identity') return;
@@ -31,9 +42,9 @@ function isJsonInUtf8(type: string): boolean {
   );
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, limit = MAX_BYTES): Promise<Buffer> {
   try {
-    return await getRawBody(request, { limit: MAX_BYTES, length: request.headers['content-length'] ?? null });
+    return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (error) {
     // The rest is discarded: closing in the middle could cost the client the answer.
     request.resume();

@@ -30,6 +30,7 @@ import {
   withoutUpgrade,
 } from './http-connection.ts';
 import { hubHandlers } from './hub-handlers.ts';
+import type { IssuerDoor } from './issuer-door.ts';
 import { withLazyRoutes } from './lazy-routes.ts';
 import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
@@ -75,6 +76,8 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
   readonly mcp: McpRouteParts;
+  /** The door for the internet; undefined if there is none. */
+  readonly issuer?: ((access: AccessControl) => IssuerDoor) | undefined;
   /** The simulated people. Demo only. */
   readonly people?: DemoPeople | undefined;
   readonly clock: Clock;
@@ -109,6 +112,7 @@ export class HttpServer implements ExchangeContext {
   readonly #servers: Server[] = [];
   readonly #pipelines: Pipelines;
   readonly #stopping = new AbortController();
+  readonly #issuer: IssuerDoor | undefined;
   #url = '';
   #closing: Promise<void> | undefined;
 
@@ -121,12 +125,8 @@ export class HttpServer implements ExchangeContext {
     this.counters = counters;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
-    this.#access = new AccessControl({
-      settings,
-      apiKey,
-      callers,
-      openPaths: open,
-    });
+    this.#access = new AccessControl({ settings, apiKey, callers, openPaths: open });
+    this.#issuer = parts.issuer?.(this.#access);
     const loaded = {
       ...healthRoutes(parts.health),
       ...messageRoutes(counters, this.#stopping.signal, parts.isHub),
@@ -243,11 +243,9 @@ export class HttpServer implements ExchangeContext {
     // An unknown expectation may be ignored (RFC 9110, 10.1.1).
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      if (hasTooManyHeaders(request)) {
-        refuse(socket, problem('too_many_headers'));
-        return;
-      }
-      const isWebSocket = handle === undefined && isHandshake(request, WEBSOCKET_PATH);
+      if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
+      const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
+      const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
       // Now, because a socket that has ended takes nothing back.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
@@ -266,6 +264,7 @@ export class HttpServer implements ExchangeContext {
   }
 
   async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
+    if (this.#issuer?.isFor(exchange.request) === true) return this.#issuer.receive(exchange);
     try {
       const answer = await this.#access.admit(exchange);
       if (answer === undefined) this.#router.run(exchange, response as Response);

@@ -1,0 +1,112 @@
+import type { IncomingMessage } from 'node:http';
+import type { OAuthAnswer, OAuthService } from '../../domain/ports/oauth.ts';
+import { problem } from '../../domain/problems.ts';
+import type { AccessControl } from './access-control.ts';
+import type { Answer } from './answer.ts';
+import { readUrlEncoded } from './body.ts';
+import type { Exchange } from './exchange.ts';
+import { RateLimit } from './rate-limit.ts';
+import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
+
+const TOKEN = /^Bearer +([\w-]{1,200}) *$/i;
+const PATHS: ReadonlySet<string> = new Set([
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/mcp',
+  '/.well-known/oauth-authorization-server',
+  '/oauth/authorize',
+  '/oauth/token',
+  '/oauth/register',
+  '/oauth/revoke',
+]);
+
+export interface IssuerDoorParts {
+  /** The https origin of the issuer. */
+  readonly issuer: string;
+  readonly oauth: OAuthService;
+  readonly access: AccessControl;
+  readonly rateLimitPerMinute: number;
+  readonly mcp: McpRouteParts;
+}
+
+/**
+ * The door for the internet (decision Y5): requests whose Host is the issuer's. Only `/mcp` with an access token, the
+ * metadata and the endpoints of OAuth exist there, with a limit of their own.
+ */
+export class IssuerDoor {
+  readonly #parts: IssuerDoorParts;
+  readonly #host: string;
+  readonly #limit: RateLimit;
+  readonly #routes: ReturnType<typeof mcpRoutes>;
+
+  constructor(parts: IssuerDoorParts) {
+    this.#parts = parts;
+    this.#host = new URL(parts.issuer).host;
+    // Half of the contract's limit, so that strangers cannot use up the owner's.
+    this.#limit = new RateLimit(Math.max(1, Math.floor(parts.rateLimitPerMinute / 2)));
+    this.#routes = mcpRoutes({ ...parts.mcp, settings: { allowOwnerKey: false } });
+  }
+
+  /** Headers such as Forwarded decide nothing. */
+  isFor({ headers: { host = '' } }: IncomingMessage): boolean {
+    return host.toLowerCase().replace(/:443$/, '').replace(/\.$/, '') === this.#host;
+  }
+
+  async receive(exchange: Exchange): Promise<void> {
+    try {
+      exchange.send(await this.#answer(exchange));
+    } catch (error) {
+      exchange.fail(error);
+    }
+  }
+
+  async #answer(exchange: Exchange): Promise<Answer> {
+    const { path, headers, request } = exchange;
+    const { issuer, access } = this.#parts;
+    const isMcp = path === '/mcp';
+    if (isMcp || PATHS.has(path)) exchange.route = path;
+    await access.countKeyless(exchange);
+    await this.#limit.count(headers);
+    const { origin } = request.headers;
+    if (origin !== undefined && origin !== issuer) throw problem('origin_not_allowed');
+    if (isMcp) return this.#mcp(exchange);
+    if (!PATHS.has(path)) throw problem('not_found');
+    return this.#oauth(exchange);
+  }
+
+  async #mcp(exchange: Exchange): Promise<Answer> {
+    const { issuer, oauth, access } = this.#parts;
+    const token = TOKEN.exec(exchange.header('authorization') ?? '')?.[1];
+    const caller = token === undefined ? undefined : oauth.find(token);
+    if (caller === undefined) {
+      const metadata = `${issuer}/.well-known/oauth-protected-resource/mcp`;
+      const error = token === undefined ? '' : ', error="invalid_token"';
+      const challenge = `Bearer resource_metadata="${metadata}", scope="read events"${error}`;
+      throw problem('access_token_missing', {}, { headers: { 'WWW-Authenticate': challenge } });
+    }
+    await access.admitToken(exchange, caller);
+    if (exchange.method !== 'POST')
+      throw problem('method_not_allowed', { methods: 'POST' }, { headers: { Allow: 'POST' } });
+    return this.#routes.callMcp(exchange);
+  }
+
+  async #oauth(exchange: Exchange): Promise<Answer> {
+    const { method, path, rawQuery, request } = exchange;
+    const isPost = method === 'POST';
+    const json = isPost && path === '/oauth/register' ? await exchange.json() : undefined;
+    const form = isPost && json === undefined ? await readUrlEncoded(request) : undefined;
+    const answer = await this.#parts.oauth.answer({ method, path, query: new URLSearchParams(rawQuery), form, json });
+    if (answer === undefined) throw problem('not_found');
+    return answerOf(answer);
+  }
+}
+
+function answerOf({ status, json, page, policy = "default-src 'none'", location }: OAuthAnswer): Answer {
+  const headers = {
+    'Content-Security-Policy': policy,
+    'X-Frame-Options': 'DENY',
+    'Referrer-Policy': 'no-referrer',
+    ...(location !== undefined && { Location: location }),
+  };
+  if (page !== undefined) return { status, content: { type: 'text/html; charset=utf-8', text: page }, headers };
+  return { status, ...(json !== undefined && { body: json }), headers };
+}

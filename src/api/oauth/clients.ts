@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../domain/ports/host.ts';
+import type { OAuthClient, OAuthStore } from '../../domain/ports/oauth.ts';
+import { OAuthError } from './oauth-error.ts';
+
+const MAX_CLIENTS = 100;
+const MAX_URIS = 10;
+const MAX_URI = 2000;
+const MAX_NAME = 100;
+
+interface OAuthClientsParts {
+  readonly store: OAuthStore;
+  readonly clock: Clock;
+  /** Reads the JSON of a public https address. Rejects with the obstacle. */
+  readonly readDocument: (url: URL) => Promise<unknown>;
+}
+
+/** The programs that may ask for access: registered (RFC 7591), or described by a document at their own address. */
+export class OAuthClients {
+  readonly #parts: OAuthClientsParts;
+
+  constructor(parts: OAuthClientsParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws an OAuthError for a client that is unknown or whose document cannot be used. */
+  async find(id: string): Promise<OAuthClient> {
+    const known = this.#parts.store.client(id);
+    if (known !== undefined) return known;
+    const url = URL.canParse(id) && id.length <= MAX_URI ? new URL(id) : undefined;
+    const isDocument = url?.protocol === 'https:' && url.pathname !== '/' && url.hash === '' && url.username === '';
+    if (url === undefined || !isDocument) throw new OAuthError('invalid_client', 'This client is not registered.', 401);
+    return documentClient(id, await this.#read(url));
+  }
+
+  /** Registers a client and returns its record. Throws an OAuthError for addresses that cannot be used. */
+  register(given: unknown): object {
+    const { store, clock } = this.#parts;
+    const client = { id: randomUUID(), ...metadataOf(given) };
+    if (!store.addClient(client, clock.now(), MAX_CLIENTS)) {
+      throw new OAuthError('temporarily_unavailable', `There are ${MAX_CLIENTS} clients in use.`, 503);
+    }
+    return {
+      client_id: client.id,
+      client_id_issued_at: Math.floor(clock.now() / 1000),
+      client_name: client.name,
+      redirect_uris: client.redirectUris,
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    };
+  }
+
+  async #read(url: URL): Promise<unknown> {
+    try {
+      return await this.#parts.readDocument(url);
+    } catch (error) {
+      const reason = error instanceof SyntaxError ? 'it is not JSON' : String((error as Error).message).slice(0, 200);
+      throw new OAuthError('invalid_client', `The document of this client cannot be read: ${reason}.`, 401);
+    }
+  }
+}
+
+/** Reports whether a redirect may go there: exactly as listed, but for the port of a program on the person's machine. */
+export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolean {
+  return redirectUris.includes(uri) || redirectUris.some((listed) => isLoopback(listed) && sameButPort(listed, uri));
+}
+
+function documentClient(id: string, given: unknown): OAuthClient {
+  if ((given as { readonly client_id?: unknown } | null)?.client_id !== id) {
+    throw new OAuthError('invalid_client', 'The document names another client_id than its own address.', 401);
+  }
+  return { id, ...metadataOf(given) };
+}
+
+function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
+  const { client_name: name, redirect_uris: uris } = (given ?? {}) as Readonly<Record<string, unknown>>;
+  const isList = Array.isArray(uris) && uris.length > 0 && uris.length <= MAX_URIS;
+  if (!isList || !uris.every(isRedirectUri)) {
+    const message = `redirect_uris must be 1 to ${MAX_URIS} addresses: https, http on the person's own machine, or of a program's own scheme.`;
+    throw new OAuthError('invalid_redirect_uri', message);
+  }
+  const shown = typeof name === 'string' ? name.trim().slice(0, MAX_NAME) : '';
+  return { name: shown === '' ? 'A program without a name' : shown, redirectUris: uris as string[] };
+}
+
+/** Refuses what a browser would run, such as `javascript:`. */
+function isRedirectUri(uri: unknown): boolean {
+  if (typeof uri !== 'string' || uri.length > MAX_URI || !URL.canParse(uri)) return false;
+  const { protocol, hash, username, password } = new URL(uri);
+  if (hash !== '' || username !== '' || password !== '') return false;
+  if (protocol === 'https:') return true;
+  if (protocol === 'http:') return isLoopback(uri);
+  return (
+    /^[a-z][a-z\d+.-]+:$/.test(protocol) && !/^(?:javascript|data|file|blob|about|vbscript|ws|wss|ftp):$/.test(protocol)
+  );
+}
+
+function isLoopback(uri: string): boolean {
+  const { protocol, hostname } = new URL(uri);
+  return protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
+
+function sameButPort(listed: string, uri: string): boolean {
+  if (!URL.canParse(uri)) return false;
+  const [one, other] = [new URL(listed), new URL(uri)];
+  one.port = '';
+  other.port = '';
+  return one.href === other.href;
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { isAppError } from '../../domain/errors.ts';
+import type { KeyRecord } from '../../domain/key.ts';
+import type { Keys } from '../../domain/ports/access.ts';
+import type { Cancel, Clock } from '../../domain/ports/host.ts';
+import type { OAuthAnswer, OAuthClient } from '../../domain/ports/oauth.ts';
+import { CONSENT_PRESETS, consentPage, pagePolicy, refusalPage } from './consent-page.ts';
+import type { OAuthTokens } from './tokens.ts';
+
+const MAX_OPEN = 20;
+const OPEN_MS = 10 * 60_000;
+/** How long a wrong key waits for its answer, how many wait at most, and how many a consent allows. */
+const WRONG_KEY_WAITS_MS = 1000;
+const MAX_WAITING = 32;
+const MAX_WRONG = 5;
+const SCOPES = { reader: 'read events', assistant: 'read events send' } as const;
+
+interface ConsentsParts {
+  readonly clock: Clock;
+  readonly issuer: string;
+  readonly tokens: OAuthTokens;
+  readonly isOwnerKey: (key: string) => boolean;
+  readonly keys: () => Promise<Pick<Keys, 'add'>>;
+}
+
+/** The request of a program. */
+interface Authorization {
+  readonly client: OAuthClient;
+  readonly redirectUri: string;
+  readonly state: string | null;
+  readonly challenge: string;
+}
+
+interface Consent extends Authorization {
+  readonly id: string;
+  readonly untilMs: number;
+  wrong: number;
+}
+
+/** The questions to the owner that wait for an answer. */
+export class OAuthConsents {
+  readonly #parts: ConsentsParts;
+  readonly #open = new Map<string, Consent>();
+  #waiting = 0;
+
+  constructor(parts: ConsentsParts) {
+    this.#parts = parts;
+  }
+
+  /** Shows the page with a new question. The oldest one gives way to it. */
+  ask(asked: Authorization): OAuthAnswer {
+    const nowMs = this.#parts.clock.now();
+    for (const { id, untilMs } of this.#open.values()) {
+      if (untilMs <= nowMs || this.#open.size >= MAX_OPEN) this.#open.delete(id);
+    }
+    const consent = { ...asked, id: randomBytes(24).toString('base64url'), untilMs: nowMs + OPEN_MS, wrong: 0 };
+    this.#open.set(consent.id, consent);
+    return show(consent, { people: '', preset: 'reader', mistakes: [] });
+  }
+
+  /** Takes the owner's answer. */
+  async decide(form: URLSearchParams): Promise<OAuthAnswer> {
+    const consent = this.#open.get(form.get('consent') ?? '');
+    if (consent === undefined || consent.untilMs <= this.#parts.clock.now()) {
+      return refused('This page has expired. Begin again in the program.');
+    }
+    const { redirectUri, state, client } = consent;
+    if (form.get('decision') !== 'allow') {
+      this.#open.delete(consent.id);
+      return this.back(redirectUri, { error: 'access_denied', state });
+    }
+    const preset = CONSENT_PRESETS.find((one) => one === form.get('preset')) ?? 'reader';
+    const people = form.get('people') ?? '';
+    if (!this.#parts.isOwnerKey(form.get('key') ?? '')) return this.#wrongKey(consent, people, preset);
+    const made = await this.#newKey(client, people, preset);
+    if (!('id' in made)) return show(consent, { people, preset, mistakes: made.mistakes });
+    this.#open.delete(consent.id);
+    const terms = { clientId: client.id, redirectUri, challenge: consent.challenge };
+    const code = await this.#parts.tokens.newCode({ ...terms, keyId: made.id, scope: SCOPES[preset] });
+    return this.back(redirectUri, { code, state });
+  }
+
+  /** Returns to the program, with the issuer's name against mix-ups (RFC 9207). */
+  back(redirectUri: string, result: Readonly<Record<string, string | null>>): OAuthAnswer {
+    const url = new URL(redirectUri);
+    for (const [name, value] of Object.entries({ ...result, iss: this.#parts.issuer })) {
+      if (value !== null) url.searchParams.set(name, value);
+    }
+    return { status: 303, location: url.href };
+  }
+
+  async #newKey(
+    client: OAuthClient,
+    people: string,
+    preset: (typeof CONSENT_PRESETS)[number],
+  ): Promise<KeyRecord | { readonly mistakes: readonly string[] }> {
+    const list = people
+      .split(/[\n,]/)
+      .map((one) => one.trim())
+      .filter((one) => one !== '');
+    if (list.length === 0) return { mistakes: ['Name at least one person, or * for everybody.'] };
+    const read = list.length === 1 && list[0] === '*' ? ('*' as const) : list.slice(0, 200);
+    const name = client.name.replaceAll(/\p{Cc}/gu, ' ').slice(0, 64);
+    try {
+      const settings = { read, ...(preset === 'assistant' && { send: read }), approval: 'always' } as const;
+      return (await this.#parts.keys()).add({ name, preset, scopes: undefined, settings });
+    } catch (error) {
+      if (!isAppError(error) || error.status >= 500) throw error;
+      const mistakes = error.mistakes.map(
+        ({ pointer, message }) => `${list[Number(pointer.split('/')[2])] ?? ''}: ${message}`,
+      );
+      return { mistakes: mistakes.length > 0 ? [...new Set(mistakes)] : [error.message] };
+    }
+  }
+
+  async #wrongKey(consent: Consent, people: string, preset: string): Promise<OAuthAnswer> {
+    consent.wrong += 1;
+    if (this.#waiting < MAX_WAITING) {
+      this.#waiting += 1;
+      await new Promise<void>(
+        (resolve) => void (this.#parts.clock.after(WRONG_KEY_WAITS_MS, resolve) satisfies Cancel),
+      );
+      this.#waiting -= 1;
+    }
+    if (consent.wrong >= MAX_WRONG) {
+      this.#open.delete(consent.id);
+      return refused('The key was wrong too often. Begin again in the program.');
+    }
+    return { ...show(consent, { people, preset, mistakes: ['This is not your key.'] }), status: 401 };
+  }
+}
+
+/** The page that refuses without sending anybody anywhere. */
+export function refused(sentence: string, status = 400): OAuthAnswer {
+  return { status, page: refusalPage(sentence), policy: pagePolicy() };
+}
+
+function show(consent: Consent, entered: Parameters<typeof consentPage>[1]): OAuthAnswer {
+  const { id, client, redirectUri } = consent;
+  const asked = { id, clientName: client.name, clientId: client.id, redirectUri };
+  return { status: 200, page: consentPage(asked, entered), policy: pagePolicy(redirectUri) };
+}

@@ -1,0 +1,12 @@
+/** An error in the form of OAuth 2. */
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError';
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, description: string, status = 400) {
+    super(description);
+    this.code = code;
+    this.status = status;
+  }
+}

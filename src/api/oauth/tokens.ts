@@ -1,0 +1,154 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Caller } from '../../domain/caller.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+import type { OAuthGrant, OAuthStore } from '../../domain/ports/oauth.ts';
+import { OAuthError } from './oauth-error.ts';
+
+const CODE_MS = 60_000;
+const ACCESS_S = 3600;
+const MAX_CODES = 20;
+
+/** The terms under which a code may be redeemed. */
+export interface CodeTerms {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** The S256 challenge of PKCE. */
+  readonly challenge: string;
+  readonly keyId: string;
+  readonly scope: string;
+}
+
+interface TokensParts {
+  readonly store: OAuthStore;
+  readonly clock: Clock;
+  /** The address of `/mcp` at the issuer, the only resource. */
+  readonly resource: string;
+  readonly callerOf: (keyId: string) => Caller | undefined;
+  /** Revokes a key, if it still exists. */
+  readonly revoke: (keyId: string) => Promise<void>;
+}
+
+interface Code extends CodeTerms {
+  readonly untilMs: number;
+  isSpent: boolean;
+}
+
+/** Codes and tokens: opaque, random, and known here by their hashes alone. */
+export class OAuthTokens {
+  readonly #parts: TokensParts;
+  readonly #codes = new Map<string, Code>();
+
+  constructor(parts: TokensParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns a code for one exchange within a minute. */
+  async newCode(terms: CodeTerms): Promise<string> {
+    await this.#prune();
+    const code = randomBytes(32).toString('base64url');
+    this.#codes.set(digest(code), { ...terms, untilMs: this.#parts.clock.now() + CODE_MS, isSpent: false });
+    return code;
+  }
+
+  find(accessToken: string): Caller | undefined {
+    const grant = this.#parts.store.grantOfAccess(digest(accessToken));
+    if (grant === undefined || grant.accessUntilMs <= this.#parts.clock.now()) return undefined;
+    return this.#parts.callerOf(grant.keyId);
+  }
+
+  /** Answers a token request. Throws an OAuthError. */
+  async exchange(form: URLSearchParams): Promise<object> {
+    const resource = form.get('resource');
+    if (resource !== null && resource !== this.#parts.resource) {
+      throw new OAuthError('invalid_target', `The only resource is ${this.#parts.resource}.`);
+    }
+    const type = form.get('grant_type');
+    if (type === 'authorization_code') return this.#redeem(form);
+    if (type === 'refresh_token') return this.#refresh(form);
+    throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
+  }
+
+  /** Ends the grant of a token, with its key. A token that is unknown is no mistake (RFC 7009). */
+  async revoke(token: string): Promise<void> {
+    const { store } = this.#parts;
+    const grant = store.grantOfAccess(digest(token)) ?? store.grantOfRefresh(digest(token));
+    if (grant !== undefined) await this.#end(grant.keyId);
+  }
+
+  async #redeem(form: URLSearchParams): Promise<object> {
+    const code = this.#codes.get(digest(form.get('code') ?? ''));
+    const wrong = new OAuthError('invalid_grant', 'The code is unknown, spent or expired, or was made for others.');
+    if (code === undefined) throw wrong;
+    if (code.isSpent) {
+      // Somebody else has it too (RFC 6749, 10.5).
+      await this.#end(code.keyId);
+      throw wrong;
+    }
+    code.isSpent = true;
+    const isOwn = form.get('client_id') === code.clientId && form.get('redirect_uri') === code.redirectUri;
+    const isTimely = this.#parts.clock.now() < code.untilMs;
+    if (!isOwn || !isTimely || !isVerifier(form.get('code_verifier') ?? '', code.challenge)) {
+      await this.#end(code.keyId);
+      throw wrong;
+    }
+    return this.#issue({ keyId: code.keyId, clientId: code.clientId, scope: code.scope, spentHash: null });
+  }
+
+  async #refresh(form: URLSearchParams): Promise<object> {
+    const { store, callerOf } = this.#parts;
+    const refreshHash = digest(form.get('refresh_token') ?? '');
+    const wrong = new OAuthError('invalid_grant', 'The refresh token is unknown or spent, or its key was revoked.');
+    const stolen = store.grantOfSpent(refreshHash);
+    if (stolen !== undefined) {
+      await this.#end(stolen.keyId);
+      throw wrong;
+    }
+    const grant = store.grantOfRefresh(refreshHash);
+    if (grant === undefined || form.get('client_id') !== grant.clientId) throw wrong;
+    if (callerOf(grant.keyId) === undefined) {
+      store.removeGrant(grant.keyId);
+      throw wrong;
+    }
+    return this.#issue({ ...grant, spentHash: refreshHash });
+  }
+
+  #issue(grant: Pick<OAuthGrant, 'keyId' | 'clientId' | 'scope' | 'spentHash'>): object {
+    const { store, clock } = this.#parts;
+    const [access, refresh] = [newToken('access'), newToken('refresh')];
+    const accessUntilMs = clock.now() + ACCESS_S * 1000;
+    store.saveGrant({ ...grant, accessHash: digest(access), accessUntilMs, refreshHash: digest(refresh) });
+    const { scope } = grant;
+    return { access_token: access, token_type: 'Bearer', expires_in: ACCESS_S, refresh_token: refresh, scope };
+  }
+
+  async #end(keyId: string): Promise<void> {
+    this.#parts.store.removeGrant(keyId);
+    await this.#parts.revoke(keyId);
+  }
+
+  /** Revokes the keys of codes that nobody redeemed. */
+  async #prune(): Promise<void> {
+    const nowMs = this.#parts.clock.now();
+    const old = [...this.#codes].filter(([, { untilMs }]) => untilMs <= nowMs);
+    const surplus = [...this.#codes].slice(0, Math.max(0, this.#codes.size - MAX_CODES + 1));
+    for (const [key, { isSpent, keyId }] of [...old, ...surplus]) {
+      this.#codes.delete(key);
+      if (!isSpent) await this.#end(keyId);
+    }
+  }
+}
+
+function newToken(kind: string): string {
+  return `${kind}_${randomBytes(32).toString('base64url')}`;
+}
+
+/** 32 random bytes need no slow hash. */
+function digest(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
+function isVerifier(verifier: string, challenge: string): boolean {
+  if (!/^[\w.~-]{43,128}$/.test(verifier)) return false;
+  const [one, other] = [Buffer.from(hash('sha256', verifier, 'base64url')), Buffer.from(challenge)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,51 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { LazyAccess } from '../access/lazy-access.ts';
+import type { HttpServerParts } from '../api/http/server.ts';
+import type { Config } from '../config/config.ts';
+import type { McpService } from '../domain/ports/mcp.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import type { Host } from './host.ts';
+
+interface IssuerParts {
+  readonly config: Config;
+  readonly host: Host;
+  readonly state: Sqlite;
+  readonly access: LazyAccess;
+  readonly mcp: McpService;
+}
+
+/** Opens what the internet may reach (decision Y5). Loads nothing without an issuer. */
+export async function openIssuer({
+  config,
+  host,
+  state,
+  access,
+  mcp,
+}: IssuerParts): Promise<HttpServerParts['issuer']> {
+  const { issuer } = config.oauth;
+  if (issuer === '') return undefined;
+  const [{ IssuerDoor }, { AuthorizationServer }, { oauthStore }, { readPublicDocument }] = await Promise.all([
+    import('../api/http/issuer-door.ts'),
+    import('../api/oauth/authorization-server.ts'),
+    import('../store/state/oauth.ts'),
+    import('../runtime/public-document.ts'),
+  ]);
+  const { clock } = host;
+  const ownerDigest = hash('sha256', config.auth.apiKey, 'buffer');
+  const oauth = new AuthorizationServer({
+    issuer,
+    clock,
+    store: oauthStore(state),
+    isOwnerKey: (key) => timingSafeEqual(hash('sha256', key, 'buffer'), ownerDigest),
+    keys: async () => (await access.load()).keys,
+    revoke: async (keyId) => {
+      const { keys } = await access.load();
+      if (keys.withId(keyId) !== undefined) keys.revoke(keyId);
+    },
+    callerOf: (keyId) => access.loaded?.callerOf(keyId),
+    readDocument: (url) => readPublicDocument(url, { clock }),
+  });
+  const { rateLimitPerMinute } = config.server;
+  const settings = { issuer, oauth, rateLimitPerMinute, mcp: { mcp, settings: config.mcp } };
+  return (control) => new IssuerDoor({ ...settings, access: control });
+}

@@ -1,0 +1,58 @@
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
+import type { Clock } from '../domain/ports/host.ts';
+import { type AddressRule, HostLookup } from './host-lookup.ts';
+import { isPublicAddress } from './public-address.ts';
+
+const MAX_BYTES = 64 * 1024;
+const TIMEOUT_MS = 5000;
+
+interface PublicDocumentParts {
+  readonly clock: Clock;
+  /** By default public addresses alone. */
+  readonly isAddressAllowed?: AddressRule;
+  readonly request?: (url: URL, options: RequestOptions) => ReturnType<typeof httpsRequest>;
+}
+
+/**
+ * Reads a JSON document of at most 64 KB from a public https address within 5 s, without following redirects. Rejects
+ * with the obstacle.
+ */
+export function readPublicDocument(url: URL, parts: PublicDocumentParts): Promise<unknown> {
+  const isAllowed = parts.isAddressAllowed ?? ((_host, address) => isPublicAddress(address));
+  const { request = httpsRequest, clock } = parts;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return new Promise((resolve, reject) => {
+    // A literal address is connected to without a lookup.
+    if (isIP(host) !== 0 && !isAllowed(host, host)) {
+      reject(new Error('its address is private'));
+      return;
+    }
+    const { lookup } = new HostLookup(isAllowed);
+    const asked = request(url, { lookup, headers: { Accept: 'application/json' }, agent: false });
+    const cancel = clock.after(TIMEOUT_MS, () => asked.destroy(new Error('it did not answer within 5 s')));
+    asked.once('close', cancel);
+    asked.once('error', reject);
+    asked.once('response', (response) => void textOf(response).then(JSON.parse).then(resolve, reject));
+    asked.end();
+  });
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  if (response.statusCode !== 200) {
+    response.destroy();
+    throw new Error(`it was answered with ${response.statusCode ?? 0}`);
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > MAX_BYTES) {
+      response.destroy();
+      throw new Error('it is larger than 64 KB');
+    }
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -227,8 +227,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       apiKey: config.auth.apiKey,
       callers: { owner, find: (key) => access.loaded?.find(key) },
       access: () => access.load(),
-      ready,
-      health: () => status.health(),
+      ...{ ready, health: () => status.health() },
       notReady: () => (connection.health().connected ? [] : ['chat_db_unavailable']),
       metrics: () => ({
         webSockets: webSockets.counts,

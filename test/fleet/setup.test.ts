@@ -13,9 +13,11 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { commandRunner } from '../../src/runtime/command.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FleetServer, newFleet } from '../support/fleet-server.ts';
+import { HubFixture } from '../support/hub-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { describeWithNats } from '../support/nats-server.ts';
 import { postern } from '../support/postern.ts';
+import { StandInAgent } from '../support/stand-in-agent.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const base = temporaryFolder();
@@ -202,7 +204,25 @@ describeWithNats('postern fleet init --connect and status', () => {
       const after = await postern(['fleet', 'status', '--dir', dir]);
       expect(after.stdout).toMatch(/m7 +unknown +never +never +- +0 +-\n/);
       expect(after.stdout).toContain('postern-1, nats-server');
+      const hub = await HubFixture.start([server.url], {
+        key_file: join(dir, 'hub/nats.key'),
+        content: 'encrypted',
+        content_key_file: join(dir, 'hub/content.key'),
+      });
+      const agent = await StandInAgent.in(FleetFolder.open(dir), server.url, 'm7');
+      const macs = async (): Promise<readonly string[]> => ((await hub.client.status()).macs ?? []).map(({ id }) => id);
+      await agent.announce();
+      await eventually(async () => expect(await macs()).toEqual(['m7']));
       expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });
+      await eventually(async () => expect(await macs()).toEqual([]));
+      // It goes on until the servers have read users.conf again.
+      await agent.announce();
+      await eventually(async () => expect(await macs()).toEqual(['m7']));
+      expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });
+      await eventually(async () => expect(await macs()).toEqual([]));
+      expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 65 });
+      await agent.close();
+      await hub.dispose();
       expect((await postern(['fleet', 'status', '--dir', dir])).stderr).toContain('There is no Mac yet');
     } finally {
       await server.stop();

@@ -87,11 +87,21 @@ export function adoptMac(mac: string, options: MacOptions, context: ClientContex
 export function revokeMac(mac: string, options: MacOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const folder = FleetFolder.open(fleetPath(options, context));
-    assertKnown(mac, folder);
-    folder.removeMac(mac);
-    context.stdout(`${mac} is no user of the servers any more, and its key was deleted here.`);
-    await onServers(options, folder, context, async ({ removeMac }, jsm) => removeMac(jsm, mac));
-    context.stdout(...reload(folder), 'Until then it may go on. Its events stay in the stream until they are too old.');
+    const isKnown = folder.macs.includes(mac);
+    let isForgotten = false;
+    if (isKnown) folder.removeMac(mac);
+    await onServers(options, folder, context, async ({ removeMac }, jsm) => {
+      isForgotten = await removeMac(jsm, mac);
+    });
+    const forgotten = `${mac} had been revoked before; the servers and hubs have forgotten it now.`;
+    const revoked = [
+      `${mac} is no user of the servers any more, and its key was deleted here.`,
+      ...reload(folder),
+      'Until then it may go on, and hubs may show it again: then run this command once more after the reload.',
+      'Its events stay in the stream until they are too old.',
+    ];
+    if (!isKnown && !isForgotten) assertKnown(mac, folder);
+    context.stdout(...(isKnown ? revoked : [forgotten]));
     return EXIT.ok;
   });
 }

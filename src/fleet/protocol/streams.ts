@@ -68,10 +68,20 @@ export async function createMac(jsm: JetStreamManager, mac: string): Promise<voi
   });
 }
 
-/** What waits for it is deleted too. */
-export async function removeMac(jsm: JetStreamManager, mac: string): Promise<void> {
-  await unlessMissing(() => jsm.consumers.delete(SENDS.stream, sendConsumer(mac)));
+/**
+ * Deletes the queue of a Mac with its waiting sends, and its presence, so that hubs forget it. Returns false if the
+ * servers knew nothing of it.
+ */
+export async function removeMac(jsm: JetStreamManager, mac: string): Promise<boolean> {
+  const isQueueDeleted = await unlessMissing(() => jsm.consumers.delete(SENDS.stream, sendConsumer(mac)));
   await unlessMissing(() => jsm.streams.purge(SENDS.stream, { filter: sendSubject(mac) }));
+  const hasBucket = (await unlessMissing(() => jsm.streams.info(`KV_${BUCKETS.macs}`))) !== undefined;
+  if (!hasBucket) return isQueueDeleted === true;
+  const macs = await new Kvm(jsm.jetstream()).open(BUCKETS.macs);
+  const isPresent = (await macs.get(mac))?.operation === 'PUT';
+  // Hubs listen to this key.
+  if (isPresent) await macs.delete(mac);
+  return isPresent || isQueueDeleted === true;
 }
 
 /** Changes how long events are kept; what is older is deleted. */

@@ -9,6 +9,7 @@ import {
   type Key,
   type KeyCheck,
   type KeyRecord,
+  MAX_WAIT_S,
   PRESETS,
   type Remaining,
   SCOPES,
@@ -110,6 +111,7 @@ export class KeyRing implements Keys {
       created_at: isoSecond(nowMs),
       expires_at: settings.expires_at === undefined ? isoSecond(nowMs + LIFETIME_MS) : settings.expires_at,
       callback_hosts: settings.callback_hosts ?? [],
+      max_wait_s: settings.max_wait_s ?? MAX_WAIT_S,
       last_used_at: null,
       hash: digest(secret),
       previous: null,
@@ -241,6 +243,7 @@ const OWNERS_KEY: KeyRecord = {
   created_at: '1970-01-01T00:00:00Z',
   expires_at: null,
   callback_hosts: [],
+  max_wait_s: MAX_WAIT_S,
   last_used_at: null,
   closed: [],
 };

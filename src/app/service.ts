@@ -241,8 +241,6 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         changes: detection.status(),
         fleet: fleet?.report(),
       }),
-      counters,
-      version,
       mcp: { mcp, settings: config.mcp },
       issuer: await openIssuer({ config, host, state, access, mcp }),
       people: host.people,
@@ -250,8 +248,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       diagnose: (request) => diagnostics.run(request),
       openStream: (request, form) => streams.open(request, form),
       acceptWebSocket: (...handshake) => webSockets.accept(...handshake),
-      clock,
-      log,
+      ...{ clock, log, counters, version },
     });
     closers.add('clients', async () => {
       await Promise.all([

@@ -41,6 +41,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .option('--send <whom>', 'the same, for whom it may write to', gathered)
     .addOption(new Option('--approval <when>', 'which sends wait for you').choices(APPROVAL_MODES))
     .option('--callback-host <host>', HOST, gathered)
+    .option('--max-wait <seconds>', 'how long one request may wait, at most 50', Number)
     .option('--expires <time>', 'an instant such as 2026-12-31T00:00:00Z, or never (in 90 days)', nonEmpty)
     .option('--dry-run', 'its sends only say what would happen')
     .addHelpText('after', helpExamples('postern keys add reporter --preset notifier --send me@example.com'))

@@ -15,6 +15,8 @@ export interface KeyOptions {
   readonly expires_at?: string | null;
   /** Hosts besides this machine that its webhooks may post to, such as `nas.local:5678`. */
   readonly callback_hosts?: readonly string[];
+  /** Seconds that one request may wait, at most 50. */
+  readonly max_wait_s?: number;
 }
 
 export type NewKeyOptions = KeyOptions & { readonly name: string } & (

@@ -2,12 +2,6 @@ import type { ProblemText } from './problem-text.ts';
 
 /** Problems of limited keys (decisions L1 to L3). */
 export const ACCESS_PROBLEMS = {
-  access_token_missing: {
-    status: 401,
-    code: 'unauthorized',
-    detail: 'The access token is missing, wrong or expired, or its key was revoked.',
-    hint: 'Sign in again: the header WWW-Authenticate says where. Keys are not accepted at this address.',
-  },
   recipient_not_allowed: {
     status: 403,
     detail: 'This key may not send to this recipient.',

@@ -1,7 +1,7 @@
 import type { MessageDetails } from './details.ts';
 import type { LogEntry } from './event.ts';
 import type { IncludeSet } from './include.ts';
-import type { Key, Scope, SendRight } from './key.ts';
+import { type Key, MAX_WAIT_S, type Scope, type SendRight } from './key.ts';
 import type { Approvals } from './ports/access.ts';
 import type { NameLookup } from './ports/contacts.ts';
 import type { EventFeed } from './ports/feed.ts';
@@ -82,6 +82,11 @@ export type Access = 'open' | 'key' | 'owner' | readonly Scope[];
 export function isAllowed({ key }: Pick<Caller, 'key'>, access: Access): boolean {
   if (key === undefined || access === 'open' || access === 'key') return true;
   return access !== 'owner' && access.some((scope) => key.scopes.includes(scope));
+}
+
+/** Returns how many seconds a request may wait that asks for so many. */
+export function allowedWait({ key }: Pick<Caller, 'key'>, seconds: number): number {
+  return Math.min(seconds, key?.max_wait_s ?? MAX_WAIT_S);
 }
 
 /** Throws `scope_missing` unless the rule admits this caller. */

@@ -34,6 +34,8 @@ export interface KeySettings {
   readonly expires_at: string | null;
   /** Hosts besides this machine that its webhooks may post to, with or without a port (decision P7). */
   readonly callback_hosts: readonly string[];
+  /** Seconds that one of its requests may wait (decision Y7). */
+  readonly max_wait_s: number;
 }
 
 /** A limited key without its secret. */
@@ -90,5 +92,8 @@ export const PRESETS = {
   notifier: { scopes: ['send'], approval: 'never' },
 } as const satisfies Record<string, { readonly scopes: readonly Scope[]; readonly approval: ApprovalMode }>;
 export type Preset = keyof typeof PRESETS;
+
+/** Seconds: clients give up after 60 s. */
+export const MAX_WAIT_S = 50;
 
 export const DEFAULT_CAPS: Caps = { per_minute: 10, per_day: 100, new_contacts_per_day: 5 };

@@ -1,7 +1,15 @@
 import * as z from 'zod';
 import { callbackHost } from '../domain/callback-hosts.ts';
 import { isoSecond } from '../domain/iso-second.ts';
-import { APPROVAL_MODES, type Caps, type KeyCheck, type KeyRecord, PRESETS, SCOPES } from '../domain/key.ts';
+import {
+  APPROVAL_MODES,
+  type Caps,
+  type KeyCheck,
+  type KeyRecord,
+  MAX_WAIT_S,
+  PRESETS,
+  SCOPES,
+} from '../domain/key.ts';
 import { parseInstant } from './instant.ts';
 import { keyUseSchema } from './key-use.ts';
 import { shapeOf } from './shape.ts';
@@ -32,6 +40,7 @@ export const keySchema = shapeOf<KeyRecord>()(
         .array(z.string())
         .readonly()
         .meta({ description: 'Hosts besides this machine that its webhooks may post to.' }),
+      max_wait_s: z.int().meta({ description: 'Seconds that one of its requests may wait.' }),
       last_used_at: z.string().nullable(),
       closed: z
         .array(z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() }))
@@ -117,6 +126,15 @@ const callbackHosts = list(
   .transform((hosts) => [...new Set(hosts)])
   .meta({ description: 'Hosts besides this machine that its webhooks may post to; without a port, any port there.' });
 
+const WAIT = `The max_wait_s must be a whole number of seconds from 0 to ${MAX_WAIT_S}.`;
+const maxWait = z
+  .int({ error: WAIT })
+  .min(0, WAIT)
+  .max(MAX_WAIT_S, WAIT)
+  .meta({
+    description: `Seconds that one request may wait, for a client or a tunnel that gives up sooner. Default: ${MAX_WAIT_S}.`,
+  });
+
 const settings = {
   read: people('read').optional(),
   send: people('send').optional(),
@@ -137,6 +155,7 @@ const settings = {
   dry_run: z.boolean({ error: 'The dry_run must be true or false.' }).optional(),
   expires_at: expiresAt.optional(),
   callback_hosts: callbackHosts.optional(),
+  max_wait_s: maxWait.optional(),
 };
 
 const PRESET_NAMES = Object.keys(PRESETS) as [keyof typeof PRESETS, ...(keyof typeof PRESETS)[]];

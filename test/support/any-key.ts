@@ -15,5 +15,6 @@ export const ANY_KEY: Key = {
   created_at: '2026-01-02T03:04:05Z',
   expires_at: null,
   callback_hosts: [],
+  max_wait_s: 50,
   last_used_at: null,
 };

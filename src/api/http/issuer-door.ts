@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../domain/errors.ts';
 import type { OAuthAnswer, OAuthService } from '../../domain/ports/oauth.ts';
 import { problem } from '../../domain/problems.ts';
 import type { AccessControl } from './access-control.ts';
@@ -81,7 +82,11 @@ export class IssuerDoor {
       const metadata = `${issuer}/.well-known/oauth-protected-resource/mcp`;
       const error = token === undefined ? '' : ', error="invalid_token"';
       const challenge = `Bearer resource_metadata="${metadata}", scope="read events"${error}`;
-      throw problem('access_token_missing', {}, { headers: { 'WWW-Authenticate': challenge } });
+      throw new AppError('unauthorized', 'The access token is missing, wrong or expired, or its key was revoked.', {
+        status: 401,
+        hint: 'Sign in again: the header WWW-Authenticate says where. Keys are not accepted at this address.',
+        headers: { 'WWW-Authenticate': challenge },
+      });
     }
     await access.admitToken(exchange, caller);
     if (exchange.method !== 'POST')

@@ -16,6 +16,7 @@ const key: KeyRecord = {
   created_at: '2026-01-30T18:00:00Z',
   expires_at: '2026-04-30T18:00:00Z',
   callback_hosts: [],
+  max_wait_s: 50,
   last_used_at: null,
   closed: [],
 };

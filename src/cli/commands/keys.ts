@@ -27,6 +27,7 @@ export interface AddOptions extends ListChangeOptions {
   readonly approval?: ApprovalMode;
   readonly expires?: string;
   readonly dryRun?: boolean;
+  readonly maxWait?: number;
 }
 
 /** Additions to a key's lists, or removals. */
@@ -48,7 +49,7 @@ const NEVER = 'never';
 
 export async function addKey(name: string, options: AddOptions, service: Served): Promise<void> {
   const { client, answer } = service;
-  const { preset, scope, approval, expires, dryRun, callbackHost: hosts } = options;
+  const { preset, scope, approval, expires, dryRun, callbackHost: hosts, maxWait } = options;
   if ((preset === undefined) === (scope === undefined)) {
     throw new Refusal(EXIT.usage, 'Give either --preset reader|assistant|notifier, or --scope, which may be repeated.');
   }
@@ -59,6 +60,7 @@ export async function addKey(name: string, options: AddOptions, service: Served)
     ...(expires !== undefined && { expires_at: expires === NEVER ? null : expires }),
     ...(dryRun === true && { dry_run: true }),
     ...(hosts !== undefined && { callback_hosts: hosts }),
+    ...(maxWait !== undefined && { max_wait_s: maxWait }),
   };
   const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
   const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);

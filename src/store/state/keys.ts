@@ -19,6 +19,7 @@ const KEY = recordOf({
   dry_run: kept.flag(),
   expires_at: kept.orNull(kept.text()),
   callback_hosts: kept.json<readonly string[]>(),
+  max_wait_s: kept.number(),
 });
 
 /** Stores limited keys by the hashes of their secrets. */

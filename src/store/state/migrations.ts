@@ -279,4 +279,5 @@ export const MIGRATIONS = [
      spent_hash TEXT
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX oauth_grant_by_access ON oauth_grant (access_hash);`,
+  'ALTER TABLE api_key ADD COLUMN max_wait_s INTEGER NOT NULL DEFAULT 50',
 ];

@@ -1,3 +1,4 @@
+import { allowedWait } from '../../../domain/caller.ts';
 import { namesFor } from '../../../domain/names.ts';
 import type { AccessService } from '../../../domain/ports/access.ts';
 import { approvalQuery, approvalsQuery, approveBody } from '../../../schema/approval.ts';
@@ -11,9 +12,10 @@ const MS_PER_S = 1000;
 /** Sends that wait for a decision (decision L3), and the conversation to decide in by tapback (decision L6). */
 export function approvalRoutes(access: () => Promise<AccessService>) {
   return {
-    async listApprovals({ query, caller: { approvals, contacts } }) {
+    async listApprovals({ query, caller }) {
+      const { approvals, contacts } = caller;
       const { state, wait = 0, include } = readQuery(approvalsQuery, query);
-      const list = await approvals.list({ state, waitMs: wait * MS_PER_S });
+      const list = await approvals.list({ state, waitMs: allowedWait(caller, wait) * MS_PER_S });
       if (include === undefined) return { status: 200, body: list };
       await contacts.ready();
       const body = list.map((approval) => ({
@@ -26,7 +28,9 @@ export function approvalRoutes(access: () => Promise<AccessService>) {
 
     async getApproval(exchange) {
       const { wait = 0 } = readQuery(approvalQuery, exchange.query);
-      return { status: 200, body: await exchange.caller.approvals.get(exchange.param('id'), wait * MS_PER_S) };
+      const { caller } = exchange;
+      const waitMs = allowedWait(caller, wait) * MS_PER_S;
+      return { status: 200, body: await caller.approvals.get(exchange.param('id'), waitMs) };
     },
 
     async approveSend(exchange) {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { allowedWait } from '../../../domain/caller.ts';
 import type { IncludeSet } from '../../../domain/include.ts';
 import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../domain/offset.ts';
 import type { Clock } from '../../../domain/ports/host.ts';
@@ -98,7 +99,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
 
   if (wait === 0) await readPage();
   else
-    await readWithin(wait * MS_PER_S, {
+    await readWithin(allowedWait(exchange.caller, wait) * MS_PER_S, {
       source,
       exchange,
       changes,

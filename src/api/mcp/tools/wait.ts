@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import { allowedWait } from '../../../domain/caller.ts';
+import { MAX_WAIT_S } from '../../../domain/key.ts';
 import type { ToolContext } from './tool.ts';
 
 const DEFAULT_S = 25;
-/** Clients give up after 60 s. */
-const MAX_S = 50;
 const PROGRESS_MS = 5000;
 
 /** Input: how many seconds a call may wait; larger values count as the maximum. */
@@ -11,8 +11,8 @@ export const timeout = z
   .number()
   .min(0)
   .default(DEFAULT_S)
-  .transform((seconds) => Math.min(seconds, MAX_S))
-  .describe(`at most ${MAX_S}`);
+  .transform((seconds) => Math.min(seconds, MAX_WAIT_S))
+  .describe(`at most ${MAX_WAIT_S}`);
 
 /**
  * The time that a call may wait. It holds its own timer, because a signal that only follows others can be collected.
@@ -24,7 +24,8 @@ export class Wait {
   #finish: () => void = () => {};
   readonly #cancels: (() => void)[] = [];
 
-  constructor(seconds: number, { clock, signals, progress }: ToolContext) {
+  constructor(asked: number, { caller, clock, signals, progress }: ToolContext) {
+    const seconds = allowedWait(caller, asked);
     this.over = new Promise((resolve) => {
       this.#finish = () => {
         this.isOver = true;

@@ -180,7 +180,10 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
         search: { isEnabled: false, isComplete: false, indexedRows: 0, totalRows: 0 },
         changes: { state: 'off', logged: 0, sweptAtMs: null },
         fleet: undefined,
-        hub: { macs: status.macs(), ...stream.counts },
+        hub: {
+          ...{ macs: status.macs(), behindMs: copy.behindMs, brokerAheadMs: brokerClock.aheadMs ?? null },
+          ...{ isReady: readiness.reasons().length === 0, isDelivering: webhooks.isDelivering, ...stream.counts },
+        },
       }),
       counters,
       version,

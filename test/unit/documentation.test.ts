@@ -93,7 +93,16 @@ test('docs/api.md has every metric, and no other', async () => {
   const now = {
     ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes, fleet },
     ...{ webSockets: counts, streams: counts },
-    hub: { macs: [mac], rejected: 1, filled: 1, missing: 1 },
+    hub: {
+      macs: [mac],
+      isReady: true,
+      isDelivering: true,
+      brokerAheadMs: 0,
+      behindMs: 0,
+      rejected: 1,
+      filled: 1,
+      missing: 1,
+    },
   };
   const answer = await metricRoutes(() => now, new Counters()).getMetrics();
   const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);

@@ -32,6 +32,14 @@ export interface Metrics {
 
 export interface HubMetrics {
   readonly macs: readonly FleetMac[];
+  /** True if it can serve (decision N4). */
+  readonly isReady: boolean;
+  /** True while it delivers to the webhooks of the fleet. */
+  readonly isDelivering: boolean;
+  /** How far the broker's clock is ahead, in milliseconds; null before the first measurement. */
+  readonly brokerAheadMs: number | null;
+  /** Milliseconds since the hub was level with the stream; 0 while it is. */
+  readonly behindMs: number;
   /** Messages in the stream that are not events. */
   readonly rejected: number;
   /** Rows that the stream lacked and their Macs supplied, and how often rows were missing for good. */

@@ -19,7 +19,7 @@ export async function listenForWires({ config, http, version, counters, log }: W
   if (port === 0) return;
   const { BlueBubbles } = await import('../api/wires/bluebubbles/blue-bubbles.ts');
   const url = await http.listenForWire(host, port, new BlueBubbles({ version, counters }));
-  log.info('serving BlueBubbles', { address: url });
+  log.info('serving BlueBubbles', { port: Number(new URL(url).port) });
   if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) === 'loopback') return;
   log.warn('bluebubbles.host lets other machines in, and keys cross the network in clear', { host });
 }

@@ -44,7 +44,7 @@ testClients(
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
       await eventually(() => expect(output).toContain('listening'));
       await mac.command({ do: 'receive', from: ANA, text: 'Is anybody there?' });
-      const [code] = await once(child, 'exit');
+      const [code] = (await once(child, 'exit')) as [number | null];
       expect([code, output]).toEqual([0, expect.any(String)]);
       expect(output).toContain('heard: Is anybody there?');
       const bodies = mac.calls.flatMap(({ values }) => (values.BODY === undefined ? [] : [values.BODY]));

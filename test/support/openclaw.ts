@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -87,7 +87,10 @@ export class OpenClaw {
 
   /** A gateway without a past. */
   static async create(parts: OpenClawParts): Promise<OpenClaw> {
-    rmSync(join(HOME, '.openclaw/state'), { recursive: true, force: true });
+    // All but the plugin: sessions hold the texts of earlier runs.
+    for (const name of readdirSync(join(HOME, '.openclaw')).filter((one) => one !== 'npm')) {
+      rmSync(join(HOME, '.openclaw', name), { recursive: true, force: true });
+    }
     cpSync(join(HOME, 'state'), join(HOME, '.openclaw/state'), { recursive: true });
     return new OpenClaw(parts, await freePort());
   }

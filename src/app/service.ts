@@ -159,17 +159,10 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
     const status = new Status({
-      version,
-      clock,
+      ...{ version, clock, clockWatch, publisher, webhooks, permissions, contacts, search },
       database: connection,
       columns: () => messageColumns(connection),
-      clockWatch,
       messages: chatLog,
-      publisher,
-      webhooks,
-      permissions,
-      contacts,
-      search,
       changes: detection,
       fleet: () => fleet,
     });

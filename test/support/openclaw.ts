@@ -149,6 +149,8 @@ export class OpenClaw {
         ...BARE_ENVIRONMENT,
         PATH: `${join(program, '..')}:${BARE_ENVIRONMENT.PATH}`,
         HOME,
+        // What it leaves there goes with the service.
+        TMPDIR: service.folder,
         OPENCLAW_DISABLE_BONJOUR: '1',
         OPENCLAW_SKIP_CRON: '1',
       },

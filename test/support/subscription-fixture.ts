@@ -88,6 +88,12 @@ export class SubscriptionFixture {
     }
   }
 
+  /** The row up to which deliveries are stored as done. */
+  deliveredTo(): number {
+    const row = this.state.prepare('SELECT max(row_id) FROM consumer').get();
+    return Number(row?.[0] ?? 0);
+  }
+
   #newRegistry(): SubscriptionRegistry {
     const { clock, feed, log } = this;
     const caller = { feed: limitedFeed(feed, ({ rowId }) => !this.hidden.has(rowId)) } as unknown as Caller;

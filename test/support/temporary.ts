@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from '@jest/globals';
 
 /** A path where nothing is: the folder is the suite's, and no test creates this name in it. */
 export const ABSENT = join(tmpdir(), 'absent');
@@ -19,6 +18,7 @@ export function whenFileEnds(cleanUp: () => unknown): void {
 /** A folder of its own for one test file, removed when the file is done. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-test-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  // Not afterAll, which is not called where every test is skipped.
+  whenFileEnds(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

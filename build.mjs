@@ -22,21 +22,6 @@ function copyAssets() {
   writeFileSync(`${root}dist/package.json`, '{"type": "commonjs"}\n');
 }
 
-/** The console stays one file for each module; comments and spaces are a third of what a browser would load. */
-async function shrinkConsole() {
-  const folder = 'dist/src/api/console';
-  await build({
-    absWorkingDir: root,
-    entryPoints: readdirSync(`${root}${folder}`)
-      .filter((name) => ['.js', '.css'].includes(extname(name)))
-      .map((name) => `${folder}/${name}`),
-    outdir: folder,
-    allowOverwrite: true,
-    minify: true,
-    logLevel: 'warning',
-  });
-}
-
 /** Every module for itself, for child processes and the typed client; the compiler only checks types. */
 async function transpile() {
   const files = ['src', 'installer'].flatMap((folder) =>
@@ -127,7 +112,6 @@ function copyLicences() {
 
 // Bundled into a few files, because loading several hundred takes longer than the rest of a start.
 copyAssets();
-await shrinkConsole();
 await transpile();
 // In one file a thread starts in 45 ms instead of 60.
 await build({

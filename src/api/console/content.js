@@ -1,6 +1,6 @@
 // The content of a row besides text: sentences and notes.
 
-import { timeOf } from './words.js';
+import { timeOf } from './elements.js';
 
 /** Changes to a conversation, shown in the middle without a sender. */
 const NOTICES = new Set([
@@ -13,44 +13,29 @@ const NOTICES = new Set([
   'other',
 ]);
 
-/** @param {any} data */
 export const isNotice = ({ details }) => NOTICES.has(details?.kind);
 
-/**
- * The text as written; rows without one are described by a sentence, unless a card shows them.
- * @param {any} message
- * @returns {string}
- */
+/** The text as written; rows without one are described by a sentence. */
 export function textOf({ body, attachments, details }) {
-  const { kind = 'message', sentence, parts = [], link, poll, app } = details ?? {};
-  // A card says what it is. A link that stands in a text leaves the text.
-  if ((poll ?? app) !== undefined) return '';
-  if (link !== undefined) return WEB.test(body.trim()) ? '' : body;
+  const { kind = 'message', sentence, parts = [] } = details ?? {};
   // Something other than text stood between two parts.
   if (kind === 'message' && body !== '' && parts.length > 1) return linesOf(parts);
   if (sentence === undefined || (kind === 'message' && body !== '')) return body;
   if (kind !== 'message' || attachments.length === 0) return sentence;
   // A picture speaks for itself. A file name says nothing about the content.
-  return details.attachments.some(isTold) ? sentence : '';
+  return details.attachments.some(isTold) || details.transcript !== undefined ? sentence : '';
 }
 
-/** A link alone. */
-const WEB = /^(?:https?:\/\/\S*)?$/;
-
-/** @param {readonly { text: string }[]} parts */
 const linesOf = (parts) =>
   parts
     .map(({ text }) => text.replaceAll('\uFFFC', ''))
     .filter((text) => text.trim() !== '')
     .join('\n');
 
-/** @param {any} attachment */
-const isTold = ({ sticker, path }) => sticker !== undefined && !/\.(?:png|jpe?g|gif|heics?|webp)$/i.test(path);
+const isTold = ({ sticker, contact, location, transcript }) =>
+  (sticker ?? contact ?? location ?? transcript) !== undefined;
 
-/**
- * Notes below a text about how it was sent, and the state of its parts.
- * @param {any} details
- */
+/** Notes below a text about how it was sent, and the state of its parts. */
 export function notesOf(details) {
   const { effect, scheduled, retracted_at: retracted, unsent_parts: parts = [] } = details ?? {};
   const unsent = retracted === null ? parts : [];
@@ -59,20 +44,14 @@ export function notesOf(details) {
     ...(effect === undefined
       ? []
       : [`sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`]),
-    ...(scheduled === undefined ? [] : [`Messages sends it ${timeOf(scheduled.for)}`]),
+    ...(scheduled === undefined ? [] : [`to be sent ${timeOf(scheduled.for)}`]),
   ];
 }
 
-/**
- * The reactions to show on a message. Votes are reactions too, but a poll counts them itself.
- * @param {{ kind?: string, reactions?: readonly any[] }} [details]
- */
+/** The reactions to show on a message. Votes are reactions too, but a poll counts them itself. */
 export function marksOf({ kind, reactions = [] } = {}) {
   return reactions.filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other');
 }
 
-/**
- * Reports whether a reaction is a vote, or an added option: its poll is reported as changed.
- * @param {any} reaction
- */
+/** Reports whether a reaction is a vote, or an added option: its poll is reported as changed. */
 export const isOfPoll = ({ details }) => details?.kind === 'poll_vote' || details?.kind === 'poll_update';

@@ -85,7 +85,9 @@ describe('the console', () => {
     await thread.locator('b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor();
     await thread.locator('.mine .reactions span[title^="Ana Silva"]').first().waitFor();
     // Ages in hours of the demo's rows: how many days they are depends on the hour.
-    const days = new Set([52, 51.8, 22, 21.9, 0].map((hours) => new Date(Date.now() - hours * 3_600_000).toDateString()));
+    const days = new Set(
+      [52, 51.8, 22, 21.9, 0].map((hours) => new Date(Date.now() - hours * 3_600_000).toDateString()),
+    );
     expect(await thread.locator('.day').count()).toBe(days.size);
     expect(new URL(page.url()).hash).toBe(`#/c/${encodeURIComponent('any;-;+15550100')}`);
     await goTo('Events');

@@ -11,7 +11,8 @@ async function linesOf(chunks: readonly string[], maxBytes = 10): Promise<readon
 }
 
 test('lines are whole, however the bytes come', async () => {
-  expect(await linesOf(['a', 'b\nc\n', '\n', 'Grü', 'ße'])).toEqual(['ab', 'c', '', 'Grüße']);
+  expect(await linesOf(['a', 'b\nc\n', '\n', 'Grü', 'ße'])).toEqual(['ab', 'c', 'Grüße']);
+  expect(await linesOf(['\r\n\r', '\n\n', 'a\r\n'])).toEqual(['\r', 'a\r']);
   expect(await linesOf(Array.from('aé\nb\n', (one) => one))).toEqual(['aé', 'b']);
 });
 

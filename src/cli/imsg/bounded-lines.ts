@@ -1,6 +1,10 @@
 const NEWLINE = 0x0a;
+const RETURN = 0x0d;
 
-/** Yields the lines of a stream, without their ends; undefined in place of a line of more than `maxBytes`. */
+/**
+ * Yields the lines of a stream, without their ends and without empty ones; undefined in place of a line of more than
+ * `maxBytes`.
+ */
 export async function* boundedLines(
   input: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -13,7 +17,9 @@ export async function* boundedLines(
     else if (part.length > 0) parts.push(part);
   };
   const take = (): string | undefined => {
-    const line = bytes > maxBytes ? undefined : Buffer.concat(parts).toString('utf8');
+    const [first, ...others] = parts;
+    const whole = first !== undefined && others.length === 0 ? asBuffer(first) : Buffer.concat(parts);
+    const line = bytes > maxBytes ? undefined : whole.toString('utf8');
     parts = [];
     bytes = 0;
     return line;
@@ -21,11 +27,18 @@ export async function* boundedLines(
   for await (const chunk of input) {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
-      add(chunk.subarray(from, end));
-      yield take();
+      const isEmpty = bytes === 0 && (end === from || (end === from + 1 && chunk[from] === RETURN));
+      if (!isEmpty) {
+        add(chunk.subarray(from, end));
+        yield take();
+      }
       from = end + 1;
     }
     add(chunk.subarray(from));
   }
   if (bytes > 0) yield take();
+}
+
+function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
 }

@@ -96,7 +96,12 @@ export class SimulatedPeople {
       this.#later(WRITE_EVERY_MS);
       return;
     }
+    const { database } = this.#messages;
     this.#cancel = this.#clock.after(step.at * 1000, () => {
+      if (database !== this.#messages.database) {
+        this.#later(WRITE_EVERY_MS); // the rows that the story is about are gone with the file
+        return;
+      }
       this.#teller?.perform(step, this.#clock.now());
       this.#step(place + 1);
     });

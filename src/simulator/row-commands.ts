@@ -219,15 +219,19 @@ function participants(database: ChatDatabase, from: string): Readonly<Record<str
 }
 
 function vote(database: ChatDatabase, chat: number, poll: number, dateMs: number): void {
-  const columns = {
+  database.joinedMessage(chat, { text: '', from: '+15550101', dateMs, columns: voteColumns(database, poll) });
+}
+
+/** The columns of a vote for the first option of the poll in `contentColumns('poll with a title')`. */
+export function voteColumns(database: ChatDatabase, poll: number): Readonly<Record<string, SqlValue>> {
+  return {
     associated_message_type: 4000,
     associated_message_guid: database.guid(poll),
-    balloon_bundle_id: 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.messages.Polls',
+    balloon_bundle_id: POLLS,
     payload_data: Buffer.from(VOTE_PAYLOAD, 'base64'),
     text: null,
     attributedBody: null,
   };
-  database.joinedMessage(chat, { text: '', from: '+15550101', dateMs, columns });
 }
 
 /** The columns of the content with this name, for another row. Its text is empty unless they have one. */

@@ -1,9 +1,8 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 import { appleDate, type ChatDatabase } from './chat-database.ts';
-import { VOTE_PAYLOAD } from './content-rows.ts';
 import { hum, landscape } from './media.ts';
 import type { Messages } from './messages.ts';
-import { changeRow, contentColumns, linkBalloon, POLLS } from './row-commands.ts';
+import { changeRow, contentColumns, linkBalloon, POLLS, voteColumns } from './row-commands.ts';
 import type { Step } from './story.ts';
 
 const OBJECT = '\uFFFC';
@@ -47,7 +46,9 @@ export class StoryTeller {
     } else if ('reactTo' in step) {
       const { from, type, emoji = null } = step;
       const to = this.#row(step.reactTo);
-      database.reaction(database.chatOf(to) ?? 0, to, { dateMs, type, emoji, ...(from !== undefined && { from }) });
+      const chat = database.chatOf(to);
+      if (chat === undefined) return undefined; // the owner deleted it
+      database.reaction(chat, to, { dateMs, type, emoji, ...(from !== undefined && { from }) });
     } else if ('file' in step) {
       return this.#file(step, dateMs);
     } else if ('link' in step) {
@@ -60,15 +61,7 @@ export class StoryTeller {
     } else if ('poll' in step) {
       return this.#message(step, dateMs, OBJECT, { ...contentColumns('poll with a title'), balloon_bundle_id: POLLS });
     } else if ('voteIn' in step) {
-      const columns = {
-        associated_message_type: 4000,
-        associated_message_guid: database.guid(this.#row(step.voteIn)),
-        balloon_bundle_id: POLLS,
-        payload_data: Buffer.from(VOTE_PAYLOAD, 'base64'),
-        text: null,
-        attributedBody: null,
-      };
-      return this.#message(step, dateMs, '', columns);
+      return this.#message(step, dateMs, '', voteColumns(database, this.#row(step.voteIn)));
     } else if ('named' in step) {
       const columns = { item_type: 2, group_title: step.named, attributedBody: null, text: null };
       return this.#message(step, dateMs, '', columns);

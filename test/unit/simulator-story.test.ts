@@ -85,3 +85,16 @@ test('with --quiet nobody writes once the story is told', async () => {
   await clock.advance(3 * TEN_MINUTES_MS);
   expect(rows()).toBe(told);
 });
+
+test('the story survives a deleted message, and ends when chat.db is replaced', async () => {
+  const people = new SimulatedPeople(mac, clock, { isQuiet: true });
+  people.start();
+  await clock.advance(8000);
+  mac.database.deleteMessage(rows());
+  await clock.advance(20_000);
+  expect((await all()).map(({ body }) => body)).toContain('Did the parcel arrive?');
+  await mac.perform({ do: 'replace' });
+  const replaced = rows();
+  await clock.advance(STORY_MS);
+  expect(rows()).toBe(replaced);
+});

@@ -136,7 +136,7 @@ function open(path: string): Sqlite | undefined {
 
 function prepare(database: Sqlite): void {
   database.exec('PRAGMA journal_mode = WAL');
-  // What a power cut loses is read from the stream again.
+  // Events lost in a power cut are read from the stream again.
   database.exec('PRAGMA synchronous = NORMAL');
   database.exec('PRAGMA wal_autocheckpoint = 4000');
 }

@@ -26,7 +26,7 @@ interface Source<Item> {
 
 /**
  * The first `count` items of several Macs in one order. `compare` orders items of two Macs; equal items follow the order
- * of the Macs, and one Mac's items stay in its order. A Mac that does not answer, or refuses, is left out and named.
+ * of the Macs, and one Mac's items stay in its order. Macs that do not answer, or refuse, are missing and named.
  */
 export async function merged<Item>(
   lists: readonly MacList<Item>[],

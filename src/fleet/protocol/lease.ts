@@ -40,7 +40,7 @@ export interface LeaseParts<State> {
   readonly prepare: () => Promise<void>;
   /** The broker lost what this holder had written. */
   readonly onSetBack: () => void;
-  /** Called with the newest state that is known, whoever holds the lease. */
+  /** Called with the newest known state of the lease, held here or elsewhere. */
   readonly onSeen: (state: State) => Promise<void>;
   /** The lease belongs to this process. `wasOwn` if nobody else held it since this process did. */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
@@ -52,7 +52,7 @@ export interface LeaseParts<State> {
   readonly log: Log;
 }
 
-/** What this process holds. */
+/** The lease of this process. */
 interface Hold {
   readonly fence: number;
   version: number;

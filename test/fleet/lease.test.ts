@@ -24,6 +24,9 @@ describeWithNats('a lease', () => {
     isWorking = false;
     count = 0;
     setBacks = 0;
+    seen: number | undefined;
+    /** Blocks what follows a read of the entry. */
+    following: Promise<void> = Promise.resolve();
     readonly lease = new Lease<number>({
       bucket: () =>
         this.isCut ? Promise.reject(new Error('the broker is away')) : Promise.resolve(this.unanswered.in(bucket)),
@@ -37,7 +40,10 @@ describeWithNats('a lease', () => {
       onSetBack: () => {
         this.setBacks += 1;
       },
-      onSeen: () => Promise.resolve(),
+      onSeen: (state) => {
+        this.seen = state;
+        return this.following;
+      },
       onTaken: (state) => {
         this.isWorking = true;
         this.count = state;
@@ -106,6 +112,24 @@ describeWithNats('a lease', () => {
     await two.pass(4);
     expect([two.isWorking, two.lease.isHeld, two.count]).toEqual([true, true, 7]);
     expect(two.lease.fence).toBe(one.lease.fence + 1);
+  });
+
+  test('is known as it was when a member asked, although an earlier read of it still runs', async () => {
+    const [one, two] = await pair();
+    let follow = (): void => {};
+    two.following = new Promise((resolve) => {
+      follow = resolve;
+    });
+    two.seen = undefined;
+    const earlier = two.lease.look();
+    await eventually(() => expect(two.seen).toBe(0));
+    one.count = 7;
+    await one.lease.flush();
+    const later = two.lease.look();
+    follow();
+    await later;
+    expect(two.seen).toBe(7);
+    await earlier;
   });
 
   test('is over for a member that slept, before it does anything, and it can write nothing', async () => {

@@ -78,6 +78,8 @@ export class Lease<State> {
   #cancelTick: Cancel | undefined;
   #cancelWrite: Cancel | undefined;
   #looking: Promise<void> | undefined;
+  /** The read after the one that runs. */
+  #nextLook: Promise<void> | undefined;
   #releasing: Promise<void> | undefined;
   #last: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -130,9 +132,15 @@ export class Lease<State> {
     return next;
   }
 
-  /** Reads the entry. Resolves once what it says is known. */
+  /** Reads the entry. Resolves once everything written before this call is known. */
   look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
+    // A read that already runs may have missed the last write.
+    if (this.#looking !== undefined) {
+      this.#nextLook ??= this.#looking.catch(() => {}).then(() => this.look());
+      return this.#nextLook;
+    }
+    this.#nextLook = undefined;
+    this.#looking = this.#look().finally(() => {
       this.#looking = undefined;
     });
     return this.#looking;

@@ -9,6 +9,7 @@ import { withDetails } from './details.ts';
 import { printSql, printsWith } from './fingerprints.ts';
 import { toRowEntry } from './message-log.ts';
 import { anyChat, column, isListed, LOWEST_CHAT, messageParts, reactionParts, textBytes } from './queries.ts';
+import { ReactedTo } from './reacted-to.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import { isPartOfPoll } from './row-kinds.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
@@ -81,6 +82,7 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
  */
 export class ArchiveSource {
   readonly #connection: Connection;
+  #reactedTo: { readonly fileId: string; readonly messages: ReactedTo } | undefined;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -158,13 +160,21 @@ export class ArchiveSource {
 
   /** One read decodes a limited number of bytes, attachments included: a row beyond it is read by itself. */
   #read(rows: readonly SourceRow[]): readonly SourceEntry[] {
-    const entries = this.#connection.read((snapshot) => entriesOf(snapshot, rows));
+    const entries = this.#connection.read((snapshot) => entriesOf(snapshot, rows, this.#reactedToIn(snapshot)));
     if (rows.length === 1 || entries.every((entry) => !isPartlyRead(entry))) return entries;
     const byId = new Map(rows.map((row) => [row.rowId, row]));
     return entries.flatMap((entry) => {
       const row = byId.get(entry.rowId);
       return row !== undefined && isPartlyRead(entry) ? this.#read([row]) : [entry];
     });
+  }
+
+  /** A reaction that comes later makes its message differ at the next run. */
+  #reactedToIn({ database, queries }: Snapshot): ReactedTo | undefined {
+    const { fileId } = this.#connection;
+    if (queries.reactions === undefined) return undefined;
+    if (this.#reactedTo?.fileId !== fileId) this.#reactedTo = { fileId, messages: new ReactedTo(database) };
+    return this.#reactedTo.messages;
   }
 
   /** The listed ones among the rows with these guids, without their prints. */
@@ -192,21 +202,25 @@ function isPartlyRead({ event }: SourceEntry): boolean {
   return event.data.details?.undecoded !== undefined;
 }
 
-function entriesOf(snapshot: Snapshot, rows: readonly SourceRow[]): readonly SourceEntry[] {
+function entriesOf(
+  snapshot: Snapshot,
+  rows: readonly SourceRow[],
+  reactedTo: ReactedTo | undefined,
+): readonly SourceEntry[] {
   const { entries } = sourceQueriesOf(snapshot.database.schema);
   const rowIds = JSON.stringify(rows.map(({ rowId }) => rowId));
   return snapshot.database.all(entries, rowIds).map((row) => {
     const { rowId, guid, event } = toRowEntry(row, snapshot);
-    return { rowId, guid, event: withEverything(snapshot, event) };
+    return { rowId, guid, event: withEverything(snapshot, event, reactedTo) };
   });
 }
 
-function withEverything(snapshot: Snapshot, event: Event): Event {
+function withEverything(snapshot: Snapshot, event: Event, reactedTo: ReactedTo | undefined): Event {
   if (isOfReaction(event)) {
     const details = reactionDetailsOf(snapshot, event.data);
     return details === undefined ? event : { type: event.type, data: { ...event.data, details } };
   }
-  return { type: event.type, data: withDetails(snapshot, event.data) };
+  return { type: event.type, data: withDetails(snapshot, event.data, reactedTo) };
 }
 
 function isOfReaction(event: Event): event is Extract<Event, { readonly data: Reaction }> {

@@ -10,6 +10,7 @@ import type { DecodedRow } from './content/message-content.ts';
 import { messageOf, toReaction } from './message.ts';
 import { filingOf } from './message-filter.ts';
 import { reactionTargets } from './queries.ts';
+import type { ReactedTo } from './reacted-to.ts';
 import { rowContentOf } from './row-content.ts';
 import { isMirror, ownAddressesOf } from './self-copies.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -28,13 +29,13 @@ const KINDS: readonly MessageKind[] = [
 ];
 
 /** The message with its details (decision H). */
-export function withDetails(snapshot: Snapshot, message: Message): Message {
-  const details = detailsOf(snapshot, message);
+export function withDetails(snapshot: Snapshot, message: Message, reactedTo?: ReactedTo): Message {
+  const details = detailsOf(snapshot, message, reactedTo);
   return details === undefined ? message : { ...message, details };
 }
 
-/** Undefined if the row is gone. */
-export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails | undefined {
+/** Undefined if the row is gone. Without `reactedTo`, reactions are looked for on every message. */
+export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: ReactedTo): MessageDetails | undefined {
   const rowId = Number(message.id);
   const row = snapshot.database.get(snapshot.queries.details, rowId);
   if (row === undefined) return undefined;
@@ -57,7 +58,7 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
     read_at: isoAt(row, at.read),
     error: Number.isSafeInteger(error) && error !== 0 ? error : null,
     attachments,
-    reactions: reactionsOn(snapshot, message.guid),
+    reactions: reactedTo?.mayHave(message.guid) === false ? [] : reactionsOn(snapshot, message.guid),
     ...partOf(snapshot, message, row),
     ...(isMirror(snapshot, message, ownAddressesOf(row)) && { mirror: true }),
     ...filingOf(row),

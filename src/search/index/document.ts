@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import type { Message } from '../../domain/message.ts';
 import { remembering } from '../../domain/remembering.ts';
 import type { SearchableMessage, SearchSender } from '../../domain/search.ts';
+import { shortHash } from '../../domain/short-hash.ts';
 import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
 /** Only this much of a text is indexed: three times what Messages can send. */
@@ -103,11 +104,9 @@ export function addressKey(address: string): string {
   return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
-/** A short hash; collisions are detected when the message itself is read. FNV-1a, 32 bits. */
+/** Collisions are detected when the message itself is read. */
 function hash(text: string): string {
-  let value = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
-  return (value >>> 0).toString(36);
+  return shortHash(text).toString(36);
 }
 
 const APPLE_EPOCH_S = 978_307_200;

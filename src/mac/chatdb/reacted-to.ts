@@ -1,0 +1,45 @@
+import { shortHash } from '../../domain/short-hash.ts';
+import type { ChatDbHandle } from './database.ts';
+
+/** 1 MiB, however many reactions there are: with a million, one message in five is looked up in vain. */
+const BITS = 2 ** 23;
+const READ_AT_ONCE = 1000;
+/** The forms of `reactionTargets`. */
+const PART = /^(?:bp:|p:-?\d{1,9}\/)/;
+
+// As bytes: two texts that are no UTF-8 may be read as one.
+const TARGETS = `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM message
+  WHERE associated_message_guid > CAST(? AS TEXT) AND typeof(associated_message_guid) = 'text'
+  ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`;
+
+/**
+ * The messages that reactions are on, at one commit. An export asks it first: looking for the reactions on each message
+ * took a fifth of its time, and most have none.
+ */
+export class ReactedTo {
+  readonly #bits = new Uint8Array(BITS / 8);
+
+  /** Reads the index of `associated_message_guid`, which must exist. */
+  constructor(database: ChatDbHandle) {
+    for (let after: Uint8Array | undefined = new Uint8Array(); after !== undefined; ) {
+      const targets: readonly Uint8Array[] = database.all(TARGETS, after).map(([target]) => target as Uint8Array);
+      for (const target of targets) {
+        const guid = Buffer.from(target).toString();
+        this.#add(guid);
+        this.#add(guid.replace(PART, ''));
+      }
+      after = targets.length < READ_AT_ONCE ? undefined : targets.at(-1);
+    }
+  }
+
+  /** False if no reaction is on the message with this guid. */
+  mayHave(guid: string): boolean {
+    const bit = shortHash(guid) % BITS;
+    return ((this.#bits[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0;
+  }
+
+  #add(guid: string): void {
+    const bit = shortHash(guid) % BITS;
+    this.#bits[bit >>> 3] = (this.#bits[bit >>> 3] ?? 0) | (1 << (bit & 7));
+  }
+}

@@ -113,10 +113,11 @@ describe('what Messages does to its database', () => {
     await heard((await receive({})).row);
   });
 
-  test('another database in its place: one logged loss, no replay, and life goes on', async () => {
+  test('another database in its place: the loss is logged, no replay, and life goes on', async () => {
     const before = listener.frames.length;
     await mac.command({ do: 'replace' });
-    await eventually(() => expect(service.output).toMatch(/database was replaced/));
+    // It may have been seen before that, too: the old file without its -wal, which goes first, has lost its last rows.
+    await eventually(() => expect(service.output).toMatch(/"now_at_row_id":1,.*database was replaced/));
     const { row } = await receive({ text: 'new life' });
     await eventually(() => expect(listener.frames.length).toBeGreaterThan(before));
     expect(listener.events.slice(before).map(({ data }) => data.id)).toEqual([String(row)]);

@@ -13,7 +13,6 @@ import { STICKER_HEAD_BYTES, stickerEffectOf, stickerOf } from './content/sticke
 import { transcriptOf } from './content/transcript.ts';
 import { contactOf, locationOf, MAX_CARD_BYTES } from './content/vcard.ts';
 import { ATTACHMENT_CONTENT_COLUMNS, contentQueriesOf } from './content-queries.ts';
-import { blobOf } from './row-content.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
@@ -97,7 +96,7 @@ function attachmentContentOf(
   undecoded: Set<ContentColumn>,
 ): Partial<AttachmentDetails> {
   const decoded = <Value>(column: ContentColumn, place: number, decode: (blob: Uint8Array) => Value | undefined) => {
-    const blob = blobOf(snapshot, row[place]);
+    const blob = snapshot.storedBlob(row[place]);
     if (blob === undefined || blob.length === 0) return undefined;
     const value = blob === 'too_large' ? undefined : decode(blob);
     if (value === undefined && column !== 'user_info') undecoded.add(column);
@@ -106,7 +105,7 @@ function attachmentContentOf(
   const beginning = (most: number): Buffer | undefined =>
     state === 'available' ? beginningOf(snapshot.database.options.path, path, most) : undefined;
   const sticker = (): NonNullable<AttachmentDetails['sticker']> => {
-    const blob = blobOf(snapshot, row[at.attribution]);
+    const blob = snapshot.storedBlob(row[at.attribution]);
     const attribution = blob === 'too_large' ? undefined : blob;
     const description = toText(row[at.description]) || undefined;
     const found = decoded('sticker_user_info', at.stickerInfo, (userInfo) =>

@@ -7,7 +7,6 @@ import { type PollPayload, pollPayloadOf } from './content/poll-payload.ts';
 import { contentQueriesOf } from './content-queries.ts';
 import { messageOf, toMessage } from './message.ts';
 import { reactionTargets } from './queries.ts';
-import { blobOf } from './row-content.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -46,7 +45,7 @@ function rowsOf(snapshot: Snapshot, guid: string): PollRows {
     .toReversed()
     .toSorted((one, other) => compareInstants(instantAt(one, at.date), instantAt(other, at.date)));
   for (const row of inOrder) {
-    const blob = blobOf(snapshot, row[at.payload]);
+    const blob = snapshot.storedBlob(row[at.payload]);
     const payload = blob instanceof Uint8Array ? readKeyedArchive(blob) : undefined;
     const poll = payload instanceof Map ? pollPayloadOf(payload) : undefined;
     if (poll === undefined) continue;

@@ -1,10 +1,10 @@
 import type { MessageContent } from '../../domain/content.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reaction } from '../../domain/reaction.ts';
-import type { Row, SqlValue } from '../../runtime/sqlite.ts';
+import type { Row } from '../../runtime/sqlite.ts';
 import { toText } from './columns.ts';
 import { effectOf, groupEventOf, locationShareOf, replyPlaceOf } from './content/group-event.ts';
-import { type DecodedRow, decodeRow, type StoredBlob } from './content/message-content.ts';
+import { type DecodedRow, decodeRow } from './content/message-content.ts';
 import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
 import { withoutTarget } from './message.ts';
 import { pollOf } from './polls.ts';
@@ -27,9 +27,9 @@ export function rowContentOf(
   const decoded = decodeRow({
     guid: toText(row[at.guid]),
     text: toText(row[at.text]),
-    attributedBody: blobOf(snapshot, row[at.attributedBody]),
-    summaryInfo: blobOf(snapshot, row[at.summaryInfo]),
-    payload: blobOf(snapshot, row[at.payload]),
+    attributedBody: snapshot.storedBlob(row[at.attributedBody]),
+    summaryInfo: snapshot.storedBlob(row[at.summaryInfo]),
+    payload: snapshot.storedBlob(row[at.payload]),
     balloon: toText(row[at.balloon]),
     associatedGuid: withoutTarget(toText(row[at.associatedGuid])),
     isVote: row[at.associatedType] === VOTE_TYPE,
@@ -40,13 +40,6 @@ export function rowContentOf(
     kind: decoded.kind,
     content: { ...decoded.content, ...(poll && { poll }), ...columnContent(snapshot, message, row) },
   };
-}
-
-/** A blob as read: a large one was selected as its length. */
-export function blobOf(snapshot: Snapshot, value: SqlValue | undefined): StoredBlob {
-  if (typeof value === 'number') return 'too_large';
-  if (typeof value !== 'object' || value === null) return undefined;
-  return snapshot.takesContent(value.length) ? value : 'too_large';
 }
 
 /** The content of single columns. */

@@ -1,8 +1,9 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { chatGuidVariants } from '../../domain/address.ts';
-import type { Row } from '../../runtime/sqlite.ts';
+import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import { readAttributedText } from './content/attributed-runs.ts';
+import type { StoredBlob } from './content/message-content.ts';
 import { RunReader } from './content/parts.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import type { ChatDbHandle } from './database.ts';
@@ -76,11 +77,13 @@ export class Snapshot {
     this.#contentBytesLeft = MAX_CONTENT_BYTES;
   }
 
-  /** Reports whether a blob of this size may be decoded in this read, and counts it. */
-  takesContent(bytes: number): boolean {
-    if (bytes > this.#contentBytesLeft) return false;
-    this.#contentBytesLeft -= bytes;
-    return true;
+  /** A blob of content as selected: a large one by its length. Counts what this read decodes, which is limited. */
+  storedBlob(value: SqlValue | undefined): StoredBlob {
+    if (typeof value === 'number') return 'too_large';
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (value.length > this.#contentBytesLeft) return 'too_large';
+    this.#contentBytesLeft -= value.length;
+    return value;
   }
 
   /** An attributedBody too large to come with its row; undefined once this read has used up its allowance. */

@@ -7,7 +7,7 @@ import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { IdempotencyStore, SchedulingStore } from '../domain/ports/sending.ts';
 import { untilPublished } from '../events/log/published.ts';
-import type { ChangeDetector } from '../mac/chatdb/change-detector.ts';
+import type { CommitDetector } from '../mac/chatdb/commit-detector.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
 import { chatSendLookup } from '../mac/chatdb/lookups.ts';
 import { scheduledOnPhone } from '../mac/chatdb/scheduled-on-phone.ts';
@@ -30,7 +30,7 @@ interface SenderParts {
   readonly state: Sqlite;
   readonly connection: Connection;
   readonly permissions: MacPermissions;
-  readonly detector: ChangeDetector;
+  readonly detector: CommitDetector;
   readonly feed: EventFeed;
   readonly publisher: { publishPending(): void };
   readonly idempotency: IdempotencyStore;
@@ -58,7 +58,7 @@ export function openSender(parts: SenderParts): Sender {
     confirmMs: config.send.confirmMs,
     attachments: attachmentRulesOf(config),
     published: (rowId) => untilPublished(rowId, { feed, clock: awake, publish: () => publisher.publishPending() }),
-    onChange: (look) => detector.onChange(look),
+    onChange: (look) => detector.onCommit(look),
     ...(host.platform === 'darwin' && {
       stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),
     }),

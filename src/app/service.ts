@@ -12,7 +12,7 @@ import { WebSocketClients } from '../events/streams/ws/clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
 import type { FleetAgent } from '../fleet/agent/agent.ts';
-import { ChangeDetector } from '../mac/chatdb/change-detector.ts';
+import { CommitDetector } from '../mac/chatdb/commit-detector.ts';
 import { chatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
 import { junkAmong } from '../mac/chatdb/message-filter.ts';
 import { ChatLog } from '../mac/chatdb/message-log.ts';
@@ -98,7 +98,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       chatDbAccess: () => connection.access,
     });
     const grantWatch = new PermissionWatcher({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
-    const detector = new ChangeDetector({
+    const detector = new CommitDetector({
       connection,
       clock,
       pollIntervalMs,
@@ -110,9 +110,9 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         fleet?.noteHealth();
       },
     });
-    detector.onChange(() => publisher.publishPending());
+    detector.onCommit(() => publisher.publishPending());
     const idempotency = idempotencyStore(state);
-    detector.onChange(() => detection.noteCommit());
+    detector.onCommit(() => detection.noteCommit());
     const senderParts = { awake, detector, feed, publisher, idempotency, permissions };
     const sender: Sender = openSender({
       ...{ config, host, state, connection, ...senderParts },
@@ -258,7 +258,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         streams.close(SOCKETS_END_WITHIN_MS),
       ]);
     });
-    closers.add('change detector', () => {
+    closers.add('commit detector', () => {
       detector.close();
       grantWatch.close();
     });

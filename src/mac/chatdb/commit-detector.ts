@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../domain/ports/host.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
 import type { Connection } from './connection.ts';
 
-export interface ChangeDetectorOptions {
+export interface CommitDetectorOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
@@ -20,8 +20,8 @@ const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
  * Detects other processes' commits. `PRAGMA data_version` at every interval decides; a watch on the -wal only makes
  * it sooner, and is renewed whenever that file is replaced.
  */
-export class ChangeDetector {
-  readonly #options: ChangeDetectorOptions;
+export class CommitDetector {
+  readonly #options: CommitDetectorOptions;
   readonly #listeners = new Set<() => void>();
   #watcher: FSWatcher | undefined;
   #watchedWal: string | null = null;
@@ -31,12 +31,12 @@ export class ChangeDetector {
   #lastHealth: string | undefined;
   #isClosed = false;
 
-  constructor(options: ChangeDetectorOptions) {
+  constructor(options: CommitDetectorOptions) {
     this.#options = options;
   }
 
   /** `listener` is called when there may be new rows, and when the database was opened (again). */
-  onChange(listener: () => void): Cancel {
+  onCommit(listener: () => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import type { BackendHealth } from '../../src/domain/ports/reading.ts';
-import { ChangeDetector } from '../../src/mac/chatdb/change-detector.ts';
+import { CommitDetector } from '../../src/mac/chatdb/commit-detector.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
@@ -25,14 +25,14 @@ function build({ isWatching = false, wal = true, exists = true, isLink = false }
   const clock = new FakeClock();
   const connection = new Connection({ path, home: '/Users/ada', log: collectingLog() });
   const seen = { changes: 0, health: [] as BackendHealth[] };
-  const detector = new ChangeDetector({
+  const detector = new CommitDetector({
     connection,
     clock,
     pollIntervalMs: 1000,
     isWatching,
     onHealth: (health) => void seen.health.push(health),
   });
-  detector.onChange(() => {
+  detector.onCommit(() => {
     seen.changes += 1;
   });
   const create = () => {
@@ -166,8 +166,8 @@ describe('the change detector', () => {
         return checks.length === finding;
       },
     } as unknown as Connection;
-    const detector = new ChangeDetector({ connection, clock, pollIntervalMs: 60_000 });
-    detector.onChange(onChange);
+    const detector = new CommitDetector({ connection, clock, pollIntervalMs: 60_000 });
+    detector.onCommit(onChange);
     toClose.push(() => detector.close());
     detector.start();
     changes = 0;

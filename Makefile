@@ -88,13 +88,11 @@ $(ALL_MARK) node_modules/.complete: package-lock.json
 	npm ci --no-audit --no-fund
 	@touch $@
 
-# Node 22.16 and newer have SQLite, so that better-sqlite3 need not be compiled.
-NO_COMPILER = $(shell node -p 'const [major, minor] = process.versions.node.split("."); major * 100 + +minor < 2216 ? "" : "--omit=optional"')
-
+# Without the native libraries, so that nothing is compiled: SQLite is then Node's own (src/cli/another-node.ts).
 $(RUN_MARK): package-lock.json tools/package-lock.json
 	@$(NODE_IS_NEW)
 	npm ci --prefix tools --no-audit --no-fund
-	npm ci --omit=dev $(NO_COMPILER) --no-audit --no-fund
+	npm ci --omit=dev --omit=optional --no-audit --no-fund
 	@touch $@
 
 # The Node of an installed agent, for the tests that need one, and what only checks need.

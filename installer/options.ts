@@ -1,5 +1,5 @@
+import type { NodePackage } from '../src/runtime/node-package.ts';
 import type { AgentConfig } from './agent.ts';
-import type { NodePackage } from './node-runtime.ts';
 
 /** The configuration, as the version being installed reads it. */
 export type Settings =

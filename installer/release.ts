@@ -3,13 +3,14 @@ import { basename, join } from 'node:path';
 import { build, type PlistValue, parse } from 'plist';
 import { AppError } from '../src/domain/errors.ts';
 import type { CommandResult } from '../src/runtime/command.ts';
+import { NODE_PACKAGES } from '../src/runtime/node-package.ts';
 import type { AgentConfig } from './agent.ts';
 import { isBundleSound, stageBundle } from './app-bundle.ts';
 import { installCode } from './code.ts';
 import { knownCdhash } from './grants.ts';
 import { LABEL, type Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
-import { type MacKind, NODE_PACKAGES, obtainNode } from './node-runtime.ts';
+import { type MacKind, obtainNode } from './node-runtime.ts';
 import type { InstallOptions } from './options.ts';
 import { type StagedFolder, writeWhole } from './staging.ts';
 

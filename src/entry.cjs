@@ -7,6 +7,12 @@ const terminated = process.argv.includes('--supervised') ? 143 : 0;
 process.once('SIGTERM', () => process.exit(terminated));
 process.once('SIGINT', () => process.exit(0));
 
+// Started by a Node without SQLite: ends with it, also when it is killed.
+if (process.channel) {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}
+
 // getaddrinfo blocks a libuv thread, and libuv allows it at most half of them: enough for 64 webhooks. Other commands
 // need fewer threads, and starting them takes about 10 ms.
 const [, , first = ''] = process.argv;

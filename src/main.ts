@@ -40,11 +40,7 @@ async function run(argv: readonly string[]): Promise<number> {
     return exitCode;
   } catch (error) {
     if (isAppError(error) && error.code === 'sqlite_missing') {
-      context.stderr(
-        `Postern does not start: ${error.message}`,
-        ...(error.hint === undefined ? [] : [`  ${error.hint}`]),
-      );
-      return EXIT.config;
+      return (await import('./cli/another-node.ts')).runOnAnotherNode(error, context);
     }
     if (!isCommanderError(error)) throw error;
     if (error.exitCode === 0) return EXIT.ok;

@@ -11,7 +11,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Shutdown } from '../runtime/shutdown.ts';
-import { sqliteLibrary } from '../runtime/sqlite.ts';
+import { assertSqlite, sqliteLibrary } from '../runtime/sqlite.ts';
 import { type Context, EXIT } from './context.ts';
 import { isDemoRunning } from './service-connection.ts';
 
@@ -49,6 +49,7 @@ export async function runService(
   context: Context,
   { supervised, platform, homeFolder, people, onLocked, onStart, start }: ServiceOptions,
 ): Promise<number> {
+  assertSqlite();
   const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
   ending.watch();
   for (const warning of protectConfig(config.dir)) log.warn(warning);
@@ -147,7 +148,6 @@ async function startRefusal(
   switch (errorCode(error)) {
     case 'already_running':
     case 'restore_unfinished':
-    case 'sqlite_missing':
     case 'fleet_missing':
     case 'fleet_file_unreadable':
     case 'fleet_key_unusable':

@@ -76,13 +76,16 @@ function missing(cause: unknown): AppError {
   const node = `Node ${process.versions.node}`;
   // An npm installation has no sources to build the library from.
   if (import.meta.url.includes('/node_modules/postern/')) {
-    return new AppError('sqlite_missing', `${node} has no SQLite of its own: use Node 22.16 or newer.`, { cause });
+    return new AppError('sqlite_missing', `${node} has no SQLite of its own.`, {
+      hint: 'Install Node 22.16 or newer.',
+      cause,
+    });
   }
   return new AppError(
     'sqlite_missing',
-    `${node} has no SQLite of its own, and the library better-sqlite3 could not be built here.`,
+    `${node} has no SQLite of its own, and the library better-sqlite3 is not built here.`,
     {
-      hint: 'Install Node 22.16 or newer; or a C++ compiler (on a Mac: xcode-select --install), then run: npm ci',
+      hint: 'Install Node 22.16 or newer. Or build the library, which needs a C++ compiler, Python and the headers of Node: npm ci --foreground-scripts',
       cause,
     },
   );

@@ -125,11 +125,14 @@ test('listen of its typed client needs no package ws', async () => {
 const [withoutSqlite] = runtimes.filter(({ hasSqlite }) => !hasSqlite);
 
 testIf(withoutSqlite !== undefined, 'needs a Node before 22')(
-  'on a Node that has no SQLite it says so in one sentence and ends',
+  'on a Node that has no SQLite, without a download, it says so in one sentence and ends',
   () => {
     const { node = '', version: number } = withoutSqlite ?? {};
-    const demo = spawnSync(node, [postern, 'demo', '--dir', join(root, 'none')], { encoding: 'utf8' });
-    const sentence = `Node ${number} has no SQLite of its own: use Node 22.16 or newer.`;
+    const demo = spawnSync(node, [postern, 'demo', '--dir', join(root, 'none')], {
+      encoding: 'utf8',
+      env: { ...BARE_ENVIRONMENT, HOME: root, POSTERN_NODE_DOWNLOAD: '0' },
+    });
+    const sentence = `Node ${number} has no SQLite of its own.\n  Install Node 22.16 or newer.`;
     expect([demo.status, demo.stdout, demo.stderr]).toEqual([78, '', `Postern does not start: ${sentence}\n`]);
   },
 );

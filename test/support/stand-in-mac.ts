@@ -214,7 +214,7 @@ export class StandInMac {
     const archive = join(this.folder, 'package.tgz');
     spawnSync('tar', ['-czf', archive, '-C', join(this.folder, 'offer'), 'package']);
     const integrity = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
-    return { arm64: { name: 'node-for-tests', version: '22.23.2', integrity } };
+    return { 'darwin-arm64': { name: 'node-for-tests', version: '22.23.2', integrity } };
   }
 
   behave(behaviour: GatewayBehaviour): void {

@@ -1,0 +1,45 @@
+import { cacheFolder } from '../config/environment.ts';
+import { type AppError, isAppError } from '../domain/errors.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { commandRunner } from '../runtime/command.ts';
+import { downloadedNode, runAgainOn } from '../runtime/downloaded-node.ts';
+import { NODE_PACKAGES } from '../runtime/node-package.ts';
+import { type Context, EXIT } from './context.ts';
+
+/**
+ * Runs the command again on a Node that has SQLite, from npm, unless POSTERN_NODE_DOWNLOAD is 0. Resolves with the
+ * exit code.
+ */
+export async function runOnAnotherNode(missing: AppError, context: Context): Promise<number> {
+  const { environment, stderr } = context;
+  const pinned = NODE_PACKAGES[`${environment.platform}-${process.arch}`];
+  if (pinned === undefined || environment.env.POSTERN_NODE_DOWNLOAD === '0') return refuse(missing, [], context);
+  try {
+    const node = await downloadedNode({
+      pinned,
+      cacheFolder: cacheFolder(environment),
+      run: commandRunner(environment.env),
+      clock: systemClock,
+      onDownload: () =>
+        stderr(
+          `Node ${process.versions.node} has no SQLite of its own. Fetching Node ${pinned.version} for Postern, once`,
+          `(npm package ${pinned.name}, some 50 MB; POSTERN_NODE_DOWNLOAD=0 prevents it) …`,
+        ),
+    });
+    return await runAgainOn(node);
+  } catch (error) {
+    const reason = isAppError(error) ? error.message : (error as Error).message;
+    const hint = isAppError(error) ? error.hint : undefined;
+    const failure = `Node ${pinned.version} cannot be used instead: ${reason}`;
+    return refuse(missing, hint === undefined ? [failure] : [failure, hint], context);
+  }
+}
+
+function refuse({ message, hint }: AppError, details: readonly string[], { stderr, paintError }: Context): number {
+  const advice = hint === undefined ? [] : [hint];
+  stderr(
+    paintError('red', `Postern does not start: ${message}`),
+    ...[...details, ...advice].map((line) => `  ${line}`),
+  );
+  return EXIT.config;
+}

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, type Stats } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { AppError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { RunCommand } from './command.ts';
+import { fetchNodePackage, integrityOf, type VerifiedNodePackage } from './node-package.ts';
+
+export interface DownloadedNodeOptions {
+  readonly pinned: VerifiedNodePackage;
+  /** The folder for data that can be recreated. */
+  readonly cacheFolder: string;
+  readonly run: RunCommand;
+  readonly clock: Clock;
+  /** Called before a download, which takes a while. */
+  readonly onDownload: () => void;
+}
+
+const NAME = /^node-\d/;
+const UNFINISHED = '.node-';
+/** An unfinished download that is older was interrupted. */
+const INTERRUPTED_MS = 60 * 60_000;
+
+/**
+ * Returns the path of a Node in the cache folder that is exactly the pinned one. Fetches it where it is missing, was
+ * altered, or could have been altered by another user. Throws `package_altered`, or `node_not_fetched` with the reason.
+ */
+export async function downloadedNode(options: DownloadedNodeOptions): Promise<string> {
+  const { pinned, cacheFolder, run, clock, onDownload } = options;
+  const folder = join(cacheFolder, `node-${pinned.version}-${pinned.name.replace(/^node-(?:bin-)?/, '')}`);
+  const node = join(folder, 'node');
+  if (isGenuine(folder, pinned)) return node;
+
+  onDownload();
+  mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
+  const workshop = mkdtempSync(join(cacheFolder, UNFINISHED));
+  const discard = (): void => rmSync(workshop, { recursive: true, force: true });
+  process.once('exit', discard);
+  try {
+    const trouble = await fetchNodePackage(run, pinned, workshop);
+    if (trouble !== null) throw new AppError('node_not_fetched', trouble);
+    const finished = mkdtempSync(join(workshop, 'finished-'));
+    renameSync(join(workshop, 'package/bin/node'), join(finished, 'node'));
+    chmodSync(join(finished, 'node'), 0o700);
+    // Another process may have been faster.
+    if (!isGenuine(folder, pinned)) {
+      rmSync(folder, { recursive: true, force: true });
+      renameSync(finished, folder);
+    }
+  } finally {
+    process.off('exit', discard);
+    discard();
+  }
+  removeOlder(cacheFolder, folder, clock);
+  if (!isGenuine(folder, pinned)) {
+    throw new AppError('node_not_fetched', `${node} is not the program that ${pinned.name} is known to hold.`);
+  }
+  return node;
+}
+
+/** Removes other versions, and what interrupted downloads left. */
+function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
+  for (const name of readdirSync(cacheFolder)) {
+    const path = join(cacheFolder, name);
+    const { mtimeMs } = statusOf(path) ?? { mtimeMs: Number.POSITIVE_INFINITY };
+    const isInterrupted = name.startsWith(UNFINISHED) && mtimeMs < clock.now() - INTERRUPTED_MS;
+    if (isInterrupted || (NAME.test(name) && path !== kept)) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** Reports whether only this user can change the folder and the program, and the program is the pinned one. */
+function isGenuine(folder: string, { executable }: VerifiedNodePackage): boolean {
+  const node = join(folder, 'node');
+  const [outer, inner] = [statusOf(folder), statusOf(node)];
+  if (outer?.isDirectory() !== true || inner?.isFile() !== true) return false;
+  const isOwn = [outer, inner].every(({ uid, mode }) => uid === process.getuid?.() && (mode & 0o077) === 0);
+  return isOwn && integrityOf(node) === executable;
+}
+
+function statusOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+/**
+ * Runs this program again on `node`, with the same arguments, environment and terminal. Resolves with its exit code.
+ * Signals to this process reach it, and it ends when this process does.
+ */
+export function runAgainOn(node: string): Promise<number> {
+  const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  // A terminal sends these to both.
+  const fromTerminal = new Set<NodeJS.Signals>(process.stdin.isTTY ? ['SIGINT', 'SIGHUP'] : []);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => fromTerminal.has(signal) || child.kill(signal));
+  }
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
+  });
+}

@@ -71,6 +71,11 @@ export class KeyRing implements Keys {
     return this.#keys.get(id);
   }
 
+  /** Notes that a valid key is used, by an access token that stands for it. */
+  noteUse(id: string): void {
+    this.#noteUse(this.#existing(id), this.#parts.clock.now());
+  }
+
   close(): void {
     this.#cancelExpiry?.();
   }

@@ -56,6 +56,7 @@ const REACH_MS = 3000;
 export async function startHub(config: Config, host: Host): Promise<RunningApp> {
   const { clock, log, version } = host;
   const closers = new Cleanup(log);
+  for (const name of unusedAtHub(config)) log.warn(`${name} has no effect at a hub; set it at a Mac`);
   try {
     const settings = fleetOf(config);
     closers.add('lock', lockFolder(config.dir));
@@ -213,6 +214,15 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     await closers.close();
     throw error;
   }
+}
+
+/** The settings that open something at a Mac, and nothing here. */
+function unusedAtHub({ oauth, bluebubbles, search }: Config): readonly string[] {
+  return [
+    ...(oauth.issuer === '' ? [] : ['oauth.issuer']),
+    ...(bluebubbles.port === 0 ? [] : ['bluebubbles.port']),
+    ...(search.isEnabled ? ['search.enabled'] : []),
+  ];
 }
 
 /** Throws `fleet_missing` if the configuration has no fleet. */

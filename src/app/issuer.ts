@@ -42,7 +42,11 @@ export async function openIssuer({
       const { keys } = await access.load();
       if (keys.withId(keyId) !== undefined) keys.revoke(keyId);
     },
-    callerOf: (keyId) => access.loaded?.callerOf(keyId),
+    callerOf: (keyId) => {
+      const caller = access.loaded?.callerOf(keyId);
+      if (caller !== undefined) access.loaded?.keys.noteUse(keyId);
+      return caller;
+    },
     readDocument: (url) => readPublicDocument(url, { clock }),
   });
   const { rateLimitPerMinute } = config.server;

@@ -4,6 +4,7 @@ import type { FleetSettings } from '../domain/fleet.ts';
 import type { EventErrorNumbers } from '../domain/subscription.ts';
 import type { Environment } from './environment.ts';
 import { fleetOf } from './fleet-settings.ts';
+import { issuerWarnings } from './issuer-checks.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 import { isDate, shown } from './shown.ts';
 
@@ -145,7 +146,12 @@ export function checkConfig(
     backfillHours: one(SETTINGS.fleetBackfillHours),
   };
   const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
-  if (mistakes.length === 0 && [...config.auth.apiKey].length < MIN_KEY_LENGTH) warnings.push(SHORT_KEY);
+  if (mistakes.length === 0) {
+    const isShort = [...config.auth.apiKey].length < MIN_KEY_LENGTH;
+    if (isShort && config.oauth.issuer !== '') mistakes.push(`${SHORT_KEY} With oauth.issuer, strangers can try keys.`);
+    else if (isShort) warnings.push(SHORT_KEY);
+    warnings.push(...issuerWarnings(config));
+  }
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen({ ...config, fleet }), warnings };
 }
 

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { rightsAddress } from '../domain/address.ts';
 import { ASSOCIATED_ROWS } from '../domain/associated-rows.ts';
+import { hostClassOf } from '../domain/local-network.ts';
 import type { EventErrorNumbers } from '../domain/subscription.ts';
 import type { Environment } from './environment.ts';
 import { FLEET_SETTINGS } from './fleet-settings.ts';
@@ -158,7 +159,7 @@ export const SETTINGS = {
     name: 'oauth.issuer',
     about:
       'The https address under which a tunnel makes /mcp reachable for hosted agents, such as "https://messages.example". They sign in there, and you decide on a page what each may do. Empty: off.',
-    allowed: 'an https origin without a path and a trailing slash, or empty',
+    allowed: 'an https origin of another host than this machine, without a path and a trailing slash, or empty',
     defaultValue: () => '',
     read: (written) => (written === '' || isSecureOrigin(written) ? String(written) : undefined),
   },
@@ -248,7 +249,8 @@ function isWebAddress(written: unknown): boolean {
 }
 
 function isSecureOrigin(written: unknown): boolean {
-  return typeof written === 'string' && written.startsWith('https:') && isOrigin(written);
+  const isOther = typeof written === 'string' && hostClassOf(written) !== 'loopback';
+  return isOther && written.startsWith('https:') && isOrigin(written);
 }
 
 function isHostHeader(text: string): boolean {

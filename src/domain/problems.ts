@@ -189,7 +189,7 @@ export const PROBLEMS = {
     hint: 'Read the messages again, then go on from the offset in "latest".',
     extra: { latest: 'MS4xLjExOTUuMTc' },
   },
-  body_too_large: { status: 413, detail: 'The body must not be larger than 1 MiB.' },
+  body_too_large: { status: 413, detail: 'The body must not be larger than {limit}.', example: { limit: '1 MiB' } },
   chunk_extensions_too_large: {
     status: 413,
     code: 'body_too_large',

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { errorCode } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import { type AddressRule, HostLookup } from './host-lookup.ts';
 import { isPublicAddress } from './public-address.ts';
@@ -33,10 +34,18 @@ export function readPublicDocument(url: URL, parts: PublicDocumentParts): Promis
     const asked = request(url, { lookup, headers: { Accept: 'application/json' }, agent: false });
     const cancel = clock.after(TIMEOUT_MS, () => asked.destroy(new Error('it did not answer within 5 s')));
     asked.once('close', cancel);
-    asked.once('error', reject);
-    asked.once('response', (response) => void textOf(response).then(JSON.parse).then(resolve, reject));
+    const fail = (error: Error): void => reject(obstacle(error));
+    asked.on('error', fail);
+    asked.once('response', (response) => void textOf(response).then(JSON.parse).then(resolve, fail));
     asked.end();
   });
+}
+
+/** Leaves out the addresses and ports in connection errors: the client that named the document may be a stranger. */
+function obstacle(error: Error): Error {
+  const code = errorCode(error);
+  if (code === 'private_address') return new Error('its address is private');
+  return code === undefined ? error : new Error('it cannot be reached');
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

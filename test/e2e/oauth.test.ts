@@ -7,6 +7,7 @@ import {
   OAuthProgram,
   officialClient,
   REDIRECT,
+  type Tokens,
   toolsWith,
   tunnelTo,
 } from '../support/oauth.ts';
@@ -38,24 +39,8 @@ async function keys(): Promise<readonly KeyRecord[]> {
   return (await service.get('/keys')).json as readonly KeyRecord[];
 }
 
-async function registered(): Promise<OAuthProgram> {
-  const program = new OAuthProgram(tunnel);
-  expect((await program.register()).status).toBe(201);
-  return program;
-}
-
-interface Tokens {
-  readonly access_token: string;
-  readonly refresh_token: string;
-}
-
-async function allowed(): Promise<{ readonly program: OAuthProgram; readonly tokens: Tokens }> {
-  const program = await registered();
-  const code = (await program.consent({ key: KEY })).searchParams.get('code') ?? '';
-  const answer = await program.redeem(code);
-  expect(answer.status).toBe(200);
-  return { program, tokens: (await answer.json()) as Tokens };
-}
+const registered = (metadata?: object): Promise<OAuthProgram> => OAuthProgram.registered(tunnel, metadata);
+const allowed = (): ReturnType<typeof OAuthProgram.allowed> => OAuthProgram.allowed(tunnel, KEY);
 
 describe('the official client', () => {
   test('comes from 401 to the tools of a limited key, which the owner sees and revokes', async () => {
@@ -67,6 +52,7 @@ describe('the official client', () => {
     expect(key).toMatchObject({ read: [ANA], send: [ANA], approval: 'always', scopes: ['read', 'events', 'send'] });
     expect(Date.parse(key?.expires_at ?? '') - Date.now()).toBeLessThan(91 * 86_400_000);
     expect((await toolsWith(tunnel, accessToken)).status).toBe(200);
+    expect((await keys()).find(({ id }) => id === key?.id)?.last_used_at).not.toBeNull();
     await service.request('DELETE', `/keys/${key?.id ?? ''}`);
     const refused = await toolsWith(tunnel, accessToken);
     expect(refused.status).toBe(401);
@@ -148,8 +134,10 @@ describe('the consent page', () => {
   });
 
   test('shows a hostile name as text', async () => {
-    const program = new OAuthProgram(tunnel);
-    await program.register({ client_name: '<script>alert(1)</script>"\u202egnp', redirect_uris: [REDIRECT] });
+    const program = await registered({
+      client_name: '<script>alert(1)</script>"\u202egnp',
+      redirect_uris: [REDIRECT],
+    });
     const page = await (await program.authorize()).text();
     expect(page).not.toContain('<script');
     expect(page).toContain('⟨U+202E⟩');
@@ -187,20 +175,6 @@ describe('the consent page', () => {
     }
     expect((await program.authorize({ client_id: 'unknown' })).status).toBe(400);
   });
-
-  test.each([
-    [{ response_type: 'token' }, 'unsupported_response_type'],
-    [{ code_challenge_method: 'plain' }, 'invalid_request'],
-    [{ code_challenge: 'short' }, 'invalid_request'],
-    [{ resource: 'https://other.example/mcp' }, 'invalid_target'],
-  ])('answers %j at the program with %s and the issuer', async (changes, error) => {
-    const answer = await (await registered()).authorize(changes);
-    expect(answer.status).toBe(303);
-    const { searchParams } = new URL(answer.headers.get('location') ?? '');
-    expect(searchParams.get('error')).toBe(error);
-    expect(searchParams.get('iss')).toBe(ISSUER);
-    expect(searchParams.get('state')).toBe('a state');
-  });
 });
 
 describe('a code', () => {
@@ -211,14 +185,14 @@ describe('a code', () => {
     ['another client', { client_id: 'someone' }],
   ])('is worth nothing with %s, and then nothing at all', async (_name, changes) => {
     const program = await registered();
-    const code = (await program.consent({ key: KEY })).searchParams.get('code') ?? '';
+    const code = await program.code(KEY);
     expect(await (await program.redeem(code, changes)).json()).toMatchObject({ error: 'invalid_grant' });
     expect((await program.redeem(code)).status).toBe(400);
   });
 
   test('that comes twice ends what it gave', async () => {
     const program = await registered();
-    const code = (await program.consent({ key: KEY })).searchParams.get('code') ?? '';
+    const code = await program.code(KEY);
     const { access_token: token } = (await (await program.redeem(code)).json()) as Tokens;
     expect((await toolsWith(tunnel, token)).status).toBe(200);
     expect((await program.redeem(code)).status).toBe(400);
@@ -227,7 +201,7 @@ describe('a code', () => {
 
   test('of another resource is refused', async () => {
     const program = await registered();
-    const code = (await program.consent({ key: KEY })).searchParams.get('code') ?? '';
+    const code = await program.code(KEY);
     expect(await (await program.redeem(code, { resource: 'https://other.example/mcp' })).json()).toMatchObject({
       error: 'invalid_target',
     });
@@ -237,13 +211,12 @@ describe('a code', () => {
 describe('a refresh token', () => {
   test('rotates, and a spent one ends everything', async () => {
     const { program, tokens } = await allowed();
-    const refresh = (token: string) => program.token({ grant_type: 'refresh_token', refresh_token: token });
-    const second = (await (await refresh(tokens.refresh_token)).json()) as Tokens;
+    const second = (await (await program.refresh(tokens.refresh_token)).json()) as Tokens;
     expect((await toolsWith(tunnel, tokens.access_token)).status).toBe(401);
     expect((await toolsWith(tunnel, second.access_token)).status).toBe(200);
-    expect((await refresh(tokens.refresh_token)).status).toBe(400);
+    expect((await program.refresh(tokens.refresh_token)).status).toBe(400);
     expect((await toolsWith(tunnel, second.access_token)).status).toBe(401);
-    expect((await refresh(second.refresh_token)).status).toBe(400);
+    expect((await program.refresh(second.refresh_token)).status).toBe(400);
   });
 
   test("survives a restart, and is nobody else's", async () => {

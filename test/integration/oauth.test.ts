@@ -1,104 +1,25 @@
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { IssuerDoor } from '../../src/api/http/issuer-door.ts';
-import { lazyMcpService } from '../../src/api/mcp/service.ts';
-import { AuthorizationServer } from '../../src/api/oauth/authorization-server.ts';
-import type { Caller } from '../../src/domain/caller.ts';
-import type { Keys } from '../../src/domain/ports/access.ts';
-import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { Counters } from '../../src/runtime/counters.ts';
 import { readPublicDocument } from '../../src/runtime/public-document.ts';
-import { openStateDatabase } from '../../src/store/state/database.ts';
-import { oauthStore } from '../../src/store/state/oauth.ts';
-import { ANY_KEY } from '../support/any-key.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { HttpGateway, KEY, MemorySearch } from '../support/http-gateway.ts';
-import { collectingLog } from '../support/log.ts';
-import {
-  consentOf,
-  decide,
-  ISSUER,
-  OAuthProgram,
-  officialClient,
-  REDIRECT,
-  toolsWith,
-  tunnelTo,
-} from '../support/oauth.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { KEY } from '../support/http-gateway.ts';
+import { openIssuerDoor } from '../support/issuer-door.ts';
+import { consentOf, decide, OAuthProgram, officialClient, REDIRECT, toolsWith } from '../support/oauth.ts';
 
-const folder = temporaryFolder();
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
-let files = 0;
 
 const DOCUMENT = 'https://agent.example/client.json';
 
-/** The door of the issuer before a gateway whose keys are not made, with the clock of the test. */
-async function door({
-  documents = {},
-  rateLimitPerMinute = 10_000,
-}: {
-  documents?: Record<string, unknown>;
-  rateLimitPerMinute?: number;
-} = {}) {
-  files += 1;
-  const state = openStateDatabase(join(folder, `state-${files}.db`));
-  const clock = new FakeClock();
-  const revoked: string[] = [];
-  let made = 0;
-  // The names of the tools need no more.
-  const caller = {
-    key: ANY_KEY,
-    search: new MemorySearch(),
-    contacts: noContacts,
-    webhooks: {},
-    reader: {},
-  } as unknown as Caller;
-  const keys = {
-    add: () => {
-      made += 1;
-      return { ...ANY_KEY, id: `key${made}` };
-    },
-  } as unknown as Keys;
-  const oauth = new AuthorizationServer({
-    issuer: ISSUER,
-    clock,
-    store: oauthStore(state),
-    isOwnerKey: (key) => key === KEY,
-    keys: async () => keys,
-    revoke: async (keyId) => void revoked.push(keyId),
-    callerOf: (keyId) => (revoked.includes(keyId) ? undefined : caller),
-    readDocument: async ({ href }) => {
-      if (!(href in documents)) throw new Error('it was answered with 404');
-      return documents[href];
-    },
-  });
-  const mcp = lazyMcpService({
-    ...{ clock: systemClock, log: collectingLog(), counters: new Counters(), version: '1', eventErrors: 'draft' },
-    timeZone: () => 'UTC',
-    junkAmong: () => new Set(),
-    ownKey: () => Promise.reject(new Error('not used')),
-  });
-  const parts = { mcp, settings: { allowOwnerKey: true } };
-  const gateway = await HttpGateway.start({
-    mcp: parts,
-    limited: ANY_KEY,
-    settings: { rateLimitPerMinute },
-    issuer: (access) => {
-      const settings = { issuer: ISSUER, oauth, rateLimitPerMinute, mcp: parts };
-      return new IssuerDoor({ ...settings, access });
-    },
-  });
-  closers.push(
-    () => state.close(),
-    () => gateway.close(),
-  );
-  return { tunnel: tunnelTo(gateway.port), clock, revoked, gateway };
+/** A door that ends with the test. */
+async function door(options?: Parameters<typeof openIssuerDoor>[0]) {
+  const opened = await openIssuerDoor(options);
+  closers.push(opened.close);
+  return opened;
 }
 
 const metadata = (more: object = {}) => ({
@@ -182,6 +103,16 @@ describe('a document', () => {
     await expect(read(text)).rejects.toThrow(SyntaxError);
   });
 
+  test('that cannot be reached says nothing of addresses and ports', async () => {
+    const url = await served((_request, response) => void response.socket?.destroy());
+    await expect(read(url)).rejects.toThrow(/^it cannot be reached$/);
+    const broken = await served((_request, response) => {
+      response.writeHead(200, { 'content-length': '9' });
+      response.write('{', () => response.socket?.destroy());
+    });
+    await expect(read(broken)).rejects.toThrow(/^it cannot be reached$/);
+  });
+
   test('is not waited for longer than 5 s', async () => {
     const clock = new FakeClock();
     const url = await served(() => {});
@@ -195,16 +126,15 @@ describe('a document', () => {
 describe('what is open', () => {
   test('ends: consents after 10 minutes, codes after one, access after an hour', async () => {
     const { tunnel, clock, revoked } = await door();
-    const program = new OAuthProgram(tunnel);
-    await program.register();
+    const program = await OAuthProgram.registered(tunnel);
     const consent = consentOf(await (await program.authorize()).text());
     await clock.advance(10 * 60_000);
     expect((await decide(tunnel, consent, { key: KEY })).status).toBe(400);
-    const code = (await program.consent({ key: KEY })).searchParams.get('code') ?? '';
+    const code = await program.code(KEY);
     await clock.advance(60_000);
     expect((await program.redeem(code)).status).toBe(400);
     expect(revoked).toEqual(['key1']);
-    const again = (await program.consent({ key: KEY })).searchParams.get('code') ?? '';
+    const again = await program.code(KEY);
     const { access_token: token } = (await (await program.redeem(again)).json()) as { access_token: string };
     expect((await toolsWith(tunnel, token)).status).toBe(200);
     await clock.advance(3_600_000);
@@ -213,8 +143,7 @@ describe('what is open', () => {
 
   test('and never redeemed leaves no key', async () => {
     const { tunnel, clock, revoked } = await door();
-    const program = new OAuthProgram(tunnel);
-    await program.register();
+    const program = await OAuthProgram.registered(tunnel);
     await program.consent({ key: KEY });
     await clock.advance(60_000);
     await program.consent({ key: KEY });
@@ -223,8 +152,7 @@ describe('what is open', () => {
 
   test('is at most 20 consents, of which the oldest gives way', async () => {
     const { tunnel } = await door();
-    const program = new OAuthProgram(tunnel);
-    await program.register();
+    const program = await OAuthProgram.registered(tunnel);
     const first = consentOf(await (await program.authorize()).text());
     for (let at = 0; at < 19; at += 1) await program.authorize();
     const later = consentOf(await (await program.authorize()).text());
@@ -234,12 +162,8 @@ describe('what is open', () => {
 
   test('is at most 100 clients, of which those with a grant stay', async () => {
     const { tunnel } = await door();
-    const kept = new OAuthProgram(tunnel);
-    await kept.register();
-    const code = (await kept.consent({ key: KEY })).searchParams.get('code') ?? '';
-    expect((await kept.redeem(code)).status).toBe(200);
-    const second = new OAuthProgram(tunnel);
-    await second.register();
+    const { program: kept } = await OAuthProgram.allowed(tunnel, KEY);
+    const second = await OAuthProgram.registered(tunnel);
     for (let at = 0; at < 99; at += 1) expect((await new OAuthProgram(tunnel).register()).status).toBe(201);
     expect((await kept.authorize()).status).toBe(200);
     expect((await second.authorize()).status).toBe(400);
@@ -258,8 +182,7 @@ test("strangers use up their own limit, and not the owner's", async () => {
 
 test("a program on the person's machine may answer at any port of its own address", async () => {
   const { tunnel } = await door();
-  const program = new OAuthProgram(tunnel);
-  await program.register({ redirect_uris: ['http://127.0.0.1/callback'] });
+  const program = await OAuthProgram.registered(tunnel, { redirect_uris: ['http://127.0.0.1/callback'] });
   expect((await program.authorize({ redirect_uri: 'http://127.0.0.1:49152/callback' })).status).toBe(200);
   expect((await program.authorize({ redirect_uri: 'http://127.0.0.1:49152/other' })).status).toBe(400);
   expect((await program.authorize({ redirect_uri: 'http://127.0.0.1.evil.example/callback' })).status).toBe(400);

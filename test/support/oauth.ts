@@ -54,6 +54,12 @@ export function decide(tunnel: typeof fetch, consent: string, owner: Owner): Pro
   return tunnel(`${ISSUER}/oauth/authorize`, { method: 'POST', body, headers: { origin: ISSUER } });
 }
 
+/** What a program gets for a code. */
+export interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
 /** What a program sends by hand, with PKCE. */
 export class OAuthProgram {
   readonly verifier = randomBytes(32).toString('base64url');
@@ -62,6 +68,22 @@ export class OAuthProgram {
 
   constructor(tunnel: typeof fetch) {
     this.#tunnel = tunnel;
+  }
+
+  /** A program that is registered. */
+  static async registered(tunnel: typeof fetch, metadata?: object): Promise<OAuthProgram> {
+    const program = new OAuthProgram(tunnel);
+    const { status } = await program.register(metadata);
+    if (status !== 201) throw new Error(`the registration was answered with ${status}`);
+    return program;
+  }
+
+  /** A program that the owner has allowed what it asked for. */
+  static async allowed(tunnel: typeof fetch, key: string): Promise<{ program: OAuthProgram; tokens: Tokens }> {
+    const program = await OAuthProgram.registered(tunnel);
+    const answer = await program.redeem(await program.code(key));
+    if (answer.status !== 200) throw new Error(`the code was answered with ${answer.status}`);
+    return { program, tokens: (await answer.json()) as Tokens };
   }
 
   async register(metadata: object = { client_name: 'Agent', redirect_uris: [REDIRECT] }): Promise<Response> {
@@ -93,6 +115,15 @@ export class OAuthProgram {
   async consent(owner: Owner): Promise<URL> {
     const answer = await decide(this.#tunnel, consentOf(await (await this.authorize()).text()), owner);
     return new URL(answer.headers.get('location') ?? 'about:blank');
+  }
+
+  /** The code for which the owner's answer sends the program back. */
+  async code(key: string): Promise<string> {
+    return (await this.consent({ key })).searchParams.get('code') ?? '';
+  }
+
+  refresh(token: string): Promise<Response> {
+    return this.token({ grant_type: 'refresh_token', refresh_token: token });
   }
 
   token(fields: Readonly<Record<string, string>>): Promise<Response> {

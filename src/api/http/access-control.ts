@@ -4,6 +4,7 @@ import { API, pathOf, ROUTES, type Route } from '../../schema/routes.ts';
 import type { Answer, Headers } from './answer.ts';
 import { ApiKeys, unauthorized } from './api-keys.ts';
 import type { Exchange } from './exchange.ts';
+import { KeylessRequests } from './keyless-requests.ts';
 import { OriginPolicy, type OriginSettings, originNotAllowed, SOCKET_POLICY } from './origin-policy.ts';
 import { RateLimit } from './rate-limit.ts';
 
@@ -32,10 +33,6 @@ const OUTSIDE: ReadonlySet<string> = new Set(
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
 
-/** Requests without a key, over all connections at the port. */
-const MAX_KEYLESS = 256;
-const KEYLESS_RETRY_S = 5;
-
 /** The answer to a browser that asks on behalf of a listed page. */
 const PREFLIGHT: Answer = {
   status: 204,
@@ -56,8 +53,7 @@ export class AccessControl {
   readonly #keys: ApiKeys;
   readonly #callers: Callers;
   readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
-  /** Requests that run, or whose answer is not read yet. */
-  #keyless = 0;
+  readonly #keyless = new KeylessRequests();
 
   constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
     this.newGuard = () => new OriginPolicy(settings);
@@ -137,11 +133,6 @@ export class AccessControl {
     exchange.caller = caller;
   }
 
-  /** Counts a request at the issuer's host, with or without a token. */
-  countKeyless(exchange: Exchange): Promise<void> {
-    return this.#countKeyless(exchange);
-  }
-
   /** Admits a WebSocket handshake, which any page may send: only the key lets it in (decision E4). */
   async admitHandshake(exchange: Exchange): Promise<Caller> {
     const admitted = this.#admitHandshake(exchange);
@@ -171,18 +162,11 @@ export class AccessControl {
    */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;
-    if (this.#keyless < MAX_KEYLESS) {
-      this.#keyless += 1;
-      exchange.whenOver(() => {
-        this.#keyless -= 1;
-      });
-      return;
-    }
+    const refusal = this.#keyless.take(exchange);
+    if (refusal === undefined) return;
     const { headers } = exchange;
-    headers.Connection = 'close';
     if (headers.RateLimit === undefined) await this.#limit.count(headers);
-    const seconds = KEYLESS_RETRY_S;
-    throw problem('too_many_without_key', { seconds }, { headers: { 'Retry-After': String(seconds) } });
+    throw refusal;
   }
 }
 

@@ -4,18 +4,18 @@ import { problem } from '../../domain/problems.ts';
 
 /** Decision E2. */
 const MAX_BYTES = 1024 * 1024;
+/** For what arrives without a key. */
+export const MAX_FORM_BYTES = 64 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Reads a request's JSON. Throws the problem with it. */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+export async function readJson(request: IncomingMessage, limit = MAX_BYTES): Promise<unknown> {
   checkMediaType(request);
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, limit);
   if (bytes.length === 0) throw problem('missing_body');
   return parse(decode(bytes));
 }
-
-const MAX_FORM_BYTES = 64 * 1024;
 
 /** Reads a form's fields. Throws the problem with it. */
 export async function readUrlEncoded(request: IncomingMessage): Promise<URLSearchParams> {
@@ -42,14 +42,15 @@ function isJsonInUtf8(type: string): boolean {
   );
 }
 
-async function readBytes(request: IncomingMessage, limit = MAX_BYTES): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   try {
     return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (error) {
     // The rest is discarded: closing in the middle could cost the client the answer.
     request.resume();
     const { type } = error as { type?: unknown };
-    throw problem(type === 'entity.too.large' ? 'body_too_large' : 'incomplete_body', {}, { cause: error });
+    if (type !== 'entity.too.large') throw problem('incomplete_body', {}, { cause: error });
+    throw problem('body_too_large', { limit: limit === MAX_BYTES ? '1 MiB' : `${limit / 1024} KiB` }, { cause: error });
   }
 }
 

@@ -4,8 +4,9 @@ import type { OAuthAnswer, OAuthService } from '../../domain/ports/oauth.ts';
 import { problem } from '../../domain/problems.ts';
 import type { AccessControl } from './access-control.ts';
 import type { Answer } from './answer.ts';
-import { readUrlEncoded } from './body.ts';
+import { MAX_FORM_BYTES, readJson, readUrlEncoded } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import { KeylessRequests } from './keyless-requests.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
 
@@ -35,21 +36,22 @@ export interface IssuerDoorParts {
  */
 export class IssuerDoor {
   readonly #parts: IssuerDoorParts;
-  readonly #host: string;
+  readonly #hostname: string;
   readonly #limit: RateLimit;
+  readonly #keyless = new KeylessRequests();
   readonly #routes: ReturnType<typeof mcpRoutes>;
 
   constructor(parts: IssuerDoorParts) {
     this.#parts = parts;
-    this.#host = new URL(parts.issuer).host;
-    // Half of the contract's limit, so that strangers cannot use up the owner's.
+    this.#hostname = new URL(parts.issuer).hostname;
+    // Half of the contract's limit, so that strangers cannot use up the owner's nor that of programs with a token.
     this.#limit = new RateLimit(Math.max(1, Math.floor(parts.rateLimitPerMinute / 2)));
     this.#routes = mcpRoutes({ ...parts.mcp, settings: { allowOwnerKey: false } });
   }
 
-  /** Headers such as Forwarded decide nothing. */
+  /** True for every port of the host: a stranger chooses it in the header. Headers such as Forwarded decide nothing. */
   isFor({ headers: { host = '' } }: IncomingMessage): boolean {
-    return host.toLowerCase().replace(/:443$/, '').replace(/\.$/, '') === this.#host;
+    return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '') === this.#hostname;
   }
 
   async receive(exchange: Exchange): Promise<void> {
@@ -62,33 +64,25 @@ export class IssuerDoor {
 
   async #answer(exchange: Exchange): Promise<Answer> {
     const { path, headers, request } = exchange;
-    const { issuer, access } = this.#parts;
+    const { issuer, access, oauth } = this.#parts;
     const isMcp = path === '/mcp';
-    if (isMcp || PATHS.has(path)) exchange.route = path;
-    await access.countKeyless(exchange);
-    await this.#limit.count(headers);
+    const token = isMcp ? TOKEN.exec(exchange.header('authorization') ?? '')?.[1] : undefined;
+    const caller = token === undefined ? undefined : oauth.find(token);
+    const refusal = caller === undefined ? this.#keyless.take(exchange) : undefined;
+    if (refusal !== undefined) throw refusal;
     const { origin } = request.headers;
     if (origin !== undefined && origin !== issuer) throw problem('origin_not_allowed');
-    if (isMcp) return this.#mcp(exchange);
-    if (!PATHS.has(path)) throw problem('not_found');
-    return this.#oauth(exchange);
+    // Uncounted, as at the other hosts (decision S3): programs that look for holes ask for many such paths.
+    if (!isMcp && !PATHS.has(path)) throw problem('not_found');
+    exchange.route = path;
+    if (caller === undefined) await this.#limit.count(headers);
+    else await access.admitToken(exchange, caller);
+    if (!isMcp) return this.#oauth(exchange);
+    if (caller === undefined) throw unauthorized(issuer, token !== undefined);
+    return this.#mcp(exchange);
   }
 
   async #mcp(exchange: Exchange): Promise<Answer> {
-    const { issuer, oauth, access } = this.#parts;
-    const token = TOKEN.exec(exchange.header('authorization') ?? '')?.[1];
-    const caller = token === undefined ? undefined : oauth.find(token);
-    if (caller === undefined) {
-      const metadata = `${issuer}/.well-known/oauth-protected-resource/mcp`;
-      const error = token === undefined ? '' : ', error="invalid_token"';
-      const challenge = `Bearer resource_metadata="${metadata}", scope="read events"${error}`;
-      throw new AppError('unauthorized', 'The access token is missing, wrong or expired, or its key was revoked.', {
-        status: 401,
-        hint: 'Sign in again: the header WWW-Authenticate says where. Keys are not accepted at this address.',
-        headers: { 'WWW-Authenticate': challenge },
-      });
-    }
-    await access.admitToken(exchange, caller);
     if (exchange.method !== 'POST')
       throw problem('method_not_allowed', { methods: 'POST' }, { headers: { Allow: 'POST' } });
     return this.#routes.callMcp(exchange);
@@ -97,19 +91,32 @@ export class IssuerDoor {
   async #oauth(exchange: Exchange): Promise<Answer> {
     const { method, path, rawQuery, request } = exchange;
     const isPost = method === 'POST';
-    const json = isPost && path === '/oauth/register' ? await exchange.json() : undefined;
-    const form = isPost && json === undefined ? await readUrlEncoded(request) : undefined;
+    const isRegistration = isPost && path === '/oauth/register';
+    const json = isRegistration ? await readJson(request, MAX_FORM_BYTES) : undefined;
+    const form = isPost && !isRegistration ? await readUrlEncoded(request) : undefined;
     const answer = await this.#parts.oauth.answer({ method, path, query: new URLSearchParams(rawQuery), form, json });
     if (answer === undefined) throw problem('not_found');
     return answerOf(answer);
   }
 }
 
+function unauthorized(issuer: string, hasToken: boolean): AppError {
+  const metadata = `${issuer}/.well-known/oauth-protected-resource/mcp`;
+  const error = hasToken ? ', error="invalid_token"' : '';
+  const challenge = `Bearer resource_metadata="${metadata}", scope="read events"${error}`;
+  return new AppError('unauthorized', 'The access token is missing, wrong or expired, or its key was revoked.', {
+    status: 401,
+    hint: 'Sign in again: the header WWW-Authenticate says where. Keys are not accepted at this address.',
+    headers: { 'WWW-Authenticate': challenge },
+  });
+}
+
 function answerOf({ status, json, page, policy = "default-src 'none'", location }: OAuthAnswer): Answer {
   const headers = {
     'Content-Security-Policy': policy,
     'X-Frame-Options': 'DENY',
-    'Referrer-Policy': 'no-referrer',
+    // With no-referrer a browser would not say which page posts the form: it sends `Origin: null`.
+    'Referrer-Policy': 'same-origin',
     ...(location !== undefined && { Location: location }),
   };
   if (page !== undefined) return { status, content: { type: 'text/html; charset=utf-8', text: page }, headers };

@@ -90,7 +90,7 @@ class FormReading<File> {
     parser.on('error', (error) => this.fail(error));
     parser.on('partsLimit', tooMany).on('filesLimit', tooMany).on('fieldsLimit', tooMany);
     parser.on('field', (name, value, isNameCut, isCut) => {
-      if (isNameCut || isCut) this.fail(problem('body_too_large'));
+      if (isNameCut || isCut) this.fail(problem('body_too_large', { limit: '1 MiB' }));
       else this.#fields.push([name ?? '', value]);
     });
     parser.on('file', (_field, content, name, _encoding, mimeType) => {

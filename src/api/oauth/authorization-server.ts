@@ -43,6 +43,7 @@ export class AuthorizationServer implements OAuthService {
   async answer(request: OAuthRequest): Promise<OAuthAnswer | undefined> {
     const { method, path, query, form } = request;
     try {
+      if (form !== undefined) assertOnce(form);
       if (method === 'GET') return await this.#get(path, query);
       if (method !== 'POST') return undefined;
       if (path === '/oauth/register') return { status: 201, json: this.#clients.register(request.json) };
@@ -73,26 +74,24 @@ export class AuthorizationServer implements OAuthService {
     }
   }
 
-  /** Checks client and address first: before both are known, nobody is sent anywhere. */
+  /** Sends nobody anywhere before the owner decided: anybody may register an address (RFC 9700, 4.11.2). */
   async #authorize(query: URLSearchParams): Promise<OAuthAnswer> {
-    const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1);
-    if (repeated.length > 0) return refused('The request has a parameter twice.');
+    assertOnce(query);
+    await this.#tokens.endUnredeemed();
     const client = await this.#clients.find(query.get('client_id') ?? '');
     const redirectUri = query.get('redirect_uri') ?? '';
     if (!isRedirectOf(client, redirectUri))
       return refused('The program asks to be answered at an address that is not its own.');
     const state = query.get('state');
-    const fail = (error: string, description: string): OAuthAnswer =>
-      this.#consents.back(redirectUri, { error, error_description: description, state });
     if ((state?.length ?? 0) > MAX_STATE) return refused('The state is too long.');
-    if (query.get('response_type') !== 'code') return fail('unsupported_response_type', 'response_type must be code.');
+    if (query.get('response_type') !== 'code') return refused('The response_type must be code.');
     const challenge = query.get('code_challenge') ?? '';
     if (query.get('code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge)) {
-      return fail('invalid_request', 'A code_challenge with the method S256 is required.');
+      return refused('A code_challenge with the method S256 is required.');
     }
     const resource = query.get('resource');
     if (resource !== null && resource !== this.#resource) {
-      return fail('invalid_target', `The only resource is ${this.#resource}.`);
+      return refused(`The only resource is ${this.#resource}.`);
     }
     return this.#consents.ask({ client, redirectUri, state, challenge });
   }
@@ -128,5 +127,12 @@ export class AuthorizationServer implements OAuthService {
       client_id_metadata_document_supported: true,
       authorization_response_iss_parameter_supported: true,
     };
+  }
+}
+
+/** Throws for a parameter that comes twice (RFC 6749, 3.1 and 3.2). */
+function assertOnce(given: URLSearchParams): void {
+  if (new Set(given.keys()).size < given.size) {
+    throw new OAuthError('invalid_request', 'The request has a parameter twice.');
   }
 }

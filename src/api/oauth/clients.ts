@@ -84,16 +84,19 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
   return { name: shown === '' ? 'A program without a name' : shown, redirectUris: uris as string[] };
 }
 
-/** Refuses what a browser would run, such as `javascript:`. */
+/** Schemes that a browser opens itself, and those of macOS that act on the address. */
+const NO_PROGRAM =
+  /^(?:javascript|data|file|filesystem|blob|about|vbscript|view-source|wss?|ftps?|mailto|tel|sms|imessage|facetime(?:-audio)?|shortcuts|itms-services|x-apple[\w.+-]*):$/;
+/** As a name or an address is written: a host may contain what ends a directive of the page's policy. */
+const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])$/;
+
 function isRedirectUri(uri: unknown): boolean {
   if (typeof uri !== 'string' || uri.length > MAX_URI || !URL.canParse(uri)) return false;
-  const { protocol, hash, username, password } = new URL(uri);
+  const { protocol, hostname, hash, username, password } = new URL(uri);
   if (hash !== '' || username !== '' || password !== '') return false;
-  if (protocol === 'https:') return true;
+  if (protocol === 'https:') return PLAIN_HOST.test(hostname);
   if (protocol === 'http:') return isLoopback(uri);
-  return (
-    /^[a-z][a-z\d+.-]+:$/.test(protocol) && !/^(?:javascript|data|file|blob|about|vbscript|ws|wss|ftp):$/.test(protocol)
-  );
+  return /^[a-z][a-z\d+.-]+:$/.test(protocol) && !NO_PROGRAM.test(protocol);
 }
 
 function isLoopback(uri: string): boolean {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { visible } from '../../domain/visible.ts';
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:3rem auto;padding:0 1rem;color:#1c1c1e}
 label{display:block;margin:1rem 0 .25rem;font-weight:600}input,textarea,select{width:100%;font:inherit;padding:.5rem;box-sizing:border-box}
@@ -27,11 +28,11 @@ export function consentPage({ id, clientName, clientId, redirectUri }: Consent, 
   const { people, preset, mistakes } = entered;
   const option = (value: string, text: string): string =>
     `<option value="${value}"${value === preset ? ' selected' : ''}>${text}</option>`;
-  const alerts = mistakes.map((mistake) => `<p role="alert">${escaped(mistake)}</p>`).join('');
+  const alerts = mistakes.map((mistake) => `<p role="alert">${shown(mistake)}</p>`).join('');
   return page(
     'Allow a program to use Messages',
-    `<p><strong>${escaped(clientName)}</strong> asks to use Messages on this Mac. That is the name it gave itself; it is
-<code>${escaped(clientId)}</code>, and the answer goes to <code>${escaped(hostOf(redirectUri))}</code>.</p>${alerts}
+    `<p><strong>${shown(clientName)}</strong> asks to use Messages on this Mac. That is the name it gave itself; it is
+<code>${shown(clientId)}</code>, and the answer goes to ${receiverOf(redirectUri)}.</p>${alerts}
 <form method="post" action="/oauth/authorize" autocomplete="off"><input type="hidden" name="consent" value="${id}">
 <label for="key">Your key (api_key of config.toml)</label>
 <input id="key" name="key" type="password" autocomplete="off">
@@ -46,7 +47,7 @@ export function consentPage({ id, clientName, clientId, redirectUri }: Consent, 
 
 /** A page that says why nothing can be allowed. Never a redirect: the address may be a stranger's. */
 export function refusalPage(sentence: string): string {
-  return page('This cannot be allowed', `<p role="alert">${escaped(sentence)}</p>`);
+  return page('This cannot be allowed', `<p role="alert">${shown(sentence)}</p>`);
 }
 
 /** The policy of a page. A browser also applies `form-action` to the redirect that answers the form. */
@@ -58,20 +59,23 @@ export function pagePolicy(redirectUri?: string): string {
 
 function page(title: string, body: string): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="referrer" content="no-referrer"><title>${title} – Postern</title><style>${STYLE}</style></head>
+<title>${title} – Postern</title><style>${STYLE}</style></head>
 <body><main><h1>${title}</h1>${body}</main></body></html>`;
 }
 
-function hostOf(uri: string): string {
+/** Names a host only for https, where its owner is known: behind another scheme any host may be written. */
+function receiverOf(uri: string): string {
   const { host, protocol } = new URL(uri);
-  return host === '' ? protocol : host;
+  if (protocol === 'https:') return `<code>${shown(host)}</code>`;
+  const place = protocol === 'http:' ? `http://${host}` : protocol;
+  return `a program on the computer you are sitting at (<code>${shown(place)}</code>)`;
 }
 
-/** Shows invisible characters of a name too: they could turn the text around. */
+/** Writes out invisible characters too: they could turn the text around. */
+function shown(text: string): string {
+  return escaped(visible(text));
+}
+
 function escaped(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-      character === '\n' ? character : `⟨U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}⟩`,
-    )
-    .replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -4,6 +4,7 @@ import type { KeyRecord } from '../../domain/key.ts';
 import type { Keys } from '../../domain/ports/access.ts';
 import type { Cancel, Clock } from '../../domain/ports/host.ts';
 import type { OAuthAnswer, OAuthClient } from '../../domain/ports/oauth.ts';
+import { visible } from '../../domain/visible.ts';
 import { CONSENT_PRESETS, consentPage, pagePolicy, refusalPage } from './consent-page.ts';
 import type { OAuthTokens } from './tokens.ts';
 
@@ -13,6 +14,8 @@ const OPEN_MS = 10 * 60_000;
 const WRONG_KEY_WAITS_MS = 1000;
 const MAX_WAITING = 32;
 const MAX_WRONG = 5;
+const MAX_PEOPLE = 200;
+const MAX_NAME = 64;
 const SCOPES = { reader: 'read events', assistant: 'read events send' } as const;
 
 interface ConsentsParts {
@@ -72,11 +75,15 @@ export class OAuthConsents {
     const preset = CONSENT_PRESETS.find((one) => one === form.get('preset')) ?? 'reader';
     const people = form.get('people') ?? '';
     if (!this.#parts.isOwnerKey(form.get('key') ?? '')) return this.#wrongKey(consent, people, preset);
-    const made = await this.#newKey(client, people, preset);
-    if (!('id' in made)) return show(consent, { people, preset, mistakes: made.mistakes });
+    // Before anything is waited for, so that two clicks make one key.
     this.#open.delete(consent.id);
+    const made = await this.#newKey(client, people, preset);
+    if (!('id' in made)) {
+      this.#open.set(consent.id, consent);
+      return show(consent, { people, preset, mistakes: made.mistakes });
+    }
     const terms = { clientId: client.id, redirectUri, challenge: consent.challenge };
-    const code = await this.#parts.tokens.newCode({ ...terms, keyId: made.id, scope: SCOPES[preset] });
+    const code = this.#parts.tokens.newCode({ ...terms, keyId: made.id, scope: SCOPES[preset] });
     return this.back(redirectUri, { code, state });
   }
 
@@ -99,8 +106,9 @@ export class OAuthConsents {
       .map((one) => one.trim())
       .filter((one) => one !== '');
     if (list.length === 0) return { mistakes: ['Name at least one person, or * for everybody.'] };
-    const read = list.length === 1 && list[0] === '*' ? ('*' as const) : list.slice(0, 200);
-    const name = client.name.replaceAll(/\p{Cc}/gu, ' ').slice(0, 64);
+    if (list.length > MAX_PEOPLE) return { mistakes: [`Name at most ${MAX_PEOPLE}; these are ${list.length}.`] };
+    const read = list.length === 1 && list[0] === '*' ? ('*' as const) : list;
+    const name = [...visible(client.name.replaceAll(/\s/g, ' '))].slice(0, MAX_NAME).join('');
     try {
       const settings = { read, ...(preset === 'assistant' && { send: read }), approval: 'always' } as const;
       return (await this.#parts.keys()).add({ name, preset, scopes: undefined, settings });
@@ -115,6 +123,9 @@ export class OAuthConsents {
 
   async #wrongKey(consent: Consent, people: string, preset: string): Promise<OAuthAnswer> {
     consent.wrong += 1;
+    // Before the wait: keys that come meanwhile are not tried.
+    const isLast = consent.wrong >= MAX_WRONG;
+    if (isLast) this.#open.delete(consent.id);
     if (this.#waiting < MAX_WAITING) {
       this.#waiting += 1;
       await new Promise<void>(
@@ -122,10 +133,7 @@ export class OAuthConsents {
       );
       this.#waiting -= 1;
     }
-    if (consent.wrong >= MAX_WRONG) {
-      this.#open.delete(consent.id);
-      return refused('The key was wrong too often. Begin again in the program.');
-    }
+    if (isLast) return refused('The key was wrong too often. Begin again in the program.');
     return { ...show(consent, { people, preset, mistakes: ['This is not your key.'] }), status: 401 };
   }
 }

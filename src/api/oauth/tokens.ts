@@ -6,7 +6,8 @@ import { OAuthError } from './oauth-error.ts';
 
 const CODE_MS = 60_000;
 const ACCESS_S = 3600;
-const MAX_CODES = 20;
+/** A refresh token: the name of its family, which stays, and what changes with each rotation. */
+const REFRESH = /^refresh_([\w-]{22})[\w-]{43}$/;
 
 /** The terms under which a code may be redeemed. */
 export interface CodeTerms {
@@ -43,11 +44,29 @@ export class OAuthTokens {
   }
 
   /** Returns a code for one exchange within a minute. */
-  async newCode(terms: CodeTerms): Promise<string> {
-    await this.#prune();
+  newCode(terms: CodeTerms): string {
+    const { store, clock } = this.#parts;
     const code = randomBytes(32).toString('base64url');
-    this.#codes.set(digest(code), { ...terms, untilMs: this.#parts.clock.now() + CODE_MS, isSpent: false });
+    const untilMs = clock.now() + CODE_MS;
+    this.#codes.set(digest(code), { ...terms, untilMs, isSpent: false });
+    const { keyId, clientId, scope } = terms;
+    store.saveGrant({
+      keyId,
+      clientId,
+      scope,
+      accessHash: '',
+      accessUntilMs: untilMs,
+      refreshHash: '',
+      familyHash: '',
+    });
     return code;
+  }
+
+  /** Revokes the keys of codes that nobody redeemed in time, before a restart too. */
+  async endUnredeemed(): Promise<void> {
+    const nowMs = this.#parts.clock.now();
+    for (const [key, { untilMs }] of this.#codes) if (untilMs <= nowMs) this.#codes.delete(key);
+    for (const keyId of this.#parts.store.unredeemed(nowMs)) await this.#end(keyId);
   }
 
   find(accessToken: string): Caller | undefined {
@@ -91,33 +110,34 @@ export class OAuthTokens {
       await this.#end(code.keyId);
       throw wrong;
     }
-    return this.#issue({ keyId: code.keyId, clientId: code.clientId, scope: code.scope, spentHash: null });
+    return this.#issue(code);
   }
 
   async #refresh(form: URLSearchParams): Promise<object> {
     const { store, callerOf } = this.#parts;
-    const refreshHash = digest(form.get('refresh_token') ?? '');
+    const token = form.get('refresh_token') ?? '';
+    const family = REFRESH.exec(token)?.[1];
     const wrong = new OAuthError('invalid_grant', 'The refresh token is unknown or spent, or its key was revoked.');
-    const stolen = store.grantOfSpent(refreshHash);
-    if (stolen !== undefined) {
-      await this.#end(stolen.keyId);
+    const grant = store.grantOfRefresh(digest(token));
+    if (grant === undefined) {
+      // However long ago it was spent, two have it: the client and a thief.
+      const stolen = family && store.grantOfFamily(digest(family));
+      if (stolen) await this.#end(stolen.keyId);
       throw wrong;
     }
-    const grant = store.grantOfRefresh(refreshHash);
-    if (grant === undefined || form.get('client_id') !== grant.clientId) throw wrong;
+    if (form.get('client_id') !== grant.clientId) throw wrong;
     if (callerOf(grant.keyId) === undefined) {
       store.removeGrant(grant.keyId);
       throw wrong;
     }
-    return this.#issue({ ...grant, spentHash: refreshHash });
+    return this.#issue(grant, family);
   }
 
-  #issue(grant: Pick<OAuthGrant, 'keyId' | 'clientId' | 'scope' | 'spentHash'>): object {
+  #issue({ keyId, clientId, scope }: Pick<OAuthGrant, 'keyId' | 'clientId' | 'scope'>, family = newFamily()): object {
     const { store, clock } = this.#parts;
-    const [access, refresh] = [newToken('access'), newToken('refresh')];
-    const accessUntilMs = clock.now() + ACCESS_S * 1000;
-    store.saveGrant({ ...grant, accessHash: digest(access), accessUntilMs, refreshHash: digest(refresh) });
-    const { scope } = grant;
+    const [access, refresh] = [`access_${newSecret()}`, `refresh_${family}${newSecret()}`];
+    const hashes = { accessHash: digest(access), refreshHash: digest(refresh), familyHash: digest(family) };
+    store.saveGrant({ keyId, clientId, scope, accessUntilMs: clock.now() + ACCESS_S * 1000, ...hashes });
     return { access_token: access, token_type: 'Bearer', expires_in: ACCESS_S, refresh_token: refresh, scope };
   }
 
@@ -125,21 +145,14 @@ export class OAuthTokens {
     this.#parts.store.removeGrant(keyId);
     await this.#parts.revoke(keyId);
   }
-
-  /** Revokes the keys of codes that nobody redeemed. */
-  async #prune(): Promise<void> {
-    const nowMs = this.#parts.clock.now();
-    const old = [...this.#codes].filter(([, { untilMs }]) => untilMs <= nowMs);
-    const surplus = [...this.#codes].slice(0, Math.max(0, this.#codes.size - MAX_CODES + 1));
-    for (const [key, { isSpent, keyId }] of [...old, ...surplus]) {
-      this.#codes.delete(key);
-      if (!isSpent) await this.#end(keyId);
-    }
-  }
 }
 
-function newToken(kind: string): string {
-  return `${kind}_${randomBytes(32).toString('base64url')}`;
+function newFamily(): string {
+  return randomBytes(16).toString('base64url');
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 /** 32 random bytes need no slow hash. */

@@ -42,9 +42,10 @@ export interface OAuthGrant {
   readonly scope: string;
   readonly accessHash: string;
   readonly accessUntilMs: number;
+  /** Empty until the code is redeemed, as is `accessHash`; `accessUntilMs` is then the end of the code. */
   readonly refreshHash: string;
-  /** The previous refresh token. A client that presents it again stole it, or was stolen from. */
-  readonly spentHash: string | null;
+  /** The part that all refresh tokens of this grant share: a spent one shows that two programs have them. */
+  readonly familyHash: string;
 }
 
 export interface OAuthStore {
@@ -55,6 +56,8 @@ export interface OAuthStore {
   saveGrant(grant: OAuthGrant): void;
   grantOfAccess(hash: string): OAuthGrant | undefined;
   grantOfRefresh(hash: string): OAuthGrant | undefined;
-  grantOfSpent(hash: string): OAuthGrant | undefined;
+  grantOfFamily(hash: string): OAuthGrant | undefined;
+  /** Returns the keys of codes that ended before anybody redeemed them. */
+  unredeemed(nowMs: number): readonly string[];
   removeGrant(keyId: string): void;
 }

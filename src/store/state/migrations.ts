@@ -280,4 +280,6 @@ export const MIGRATIONS = [
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX oauth_grant_by_access ON oauth_grant (access_hash);`,
   'ALTER TABLE api_key ADD COLUMN max_wait_s INTEGER NOT NULL DEFAULT 50',
+  `UPDATE oauth_grant SET spent_hash = '';
+   ALTER TABLE oauth_grant RENAME COLUMN spent_hash TO family_hash;`,
 ];

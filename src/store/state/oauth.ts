@@ -2,7 +2,7 @@ import { isoSecond } from '../../domain/iso-second.ts';
 import type { OAuthGrant, OAuthStore } from '../../domain/ports/oauth.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 
-const GRANT = 'key_id, client_id, scope, access_hash, access_until_ms, refresh_hash, spent_hash';
+const GRANT = 'key_id, client_id, scope, access_hash, access_until_ms, refresh_hash, family_hash';
 
 /** Stores the clients that registered themselves, and grants by the hashes of their tokens. */
 export function oauthStore(database: Sqlite): OAuthStore {
@@ -19,7 +19,10 @@ export function oauthStore(database: Sqlite): OAuthStore {
   const insert = database.prepare('INSERT INTO oauth_client (id, name, redirect_uris, created_ms) VALUES (?, ?, ?, ?)');
   const save = database.prepare(`INSERT OR REPLACE INTO oauth_grant (${GRANT}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
   const grantBy = (column: string) => database.prepare(`SELECT ${GRANT} FROM oauth_grant WHERE ${column} = ?`);
-  const [byAccess, byRefresh, bySpent] = ['access_hash', 'refresh_hash', 'spent_hash'].map(grantBy);
+  const [byAccess, byRefresh, byFamily] = ['access_hash', 'refresh_hash', 'family_hash'].map(grantBy);
+  const unredeemed = database.prepare(
+    "SELECT key_id FROM oauth_grant WHERE refresh_hash = '' AND access_until_ms <= ?",
+  );
   const remove = database.prepare('DELETE FROM oauth_grant WHERE key_id = ?');
   return {
     client(id) {
@@ -34,19 +37,20 @@ export function oauthStore(database: Sqlite): OAuthStore {
         insert.run(id, name, JSON.stringify(redirectUris), nowMs);
         return true;
       }),
-    saveGrant({ keyId, clientId, scope, accessHash, accessUntilMs, refreshHash, spentHash }) {
-      save.run(keyId, clientId, scope, accessHash, accessUntilMs, refreshHash, spentHash);
+    saveGrant({ keyId, clientId, scope, accessHash, accessUntilMs, refreshHash, familyHash }) {
+      save.run(keyId, clientId, scope, accessHash, accessUntilMs, refreshHash, familyHash);
     },
     grantOfAccess: (hash) => toGrant(byAccess?.get(hash)),
     grantOfRefresh: (hash) => toGrant(byRefresh?.get(hash)),
-    grantOfSpent: (hash) => toGrant(bySpent?.get(hash)),
+    grantOfFamily: (hash) => toGrant(byFamily?.get(hash)),
+    unredeemed: (nowMs) => unredeemed.all(nowMs).map(([keyId]) => String(keyId)),
     removeGrant: (keyId) => void remove.run(keyId),
   };
 }
 
 function toGrant(row: Row | undefined): OAuthGrant | undefined {
   if (row === undefined) return undefined;
-  const [keyId, clientId, scope, accessHash, accessUntilMs, refreshHash, spentHash] = row;
+  const [keyId, clientId, scope, accessHash, accessUntilMs, refreshHash, familyHash] = row;
   return {
     keyId: String(keyId),
     clientId: String(clientId),
@@ -54,6 +58,6 @@ function toGrant(row: Row | undefined): OAuthGrant | undefined {
     accessHash: String(accessHash),
     accessUntilMs: Number(accessUntilMs),
     refreshHash: String(refreshHash),
-    spentHash: typeof spentHash === 'string' ? spentHash : null,
+    familyHash: String(familyHash),
   };
 }

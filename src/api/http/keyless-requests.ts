@@ -1,0 +1,25 @@
+import type { AppError } from '../../domain/errors.ts';
+import { problem } from '../../domain/problems.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Requests without a key at one entrance, over all of its connections. */
+const MAX_KEYLESS = 256;
+const RETRY_S = 5;
+
+/** Counts requests without a key, which hold memory until their answers were read. */
+export class KeylessRequests {
+  #count = 0;
+
+  /** Takes a place until the exchange is over. Returns the refusal if none is free. */
+  take(exchange: Exchange): AppError | undefined {
+    if (this.#count >= MAX_KEYLESS) {
+      exchange.headers.Connection = 'close';
+      return problem('too_many_without_key', { seconds: RETRY_S }, { headers: { 'Retry-After': String(RETRY_S) } });
+    }
+    this.#count += 1;
+    exchange.whenOver(() => {
+      this.#count -= 1;
+    });
+    return undefined;
+  }
+}

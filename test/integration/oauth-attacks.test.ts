@@ -1,0 +1,232 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { KEY } from '../support/http-gateway.ts';
+import { openIssuerDoor } from '../support/issuer-door.ts';
+import { consentOf, decide, ISSUER, OAuthProgram, REDIRECT, type Tokens, toolsWith } from '../support/oauth.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** A door that ends with the test. */
+async function door(options?: Parameters<typeof openIssuerDoor>[0]) {
+  const opened = await openIssuerDoor(options);
+  closers.push(opened.close);
+  return opened;
+}
+
+async function json<Answer>(response: Promise<Response>): Promise<Answer> {
+  return (await (await response).json()) as Answer;
+}
+
+const registration = (redirectUri: string): object => ({ client_name: 'Agent', redirect_uris: [redirectUri] });
+
+describe('a stranger who writes the Host himself', () => {
+  test.each([
+    'messages.example',
+    'messages.example:80',
+    'messages.example:8443',
+    'MESSAGES.example.:',
+    'messages.example.',
+  ])('reaches nothing of the API as %s, even if the configuration allows that name', async (host) => {
+    const { gateway } = await door({ allowedHosts: ['messages.example'] });
+    expect((await gateway.get('/api/v1/messages', { headers: { host } })).status).toBe(404);
+    expect((await gateway.get('/oauth/authorize', { headers: { host }, key: false })).status).toBe(400);
+  });
+});
+
+describe('a stranger who asks often', () => {
+  const LIMIT = { rateLimitPerMinute: 10 };
+
+  test('keeps no program with a token from its tools, nor the owner from his API', async () => {
+    const { tunnel, gateway } = await door({ rateLimitPerMinute: 20 });
+    const { tokens } = await OAuthProgram.allowed(tunnel, KEY);
+    const answers = [];
+    for (let at = 0; at < 12; at += 1) answers.push((await toolsWith(tunnel, 'x')).status);
+    expect(answers.slice(-2)).toEqual([429, 429]);
+    expect((await toolsWith(tunnel, tokens.access_token)).status).toBe(200);
+    expect((await gateway.get('/api/v1/messages')).status).toBe(200);
+  });
+
+  test('for what is not there does not keep others from signing in', async () => {
+    const { tunnel } = await door(LIMIT);
+    for (let at = 0; at < 20; at += 1) expect((await tunnel(`${ISSUER}/wp-login.php?${at}`)).status).toBe(404);
+    expect((await new OAuthProgram(tunnel).register()).status).toBe(201);
+  });
+
+  test('and sends half of it has places of his own, and uses up nothing of the owner', async () => {
+    const { gateway } = await door();
+    const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9';
+    const incomplete = `POST /oauth/token HTTP/1.1\r\nHost: ${new URL(ISSUER).host}\r\n${form}\r\n\r\n`;
+    for (let at = 0; at < 260; at += 1) {
+      const client = connect(gateway.port, '127.0.0.1');
+      client.on('error', () => {});
+      client.write(incomplete);
+      closers.push(() => client.destroy());
+    }
+    const stranger = { headers: { host: new URL(ISSUER).host }, key: false };
+    await eventually(async () => expect((await gateway.get('/oauth/authorize', stranger)).status).toBe(503));
+    const { headers } = await gateway.get('/api/v1/messages');
+    const left = Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1]);
+    for (let at = 0; at < 5; at += 1) await gateway.get('/oauth/authorize', stranger);
+    expect((await gateway.get('/api/v1/health', { key: false })).status).toBe(200);
+    const after = await gateway.get('/api/v1/messages');
+    expect(Number(/r=(\d+)/.exec(String(after.headers.ratelimit))?.[1])).toBeGreaterThanOrEqual(left - 2);
+  });
+
+  test('with a large body is refused before it is parsed', async () => {
+    const { tunnel } = await door();
+    const answer = await new OAuthProgram(tunnel).register({ redirect_uris: [REDIRECT], x: 'x'.repeat(70_000) });
+    expect(answer.status).toBe(413);
+    expect(await answer.text()).toContain('64 KiB');
+  });
+});
+
+describe('the consent page', () => {
+  test.each([
+    ['evil://claude.ai/callback', 'evil:', 'claude.ai'],
+    ['http://127.0.0.1:7/callback', 'http://127.0.0.1:7', '<code>127.0.0.1:7</code>'],
+  ])('shows that %s is a program on this computer, whatever host stands in it', async (uri, shown, hidden) => {
+    const { tunnel } = await door();
+    const program = await OAuthProgram.registered(tunnel, registration(uri));
+    const page = await (await program.authorize({ redirect_uri: uri })).text();
+    expect(page).toContain(`a program on the computer you are sitting at (<code>${shown}</code>)`);
+    expect(page).not.toContain(hidden);
+  });
+
+  test('shows characters of a name that nobody sees', async () => {
+    const { tunnel } = await door();
+    const name = 'Clau\u2800\u3164de\u200b';
+    const program = await OAuthProgram.registered(tunnel, { client_name: name, redirect_uris: [REDIRECT] });
+    expect(await (await program.authorize()).text()).toContain('Clau⟨U+2800⟩⟨U+3164⟩de⟨U+200B⟩');
+  });
+
+  test('lets the browser say which page posts the form, or the form could not be posted', async () => {
+    const { tunnel } = await door();
+    const answer = await (await OAuthProgram.registered(tunnel)).authorize();
+    expect(answer.headers.get('referrer-policy')).toBe('same-origin');
+    expect(await answer.text()).not.toContain('no-referrer');
+  });
+
+  test('tries five keys, however many come at once', async () => {
+    const { tunnel, clock } = await door();
+    const program = await OAuthProgram.registered(tunnel);
+    const consent = consentOf(await (await program.authorize()).text());
+    const answered: number[] = [];
+    const guesses = Array.from({ length: 8 }, async (_, at) => {
+      const { status } = await decide(tunnel, consent, { key: `guess ${at}` });
+      answered.push(status);
+    });
+    // The five that were tried wait for a second.
+    await eventually(() => expect(answered).toEqual([400, 400, 400]));
+    expect((await decide(tunnel, consent, { key: KEY })).status).toBe(400);
+    await clock.advance(1000);
+    await Promise.all(guesses);
+    expect(answered.slice(3).sort()).toEqual([400, 401, 401, 401, 401]);
+  });
+
+  test.each([
+    [{ response_type: 'token' }, 'response_type'],
+    [{ code_challenge_method: 'plain' }, 'S256'],
+    [{ code_challenge: 'short' }, 'S256'],
+    [{ resource: 'https://other.example/mcp' }, 'The only resource is'],
+  ])('sends nobody on who asks with %j: anybody could make it point anywhere', async (changes, sentence) => {
+    const { tunnel } = await door();
+    const answer = await (await OAuthProgram.registered(tunnel)).authorize(changes);
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    expect(await answer.text()).toContain(sentence);
+  });
+
+  test('makes one key of two clicks', async () => {
+    const { tunnel } = await door();
+    const program = await OAuthProgram.registered(tunnel);
+    const consent = consentOf(await (await program.authorize()).text());
+    const both = await Promise.all([decide(tunnel, consent, { key: KEY }), decide(tunnel, consent, { key: KEY })]);
+    expect(both.map(({ status }) => status).sort()).toEqual([303, 400]);
+  });
+
+  test('names a list that is too long instead of cutting it', async () => {
+    const { tunnel } = await door();
+    const program = await OAuthProgram.registered(tunnel);
+    const consent = consentOf(await (await program.authorize()).text());
+    const people = Array.from({ length: 201 }, (_, at) => `+1555010${at}`).join('\n');
+    const answer = await decide(tunnel, consent, { key: KEY, people });
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain('at most 200; these are 201');
+  });
+});
+
+describe('a registration', () => {
+  test.each([
+    'https://x;frame-ancestors',
+    'https://*.example/callback',
+    'https://a,b.example/callback',
+    'mailto:someone@evil.example',
+    'sms:+15550100',
+    'shortcuts://run-shortcut',
+    'x-apple.systempreferences:com.apple.preference.security',
+    'view-source:https://agent.example',
+  ])('with the address %s is refused', async (uri) => {
+    const { tunnel } = await door();
+    const answer = await new OAuthProgram(tunnel).register(registration(uri));
+    expect(await answer.json()).toMatchObject({ error: 'invalid_redirect_uri' });
+  });
+
+  test.each(['cursor://anysphere.cursor-mcp/oauth/callback', 'com.example.agent:/callback', 'http://[::1]/callback'])(
+    'of a program with the address %s is taken',
+    async (uri) => {
+      const { tunnel } = await door();
+      expect((await new OAuthProgram(tunnel).register(registration(uri))).status).toBe(201);
+    },
+  );
+});
+
+describe('a parameter that comes twice', () => {
+  test('is refused everywhere, because two readers would take different ones', async () => {
+    const { tunnel } = await door();
+    const program = await OAuthProgram.registered(tunnel);
+    const twice = await tunnel(`${ISSUER}/oauth/authorize?client_id=${program.clientId}&client_id=x`);
+    expect([twice.status, await twice.text()]).toEqual([400, expect.stringContaining('twice')]);
+    const post = (path: string, body: string) =>
+      tunnel(`${ISSUER}${path}`, { method: 'POST', body: new URLSearchParams(body) });
+    for (const path of ['/oauth/token', '/oauth/revoke']) {
+      expect(await json(post(path, 'token=a&token=b'))).toMatchObject({ error: 'invalid_request' });
+    }
+    expect((await post('/oauth/authorize', 'consent=a&consent=b')).status).toBe(400);
+  });
+});
+
+describe('a stolen refresh token', () => {
+  test('ends its key when the other one uses theirs, however often it was rotated meanwhile', async () => {
+    const { tunnel, revoked } = await door();
+    const { program, tokens } = await OAuthProgram.allowed(tunnel, KEY);
+    let stolen = tokens;
+    for (let time = 0; time < 3; time += 1) stolen = await json<Tokens>(program.refresh(stolen.refresh_token));
+    expect((await toolsWith(tunnel, stolen.access_token)).status).toBe(200);
+    expect((await program.refresh(tokens.refresh_token)).status).toBe(400);
+    expect(revoked).toEqual(['key1']);
+    expect((await toolsWith(tunnel, stolen.access_token)).status).toBe(401);
+  });
+
+  test('cannot be made up to end another key', async () => {
+    const { tunnel, revoked } = await door();
+    const { program } = await OAuthProgram.allowed(tunnel, KEY);
+    for (const token of ['', 'refresh_', `refresh_${'A'.repeat(65)}`, `refresh_${'A'.repeat(43)}`]) {
+      expect((await program.refresh(token)).status).toBe(400);
+    }
+    expect(revoked).toEqual([]);
+  });
+});
+
+test('a code that nobody redeemed before the service ended leaves no key', async () => {
+  const first = await door();
+  await (await OAuthProgram.registered(first.tunnel)).code(KEY);
+  await first.close();
+  closers.pop();
+  const { tunnel, clock, revoked } = await door({ folder: first.folder });
+  await clock.advance(60_000);
+  await (await OAuthProgram.registered(tunnel)).authorize();
+  expect(revoked).toEqual(['key1']);
+});

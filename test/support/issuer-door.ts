@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import { IssuerDoor } from '../../src/api/http/issuer-door.ts';
+import { lazyMcpService } from '../../src/api/mcp/service.ts';
+import { AuthorizationServer } from '../../src/api/oauth/authorization-server.ts';
+import type { Caller } from '../../src/domain/caller.ts';
+import type { Keys } from '../../src/domain/ports/access.ts';
+import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Counters } from '../../src/runtime/counters.ts';
+import { openStateDatabase } from '../../src/store/state/database.ts';
+import { oauthStore } from '../../src/store/state/oauth.ts';
+import { ANY_KEY } from './any-key.ts';
+import { FakeClock } from './fake-clock.ts';
+import { HttpGateway, KEY, MemorySearch } from './http-gateway.ts';
+import { collectingLog } from './log.ts';
+import { ISSUER, tunnelTo } from './oauth.ts';
+import { temporaryFolder } from './temporary.ts';
+
+interface IssuerDoorOptions {
+  /** A folder with the state.db of a door before. */
+  readonly folder?: string;
+  /** Client documents by their addresses. */
+  readonly documents?: Readonly<Record<string, unknown>>;
+  readonly rateLimitPerMinute?: number;
+  readonly allowedHosts?: readonly string[];
+}
+
+/** The door of the issuer before a gateway whose keys are not made, with the clock of the test. */
+export async function openIssuerDoor({
+  folder = temporaryFolder(),
+  documents = {},
+  rateLimitPerMinute = 10_000,
+  allowedHosts = [],
+}: IssuerDoorOptions = {}) {
+  const state = openStateDatabase(join(folder, 'state.db'));
+  const clock = new FakeClock();
+  const revoked: string[] = [];
+  let made = 0;
+  // The names of the tools need no more.
+  const caller = {
+    key: ANY_KEY,
+    search: new MemorySearch(),
+    contacts: noContacts,
+    webhooks: {},
+    reader: {},
+  } as unknown as Caller;
+  const keys = {
+    add: () => {
+      made += 1;
+      return { ...ANY_KEY, id: `key${made}` };
+    },
+  } as unknown as Keys;
+  const oauth = new AuthorizationServer({
+    issuer: ISSUER,
+    clock,
+    store: oauthStore(state),
+    isOwnerKey: (key) => key === KEY,
+    keys: async () => keys,
+    revoke: async (keyId) => void revoked.push(keyId),
+    callerOf: (keyId) => (revoked.includes(keyId) ? undefined : caller),
+    readDocument: async ({ href }) => {
+      if (!(href in documents)) throw new Error('it was answered with 404');
+      return documents[href];
+    },
+  });
+  const mcp = lazyMcpService({
+    ...{ clock: systemClock, log: collectingLog(), counters: new Counters(), version: '1', eventErrors: 'draft' },
+    timeZone: () => 'UTC',
+    junkAmong: () => new Set(),
+    ownKey: () => Promise.reject(new Error('not used')),
+  });
+  const parts = { mcp, settings: { allowOwnerKey: true } };
+  const gateway = await HttpGateway.start({
+    mcp: parts,
+    limited: ANY_KEY,
+    settings: { rateLimitPerMinute, allowedHosts },
+    issuer: (access) => {
+      const settings = { issuer: ISSUER, oauth, rateLimitPerMinute, mcp: parts };
+      return new IssuerDoor({ ...settings, access });
+    },
+  });
+  const close = async (): Promise<void> => {
+    await gateway.close();
+    state.close();
+  };
+  return { tunnel: tunnelTo(gateway.port), folder, clock, revoked, gateway, close };
+}

@@ -129,6 +129,7 @@ describe('the envelope', () => {
       epoch: 'e1',
       row: 7,
       previousRow: 6,
+      previousSequence: 0,
       type: 'message.received',
       id: eventId('m1', 'e1', 'G7'),
       instance: 'i',

@@ -8,8 +8,10 @@ import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import { encodeEvent, eventId } from '../../src/fleet/protocol/event-message.ts';
 import {
   BUCKETS,
+  EVENTS,
   eventSubject,
   type FleetOperation,
+  HEADERS,
   inboxPrefix,
   readSubject,
 } from '../../src/fleet/protocol/layout.ts';
@@ -26,6 +28,9 @@ export class StandInAgent {
   readonly #nc: NatsConnection;
   readonly #js: JetStreamClient;
   #previousRow = 0;
+  /** Sequence of its newest message, which the next one names once `follow` was called. */
+  #sequence = 0;
+  #isChained = false;
   /** Questions of hubs for rows. */
   asked = 0;
 
@@ -70,14 +75,29 @@ export class StandInAgent {
         JSON.stringify(eventOfRow(row)),
         this.#envelope,
       );
-      await this.#js.publish(eventSubject(this.mac), body, { headers, msgID: id, retries: 10, timeout: 1000 });
+      if (this.#isChained) headers.set(HEADERS.previousSequence, String(this.#sequence));
+      const options = { headers, msgID: id, retries: 10, timeout: 1000 };
+      this.#sequence = (await this.#js.publish(eventSubject(this.mac), body, options)).seq;
       this.#previousRow = row;
     }
   }
 
+  /** Names the sequence before each of its messages from now on, as an agent does; 0 if the stream has none. */
+  follow(earlier: { readonly sequence: number } = this): void {
+    this.#isChained = true;
+    this.#sequence = earlier.sequence;
+  }
+
+  get sequence(): number {
+    return this.#sequence;
+  }
+
   /** Says that it is present, as an agent does when it joins. */
   async announce(instance = 'i', addresses: readonly string[] = []): Promise<void> {
+    const { created } = await (await this.#js.jetstreamManager(false)).streams.info(EVENTS.stream);
+    const last = { stream: created, sequence: this.#sequence, row: this.#previousRow };
     const presence = {
+      ...(this.#previousRow > 0 && { last }),
       ...{ version: '0', instance, epoch: this.epoch, newestRow: 0, publishedRow: 0, addresses, atMs: Date.now() },
       ...{ health: { connected: true, message: null }, isLeaving: false },
     };

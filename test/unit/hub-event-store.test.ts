@@ -25,7 +25,8 @@ function storeAt(name: string): EventStore {
 function event(row: number, mac = 'm1'): ReceivedEvent {
   const body = Buffer.from(`${row}`);
   const place = { sequence: row, messageId: `${mac}-${row}`, atMs: row * 1000 };
-  return { mac, epoch: 'e', row, previousRow: row - 1, type: 'message.received', keyId: null, body, ...place };
+  const previous = { previousRow: row - 1, previousSequence: row - 1 };
+  return { mac, epoch: 'e', row, ...previous, type: 'message.received', keyId: null, body, ...place };
 }
 
 const rows = (...numbers: readonly number[]): ReceivedEvent[] => numbers.map((row) => event(row));
@@ -77,4 +78,18 @@ test('a file that is damaged or of another version is made again, for this user 
   expect(new EventStore(database).newest).toBe(0);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(existsSync(`${path}-wal`)).toBe(true);
+});
+
+test('an unknown offset of a hub that waited for rows goes back to before them', () => {
+  const store = storeAt('floor.db');
+  // m2's rows come second: the other hub waited for them, and gave the offset with a place that is not known here.
+  const all = [...rows(1, 2), { ...event(1, 'm2'), sequence: 3, messageId: 'm2-1' }, { ...event(3), sequence: 4 }];
+  store.add(
+    MADE,
+    all.map((one) => ({ ...one, atMs: 1_000_000 })),
+    at(4),
+    0,
+  );
+  const filled = { ...offset(9), messageId: 'm1-3', atMs: 2_000_000, copy: '00000000' };
+  expect(new Offsets(store, 24).numberOf({ ...filled, floor: 2 })).toBe(2);
 });

@@ -77,6 +77,7 @@ export class FleetAgent {
         epoch: store.epoch(),
         newestRow: parts.feed.lastPublished().rowId,
         publishedRow: this.#uplink.position?.rowId ?? 0,
+        last: this.#uplink.last,
         addresses: this.#addresses(),
         health: parts.health(),
       }),

@@ -12,6 +12,7 @@ import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { encodeEvent, eventId, readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
+import type { LastPublished } from '../protocol/presence.ts';
 import type { Membership } from './membership.ts';
 import { startAfter } from './position.ts';
 
@@ -79,6 +80,13 @@ export class Uplink implements ConsumerTask<undefined> {
   /** What keeps events from being published; undefined when nothing does. */
   get trouble(): string | undefined {
     return this.#trouble;
+  }
+
+  /** This Mac's newest message in the stream; undefined until the stream was asked. */
+  get last(): LastPublished | undefined {
+    const stream = this.#parts.store.stream();
+    if (this.#chain === undefined || stream === undefined) return undefined;
+    return { stream, sequence: this.#chain.sequence, row: this.#chain.previousRow };
   }
 
   start(): void {

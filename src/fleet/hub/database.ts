@@ -2,16 +2,18 @@ import { rmSync } from 'node:fs';
 import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Row, type Sqlite, type Statement } from '../../runtime/sqlite.ts';
 
-const VERSION = 2;
+const VERSION = 3;
 
 /**
  * `event`: what the stream holds, under numbers that are never used twice, in the order in which this hub could serve
  * it. `stream` and `sequence` are its first place; `later_place` has the places it got when the stream was refilled, and
  * the first place of events whose number came later than their sequence says. `floor`: see StreamOffset. `waiting`:
- * events behind a `hole`, which are rows that the stream lacks; its `floor` is the place of the row before it. `gap`: numbers where rows are missing for good.
+ * events behind a `hole`, which are rows that the stream lacks; its place is that of what showed it, its `floor` that
+ * of the row before it. `gap`: numbers where rows are missing for good. `first_sequence`: this hub was to see everything
+ * from there on.
  */
 const SCHEMA = `
-  CREATE TABLE stream (id INTEGER PRIMARY KEY, created TEXT NOT NULL UNIQUE);
+  CREATE TABLE stream (id INTEGER PRIMARY KEY, created TEXT NOT NULL UNIQUE, first_sequence INTEGER NOT NULL);
   CREATE TABLE source (
     id INTEGER PRIMARY KEY, mac TEXT NOT NULL, epoch TEXT NOT NULL, last_row INTEGER NOT NULL, UNIQUE (mac, epoch)
   );
@@ -42,7 +44,7 @@ const SCHEMA = `
   CREATE TABLE hole (
     source INTEGER NOT NULL, before_row INTEGER NOT NULL,
     after_row INTEGER NOT NULL, last_row INTEGER NOT NULL, opened_ms INTEGER NOT NULL,
-    stream INTEGER NOT NULL, floor INTEGER NOT NULL,
+    stream INTEGER NOT NULL, sequence INTEGER NOT NULL, at_ms INTEGER NOT NULL, floor INTEGER NOT NULL,
     PRIMARY KEY (source, before_row)
   ) WITHOUT ROWID;
   CREATE TABLE gap (number INTEGER PRIMARY KEY);

@@ -1,14 +1,18 @@
+import type { LastPublished } from '../protocol/presence.ts';
 import type { HubDatabase } from './database.ts';
 import { EventIndex } from './event-index.ts';
+import { HoleTable } from './hole-table.ts';
 import type { FilledRow, Hole, MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 
 /** Rows deleted at once: a few milliseconds' work. */
 const CUT_ROWS = 2000;
 
+type EventPlace = Pick<MacEvent, 'sequence' | 'atMs'>;
+
 interface Source {
   readonly id: number;
   lastRow: number;
-  /** True while events wait behind a hole. */
+  /** True while a hole is open: later events wait. */
   isWaiting: boolean;
 }
 
@@ -16,12 +20,16 @@ interface Source {
 export class EventStore {
   readonly index: EventIndex;
   readonly #database: HubDatabase;
+  readonly #holes: HoleTable;
   readonly #sources = new Map<string, Source>();
+  /** Set while the stream may lack rows that no Mac has named yet: offsets name this sequence as their floor. */
+  doubtfulAfter: number | undefined;
   #newest = 0;
 
   constructor(database: HubDatabase) {
     this.#database = database;
     this.index = new EventIndex(database);
+    this.#holes = new HoleTable(database);
     this.#load();
   }
 
@@ -52,14 +60,7 @@ export class EventStore {
 
   /** Open holes, the oldest of each Mac first. */
   holes(): readonly Hole[] {
-    const rows = this.#database.all(
-      `SELECT mac, epoch, after_row, hole.last_row, before_row, opened_ms
-       FROM hole JOIN source ON source.id = hole.source ORDER BY mac, opened_ms, before_row`,
-    );
-    return rows.map(([mac, epoch, after, last, before, openedMs]) => ({
-      ...{ mac: String(mac), epoch: String(epoch), after: Number(after), last: Number(last) },
-      ...{ before: Number(before), openedMs: Number(openedMs) },
-    }));
+    return this.#holes.list();
   }
 
   /**
@@ -73,7 +74,9 @@ export class EventStore {
     nowMs: number,
   ): readonly StoredEvent[] {
     return this.#changed(() => {
-      this.#database.run('INSERT OR IGNORE INTO stream (created) VALUES (?)', stream);
+      // A stream that follows another one was to be seen from its start.
+      const first = this.position === undefined ? (events[0]?.sequence ?? position.sequence) : 0;
+      this.#database.run('INSERT OR IGNORE INTO stream (created, first_sequence) VALUES (?, ?)', stream, first);
       const added = events.flatMap((event) => this.#addOne(stream, event, nowMs));
       const sql = 'INSERT OR REPLACE INTO position (one, stream, sequence, message_id) VALUES (1, ?, ?, ?)';
       this.#database.run(sql, stream, position.sequence, position.messageId);
@@ -81,17 +84,29 @@ export class EventStore {
     });
   }
 
+  /** Compares what a Mac says it published with what is here, once the stream was read up to there. */
+  noteLast(mac: string, epoch: string, { stream, sequence, row }: LastPublished, nowMs: number): void {
+    const known = this.lastRow(mac, epoch);
+    const isLate = known === undefined && sequence > 0 && this.#isMissing(mac, stream, sequence);
+    if (row <= (known ?? 0) || (known === undefined && !isLate)) return;
+    this.#changed(() => {
+      const source = this.#source(mac, epoch);
+      this.#setLastRow(source, row);
+      if (isLate) return this.#holes.addGap();
+      const hole = { after: known ?? 0, last: row, before: row + 1, openedMs: nowMs };
+      const place = { sequence: Math.max(sequence, this.position?.sequence ?? 0), atMs: nowMs };
+      this.#openHole(stream, source, hole, place);
+    });
+  }
+
   /** Adds rows of a hole, in order from its start. With `isComplete` it closes, and what waited behind it follows. */
   fill({ mac, epoch, before }: Hole, rows: readonly FilledRow[], isComplete: boolean): readonly StoredEvent[] {
     const source = this.#source(mac, epoch);
     return this.#changed(() => {
-      const sql =
-        'SELECT created, sequence, at_ms FROM waiting JOIN stream ON id = stream WHERE source = ? AND row = ?';
-      const [stream = '', sequence = 0, atMs = 0] = this.#database.get(sql, source.id, before) ?? [];
-      const place = { mac, epoch, sequence: Number(sequence), atMs: Number(atMs) };
-      const added = rows.map((row) => this.#insertLate(String(stream), source, { ...place, ...row }));
+      const { stream, ...place } = this.#holes.placeOf(source.id, before);
+      const added = rows.map((row) => this.#insertLate(stream, source, { mac, epoch, ...place, ...row }));
       const last = rows.at(-1)?.row;
-      if (last !== undefined) this.#shrink(source, before, last);
+      if (last !== undefined) this.#holes.shrink(source.id, before, last);
       return isComplete ? [...added, ...this.#close(source, mac, epoch, before)] : added;
     });
   }
@@ -99,9 +114,7 @@ export class EventStore {
   /** Closes a hole whose rows nobody can supply any more. Offsets before it are refused from now on. */
   giveUp({ mac, epoch, before }: Hole): readonly StoredEvent[] {
     return this.#changed(() => {
-      // A number without an event, which durable readers record as gone.
-      this.#database.run("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'event'");
-      this.#database.run("INSERT INTO gap SELECT seq FROM sqlite_sequence WHERE name = 'event'");
+      this.#holes.addGap();
       return this.#close(this.#source(mac, epoch), mac, epoch, before);
     });
   }
@@ -129,38 +142,53 @@ export class EventStore {
   }
 
   #addOne(stream: string, event: ReceivedEvent, nowMs: number): readonly StoredEvent[] {
-    const { mac, epoch, row, previousRow } = event;
+    const { mac, epoch, row, previousRow, previousSequence, sequence, atMs } = event;
     const known = this.lastRow(mac, epoch);
     const source = this.#source(mac, epoch);
     if (known !== undefined && row <= known) return this.#addKnown(stream, source, event);
     const isHole = known !== undefined && previousRow > known;
+    this.#setLastRow(source, row);
+    if (isHole) {
+      const hole = { after: known, last: previousRow, before: row, openedMs: nowMs };
+      this.#openHole(stream, source, hole, { sequence, atMs });
+    } else if (known === undefined && previousRow > 0 && this.#isMissing(mac, stream, previousSequence)) {
+      // Nobody knows the first of the missing rows.
+      this.#holes.addGap();
+    }
+    if (!source.isWaiting) return [this.#insert(stream, source, event)];
+    this.#wait(stream, source, event);
+    return [];
+  }
+
+  #setLastRow(source: Source, row: number): void {
     source.lastRow = row;
     this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
-    if (!isHole && !source.isWaiting) return [this.#insert(stream, source, event)];
-    this.#wait(stream, source, event);
-    if (isHole) {
-      // The missing rows were published behind the last row that is known.
-      this.#database.run(
-        `INSERT INTO hole (source, before_row, after_row, last_row, opened_ms, stream, floor)
-         SELECT ?, ?, ?, ?, ?, id, ifnull((SELECT max(sequence) FROM
-             (SELECT source, row, stream, sequence FROM event UNION ALL SELECT source, row, stream, sequence FROM waiting)
-           WHERE source = ? AND row = ? AND stream = id), 0) FROM stream WHERE created = ?`,
-        ...[source.id, row, known, previousRow, nowMs, source.id, known, stream],
-      );
-    }
-    return [];
+  }
+
+  /**
+   * Reports whether this hub was to see the message at a place before the first one it has of an epoch. With no such
+   * place, the stream held none of the Mac's any more, and only a Mac that is known certainly published one meanwhile.
+   */
+  #isMissing(mac: string, stream: string, sequence: number): boolean {
+    if (sequence === 0) return [...this.#sources.keys()].filter((name) => name.startsWith(`${mac} `)).length > 1;
+    const sql = 'SELECT 1 FROM stream WHERE created = ? AND first_sequence <= ?';
+    return this.#database.get(sql, stream, sequence) !== undefined;
+  }
+
+  #openHole(stream: string, source: Source, hole: Omit<Hole, 'mac' | 'epoch'>, shownAt: EventPlace): void {
+    source.isWaiting = true;
+    this.#holes.open(stream, source.id, hole, shownAt);
   }
 
   /** An event that was seen before, or was missing: the stream was refilled. */
   #addKnown(stream: string, source: Source, event: ReceivedEvent): readonly StoredEvent[] {
     const { mac, epoch, row, previousRow, sequence, atMs } = event;
     if (source.isWaiting) {
-      const hole = 'SELECT before_row, last_row FROM hole WHERE source = ? AND after_row < ? AND last_row >= ?';
-      const [before, last] = this.#database.get(`${hole} AND after_row >= ?`, source.id, row, row, previousRow) ?? [];
-      if (before !== undefined) {
+      const hole = this.#holes.around(source.id, row, previousRow);
+      if (hole !== undefined) {
         const added = this.#insertLate(stream, source, event);
-        this.#shrink(source, Number(before), row);
-        return row < Number(last) ? [added] : [added, ...this.#close(source, mac, epoch, Number(before))];
+        this.#holes.shrink(source.id, hole.before, row);
+        return row < hole.last ? [added] : [added, ...this.#close(source, mac, epoch, hole.before)];
       }
       this.#database.run(
         `UPDATE waiting SET stream = (SELECT id FROM stream WHERE created = ?), sequence = ?, at_ms = ?
@@ -200,7 +228,6 @@ export class EventStore {
   }
 
   #wait(stream: string, source: Source, event: MacEvent): void {
-    source.isWaiting = true;
     this.#database.run(
       `INSERT INTO waiting (stream, source, row, sequence, message_id, at_ms, type, key_id, body)
        VALUES ((SELECT id FROM stream WHERE created = ?), ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -209,18 +236,10 @@ export class EventStore {
     );
   }
 
-  #shrink(source: Source, before: number, after: number): void {
-    this.#database.run(
-      'UPDATE hole SET after_row = ? WHERE source = ? AND before_row = ?',
-      ...[after, source.id, before],
-    );
-  }
-
   /** Deletes a hole, and moves what waited behind it into the log, up to the next hole of its Mac. */
   #close(source: Source, mac: string, epoch: string, before: number): readonly StoredEvent[] {
     const { id } = source;
-    this.#database.run('DELETE FROM hole WHERE source = ? AND before_row = ?', id, before);
-    const first = this.#database.number('SELECT min(before_row) FROM hole WHERE source = ?', id);
+    const first = this.#holes.delete(id, before);
     const until = first ?? Number.MAX_SAFE_INTEGER;
     const rows = this.#database.all(
       `SELECT created, row, sequence, message_id, at_ms, type, key_id, body FROM waiting JOIN stream ON stream.id = stream
@@ -241,11 +260,9 @@ export class EventStore {
 
   /** The sequence up to which nothing is missing, if that is before this event's own. */
   #floor(stream: string, sequence: number): number | undefined {
-    if (!this.hasHoles) return undefined;
-    const sql =
-      'SELECT min(CASE WHEN created = ? THEN floor ELSE 0 END) FROM hole JOIN stream ON stream.id = hole.stream';
-    const floor = this.#database.number(sql, stream);
-    return floor === undefined || floor >= sequence ? undefined : floor;
+    const below = this.hasHoles ? this.#holes.floor(stream) : undefined;
+    const floor = Math.min(below ?? sequence, this.doubtfulAfter ?? sequence);
+    return floor >= sequence ? undefined : floor;
   }
 
   #source(mac: string, epoch: string): Source {
@@ -271,11 +288,12 @@ export class EventStore {
 
   #load(): void {
     this.#sources.clear();
-    const sql = `SELECT id, mac, epoch, last_row, EXISTS (SELECT 1 FROM waiting WHERE source = source.id) FROM source`;
+    const sql = `SELECT id, mac, epoch, last_row, EXISTS (SELECT 1 FROM hole WHERE source = source.id) FROM source`;
     for (const [id, mac, epoch, lastRow, isWaiting] of this.#database.all(sql)) {
       const source = { id: Number(id), lastRow: Number(lastRow), isWaiting: Number(isWaiting) === 1 };
       this.#sources.set(`${String(mac)} ${String(epoch)}`, source);
     }
-    this.#newest = this.#database.number("SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0;
+    // A gap behind it is told with the next event, because no offset can name it.
+    this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
   }
 }

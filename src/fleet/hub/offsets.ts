@@ -57,7 +57,9 @@ export class Offsets {
     }
     // Never by sequence: after a restored copy of the broker, what is stored below it may be new to the client.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
-    return Math.min(before, index.numberOf(messageId) ?? Number.POSITIVE_INFINITY);
+    const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
+    const known = [index.numberOf(messageId), missing && missing - 1].filter((number) => number !== undefined);
+    return Math.min(before, ...known);
   }
 
   /**

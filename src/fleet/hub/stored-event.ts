@@ -24,6 +24,8 @@ export interface MacEvent {
 export interface ReceivedEvent extends MacEvent {
   /** The row that its Mac published before it. */
   readonly previousRow: number;
+  /** See EventMessage. */
+  readonly previousSequence: number;
 }
 
 /** An event as hub.db holds it. */

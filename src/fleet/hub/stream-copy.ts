@@ -9,7 +9,7 @@ import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { EventStore } from './event-store.ts';
 import type { MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
-import { isNewerStream, messageIdAt } from './stream-place.ts';
+import { firstToRead, isNewerStream, messageIdAt } from './stream-place.ts';
 import { within } from './within.ts';
 
 /** As long as one may wait for the broker to notice that a server died. */
@@ -31,8 +31,10 @@ export interface StreamCopyParts {
   readonly read: (event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>) => Event;
   /** Called with a message that is no event; why goes into the log, its body never. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
-  /** Called with what the broker says of the stream, at every check. */
-  readonly onChecked?: (info: StreamInfo) => void;
+  /** Called with the broker's report of the stream, every two seconds. */
+  readonly onChecked: (info: StreamInfo) => void;
+  /** Called before events behind a gap in the sequences are stored, with the last sequence before it. */
+  readonly onSkipped: (sequence: number) => void;
 }
 
 /**
@@ -47,6 +49,8 @@ export class StreamCopy {
   /** Since when the copy has not been level with the stream; undefined while it is. */
   #behindSinceMs: number | undefined;
   #isFilled: boolean;
+  /** Everything up to here was read, or had been dropped when reading began. */
+  #passed: Omit<StreamPlace, 'messageId'> | undefined;
   readonly #wakeup: Wakeup;
   #cancelCheck: Cancel | undefined;
   #cancelConnect: Cancel | undefined;
@@ -58,6 +62,14 @@ export class StreamCopy {
     this.#parts = parts;
     this.#wakeup = new Wakeup(parts.clock);
     this.#isFilled = parts.store.position !== undefined;
+  }
+
+  /** Reports whether everything up to a place was read, or was dropped by the stream before it could be. */
+  async hasPassed({ stream, sequence }: Omit<StreamPlace, 'messageId'>): Promise<boolean> {
+    if (this.#passed?.stream !== stream) return false;
+    if (this.#passed.sequence >= sequence) return true;
+    const jsm = await this.#parts.connection.js.jetstreamManager(false);
+    return (await messageIdAt(jsm, sequence)) === undefined;
   }
 
   /** False until a hub.db that was empty has what the stream had when it was first read. */
@@ -120,7 +132,8 @@ export class StreamCopy {
   #includes({ stream, sequence }: StreamPlace): boolean {
     const { position } = this.#parts.store;
     if (position === undefined) return false;
-    return position.stream === stream ? position.sequence >= sequence : !isNewerStream(stream, position.stream);
+    if (position.stream !== stream) return !isNewerStream(stream, position.stream);
+    return Math.max(position.sequence, this.#passed?.stream === stream ? this.#passed.sequence : 0) >= sequence;
   }
 
   /** Resolves once `isFilled`, or after `withinMs`; undefined if it already is. */
@@ -173,16 +186,17 @@ export class StreamCopy {
     const { connection, store } = this.#parts;
     const jsm = await connection.js.jetstreamManager(false);
     const info = await jsm.streams.info(EVENTS.stream);
-    const from = await this.#firstToRead(jsm, info);
+    const from = await firstToRead(jsm, info, this.#parts);
     const consumer = await connection.js.consumers.get(EVENTS.stream, { opt_start_seq: from });
     const messages = await consumer.consume({ ...CONSUME });
     this.#messages = messages;
+    this.#passed = { stream: info.created, sequence: from - 1 };
     if (this.#isClosed) return;
     void stopWhenReset(messages);
     this.#trouble = undefined;
     this.#noteCurrent(info.state.last_seq < from);
     this.#isFilled ||= this.#isCurrent;
-    this.#parts.onChecked?.(info);
+    this.#parts.onChecked(info);
     for (const look of this.#waiting) look();
     this.#checkLater(jsm);
     let batch: JsMsg[] = [];
@@ -201,12 +215,20 @@ export class StreamCopy {
   }
 
   async #store(stream: string, messages: readonly JsMsg[]): Promise<void> {
-    const { store, clock, onEvents } = this.#parts;
+    const { store, clock, onEvents, onSkipped } = this.#parts;
     const last = messages.at(-1);
     if (last === undefined) return;
     const received = messages.flatMap((message) => this.#received(message) ?? []);
+    const before = store.position;
+    // What follows another stream was to be seen from its start.
+    let next = before?.stream === stream ? before.sequence + 1 : 1;
+    for (const { seq } of before === undefined ? [] : messages) {
+      if (seq > next) onSkipped(next - 1);
+      next = seq + 1;
+    }
     const position = { sequence: last.seq, messageId: last.headers?.get(HEADERS.messageId) ?? '' };
     const added = store.add(stream, received, position, clock.now());
+    this.#passed = { stream, sequence: last.seq };
     await onEvents(added);
   }
 
@@ -220,9 +242,9 @@ export class StreamCopy {
       onRejected(about, 'its headers are not those of an event');
       return undefined;
     }
-    const { mac, epoch, row, previousRow, type, id: messageId } = found;
+    const { mac, epoch, row, previousRow, previousSequence, type, id: messageId } = found;
     const atMs = Math.floor(message.info.timestampNanos / NS_PER_MS);
-    const event = { mac, epoch, row, previousRow, type, messageId, sequence, atMs, body };
+    const event = { mac, epoch, row, previousRow, previousSequence, type, messageId, sequence, atMs, body };
     const sealed = { ...event, keyId: headers?.get(HEADERS.key) || null };
     try {
       return { ...sealed, read: read(sealed) };
@@ -230,31 +252,6 @@ export class StreamCopy {
       onRejected(about, (error as Error).message);
       return undefined;
     }
-  }
-
-  /** Sequence of the first message that is not copied, or that differs from what was. */
-  async #firstToRead(jsm: JetStreamManager, { created, state }: StreamInfo): Promise<number> {
-    const { store, log } = this.#parts;
-    const { position } = store;
-    const first = Math.max(1, state.first_seq);
-    if (position === undefined) return first;
-    if (position.stream !== created) {
-      log.warn('the stream of events was created again; reading all of it');
-      return first;
-    }
-    let sequence = Math.min(position.sequence, state.last_seq);
-    for (let step = 1; sequence >= first; step *= 2) {
-      const isLast = sequence === position.sequence;
-      const copied = isLast ? position.messageId : store.index.messageIdAt(created, sequence);
-      const found = copied === undefined ? undefined : await messageIdAt(jsm, sequence);
-      if (found !== undefined && found === copied) {
-        if (!isLast) log.warn('the stream of events lost its end; reading on from there', { sequence });
-        return sequence + 1;
-      }
-      sequence -= step;
-    }
-    // What was copied has expired, and more may have.
-    return position.sequence < first ? first : Math.max(first, Math.min(sequence, first));
   }
 
   #checkLater(jsm: JetStreamManager): void {
@@ -273,7 +270,7 @@ export class StreamCopy {
   async #check(jsm: JetStreamManager): Promise<boolean> {
     const { position } = this.#parts.store;
     const info = await jsm.streams.info(EVENTS.stream);
-    this.#parts.onChecked?.(info);
+    this.#parts.onChecked(info);
     if (position === undefined) return true;
     if (info.created !== position.stream || info.state.last_seq < position.sequence) return false;
     if (info.state.first_seq > position.sequence) return true;

@@ -45,6 +45,8 @@ export class StreamEvents {
   readonly #holes: HoleFiller;
   readonly #parts: StreamEventsParts;
   #info: StreamInfo | undefined;
+  /** When the stream was found to lack messages; undefined once each Mac has said since what it had published. */
+  #doubtSinceMs: number | undefined;
   #rejected = 0;
   #unlogged = 0;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
@@ -66,7 +68,14 @@ export class StreamEvents {
       },
       read: (event) => reader.read(event),
       onRejected: (message, reason) => this.#reject(message, reason),
-      onChecked: (info) => (this.#info = info),
+      onChecked: (info) => {
+        this.#info = info;
+        this.#compare().catch((error: unknown) => log.debug('the Macs cannot be compared with the stream', { error }));
+      },
+      onSkipped: (sequence) => {
+        this.#doubtSinceMs = clock.monotonic();
+        store.doubtfulAfter = Math.min(sequence, store.doubtfulAfter ?? sequence);
+      },
     });
   }
 
@@ -92,6 +101,25 @@ export class StreamEvents {
     this.#cancelCut?.();
     this.#cancelCut = undefined;
     await within(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
+  }
+
+  /** Compares what the Macs say they published with what was read: the stream may have dropped their last rows. */
+  async #compare(): Promise<void> {
+    const { store, macs, brokerClock } = this.#parts;
+    const doubtSinceMs = this.#doubtSinceMs;
+    let isComplete = macs.isLoaded;
+    for (const known of macs.list()) {
+      const { mac, presence, seenAtMs } = known;
+      isComplete &&= macs.isAway(known) || seenAtMs > (doubtSinceMs ?? Number.NEGATIVE_INFINITY);
+      if (presence?.last === undefined || (store.lastRow(mac, presence.epoch) ?? 0) >= presence.last.row) continue;
+      if (await this.copy.hasPassed(presence.last)) {
+        store.noteLast(mac, presence.epoch, presence.last, Math.floor(brokerClock.now()));
+      } else isComplete = false;
+    }
+    this.#holes.note();
+    if (!isComplete || doubtSinceMs !== this.#doubtSinceMs) return;
+    this.#doubtSinceMs = undefined;
+    store.doubtfulAfter = undefined;
   }
 
   async #publish(stored: readonly StoredEvent[]): Promise<void> {

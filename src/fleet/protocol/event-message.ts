@@ -12,6 +12,8 @@ export interface EventMessage {
   readonly row: number;
   /** Row that was published before this one; another one in the stream means that something is missing. */
   readonly previousRow: number;
+  /** Sequence of this Mac's message before this one; 0 if the stream had none, or nobody checked. */
+  readonly previousSequence: number;
   readonly type: string;
   /** `eventId` of the row. */
   readonly id: string;
@@ -33,7 +35,7 @@ export function eventId(mac: string, epoch: string, guid: string): string {
 }
 
 /** Headers and body of an event; `json` is the contract's envelope, unqualified. */
-export function encodeEvent(message: EventMessage, json: string, envelope: Envelope) {
+export function encodeEvent(message: Omit<EventMessage, 'previousSequence'>, json: string, envelope: Envelope) {
   const headers = newHeaders();
   headers.set(HEADERS.version, String(VERSION));
   headers.set(HEADERS.row, String(message.row));
@@ -66,7 +68,18 @@ export function readEventHeaders(
   if (!isKnown || row === undefined || previousRow === undefined) return undefined;
   if (!/^[\w-]{1,64}$/.test(epoch) || !/^[a-z.]{1,40}$/.test(type) || !/^[\w-]{1,64}$/.test(id)) return undefined;
   const isMetadata = headers.get(HEADERS.content) === 'metadata';
-  return { mac, epoch, row, previousRow, type, id, instance: headers.get(HEADERS.instance), isMetadata };
+  const previousSequence = numberOf(headers.get(HEADERS.previousSequence)) ?? 0;
+  return {
+    mac,
+    epoch,
+    row,
+    previousRow,
+    previousSequence,
+    type,
+    id,
+    instance: headers.get(HEADERS.instance),
+    isMetadata,
+  };
 }
 
 /** What the body of an event is bound to. */

@@ -26,6 +26,8 @@ export type Bucket = (typeof BUCKETS)[keyof typeof BUCKETS];
 export const HEADERS = {
   /** NATS's own: events have `eventId`, sends their idempotency key. */
   messageId: 'Nats-Msg-Id',
+  /** NATS's own: the sequence that an event says is the newest of its subject. */
+  previousSequence: 'Nats-Expected-Last-Subject-Sequence',
   /** Version of the message; a reader refuses what is newer than it knows. */
   version: 'V',
   /** Row id in chat.db. */

@@ -2,6 +2,15 @@ import { AppError } from '../../domain/errors.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
 import { type Envelope, pack, unpack } from './envelope.ts';
 
+/** A Mac's newest message in the stream. */
+export interface LastPublished {
+  readonly stream: string;
+  /** 0 if the stream holds none. */
+  readonly sequence: number;
+  /** The row that the next event will name as the one before it; 0 for none of this epoch. */
+  readonly row: number;
+}
+
 /** What a Mac says of itself in the bucket `macs`, every ten seconds and when it changes. */
 export interface MacPresence {
   /** Of Postern. */
@@ -13,6 +22,8 @@ export interface MacPresence {
   readonly newestRow: number;
   /** Newest row that the stream has acknowledged: the difference is its lag. */
   readonly publishedRow: number;
+  /** Undefined while the Mac is asking the stream; earlier versions omit it. */
+  readonly last?: LastPublished | undefined;
   /** Numbers and addresses of the person whose Mac it is. */
   readonly addresses: readonly string[];
   readonly health: BackendHealth;
@@ -37,9 +48,18 @@ export function unpackPresence(envelope: Envelope, mac: string, packed: Uint8Arr
     [given?.newestRow, given?.publishedRow, given?.atMs].every(Number.isSafeInteger) &&
     Array.isArray(given?.addresses) &&
     given.addresses.every((address) => typeof address === 'string') &&
+    isLastPublished(given.last) &&
     typeof health?.connected === 'boolean' &&
     (health.message === null || typeof health.message === 'string') &&
     typeof given.isLeaving === 'boolean';
   if (!isFine) throw new AppError('fleet_content_unreadable', 'The presence of a Mac cannot be read.', { status: 502 });
   return given as MacPresence;
+}
+
+function isLastPublished(last: Partial<LastPublished> | null | undefined): boolean {
+  if (last === undefined) return true;
+  return (
+    typeof last?.stream === 'string' &&
+    [last.sequence, last.row].every((n) => Number.isSafeInteger(n) && Number(n) >= 0)
+  );
 }

@@ -29,7 +29,7 @@ const states = async () =>
   ((await ask('/approvals', there().key)) as unknown as { state: string }[]).map(({ state }) => state);
 
 beforeAll(async () => {
-  stage = await BrowserStage.open(folder);
+  stage = await BrowserStage.open(folder, 1000);
   if (stage === undefined) return;
   const made = await ask('/keys', stage.key, { name: 'my \u202eagent', preset: 'assistant', read: [ANA], send: [ANA] });
   key = String(made.key);
@@ -39,56 +39,55 @@ beforeAll(async () => {
   await stage.page.goto(`${stage.url}/console`);
   await stage.page.fill('#key', stage.key);
   await stage.page.keyboard.press('Enter');
-  await stage.page.locator('#conversation-list button').first().waitFor();
+  await stage.page.locator('#verdict').waitFor();
 });
 afterAll(async () => {
   await stage?.close();
 });
 
+/** Goes to one of the views of the page. */
+const goTo = (view: string) => there().page.locator('#views a', { hasText: view }).click();
+
 describe('keys and approvals in the console', () => {
-  inBrowser('says in the header that something waits, and shows address, exact text and asker', async () => {
+  inBrowser('says in the navigation that something waits, and shows address, exact text and asker', async () => {
     const { page } = there();
-    const button = page.locator('#access-button');
-    await eventually(async () => expect(await button.textContent()).toBe('Keys and approvals (1 waiting)'));
-    await button.focus();
+    const link = page.locator('#views a', { hasText: 'Approvals' });
+    await eventually(async () => expect(await link.textContent()).toBe('Approvals1 waiting'));
+    await link.focus();
     await page.keyboard.press('Enter');
-    const [item] = [page.locator('#approval-list > li')];
+    const item = page.locator('#approval-list > article');
     await item.waitFor();
     expect(await item.locator('.address').textContent()).toBe(ANA);
-    expect(await item.locator('.text').textContent()).toBe(
+    expect(await item.locator('.exact').textContent()).toBe(
       'Pay 100 ⟨U+202E⟩001⟨U+202C⟩⟨U+200B⟩ now <b>bold</b>\nsecond line',
     );
     expect(await item.locator('.asker').textContent()).toContain('my ⟨U+202E⟩agent');
-    expect(await item.locator('p, section').first().getAttribute('class')).toBe('address');
+    // With a hidden character, the first button is not the one that sends.
+    expect(await item.locator('.note.bad').textContent()).toContain('3 characters cannot be seen.');
+    expect(await item.locator('.btn.first').textContent()).toBe('Deny');
     expect(await there().faults()).toEqual([]);
-  });
-
-  inBrowser('shows what each key may do in words, and what it did today', async () => {
-    const item = there().page.locator('#key-list > li');
-    const lines = await item.locator('.rights li').allTextContents();
-    expect(lines).toEqual(
-      expect.arrayContaining([
-        'May read messages, be told what happens, send.',
-        `Reads: ${ANA}.`,
-        `Writes to: ${ANA}; each message waits for your decision.`,
-        'Today: asked to send once, refused once.',
-      ]),
-    );
-    const rows = await there().page.locator('#audit-list tr').allTextContents();
-    expect(rows.join('\n')).toContain('recipient_not_allowed');
-    expect(rows.length).toBeGreaterThanOrEqual(4);
   });
 
   inBrowser('sends with the keyboard alone exactly what was shown', async () => {
     const { page } = there();
     await page.locator('[data-do="approve"]').focus();
     await page.keyboard.press('Enter');
-    const end = page.locator('#approval-list .end');
-    await eventually(async () => expect(await end.textContent()).toMatch(/^It is (?:sent|pending)\.$/));
-    await eventually(async () => expect(await page.evaluate('document.activeElement.className')).toBe('end'));
+    const end = page.locator('#approval-list .outcome');
+    await eventually(async () => expect(await end.textContent()).toMatch(/^(?:Sent|Handed over)$/));
+    await eventually(async () => expect(await page.evaluate('document.activeElement.className')).toBe('outcome'));
     // The people of the demo write meanwhile.
     const messages = (await ask('/messages?limit=20', there().key)) as unknown as { body: string }[];
     expect(messages.map(({ body }) => body)).toContain(HIDDEN);
+  });
+
+  inBrowser('says when the owner has never written to somebody', async () => {
+    const { page } = there();
+    const made = await ask('/keys', there().key, { name: 'stranger', preset: 'assistant', send: ['+15550177'] });
+    await ask('/messages', String(made.key), { recipient: '+15550177', body: 'A first word' });
+    await page.reload();
+    await page.locator('#approval-list', { hasText: 'You have never written to this address.' }).waitFor();
+    await page.locator('[data-do="deny"]').click();
+    await page.locator('#toast', { hasText: 'Denied: nothing is sent' }).waitFor();
   });
 
   inBrowser('works on a telephone: nothing runs off the page, and a decision can be denied', async () => {
@@ -96,24 +95,89 @@ describe('keys and approvals in the console', () => {
     await asked('and another');
     await page.setViewportSize({ width: 375, height: 700 });
     await page.reload();
-    await page.locator('#access-button').click();
-    await page.locator('[data-do="deny"]').waitFor();
+    await page.locator('#tabs a', { hasText: 'Approvals' }).click();
     await page.locator('[data-do="deny"]').click();
-    await eventually(async () => expect(await page.textContent('#approval-result')).toBe('Denied: nothing is sent.'));
-    expect((await states()).filter((state) => state === 'denied').length).toBe(1);
+    await page.locator('#toast', { hasText: 'Denied: nothing is sent' }).waitFor();
+    expect((await states()).filter((state) => state === 'denied').length).toBe(2);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await there().faults()).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  inBrowser('shows what each key may do in words, and what it did today', async () => {
+    const { page } = there();
+    await goTo('Keys');
+    const row = page.locator(`#key-list tr[data-id="${keyId}"]`);
+    await row.waitFor();
+    const text = (await row.textContent()) ?? '';
+    expect(text).toContain('read, events, send');
+    expect(text).toContain('Every send waits for you');
+    expect(text).toContain('reads Ben Okafor; writes to Ben Okafor');
+    expect(text).toMatch(/1 sent|2 asked/);
+    expect(text).toContain('1 refused');
+  });
+
+  inBrowser('tells the audit log in words, with names in place of ids, and narrows it to refusals', async () => {
+    const { page } = there();
+    await goTo('Audit log');
+    const rows = page.locator('#audit-list .aud');
+    await rows.filter({ hasText: 'not on its list' }).first().waitFor();
+    await rows.filter({ hasText: 'Ben Okafor' }).first().waitFor();
+    // The code stands in the title, for those who look for it.
+    expect(await page.locator('#audit-list [title="recipient_not_allowed"]').count()).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'Only refused' }).click();
+    await eventually(async () => expect(await rows.count()).toBe(await rows.filter({ hasText: 'tries' }).count()));
     expect(await there().faults()).toEqual([]);
   });
 
-  inBrowser('revokes a key only at the second press', async () => {
+  inBrowser('makes a key in four steps by names alone, and nothing before the third is done', async () => {
     const { page } = there();
-    const revoke = page.locator('[data-do="revoke"]');
-    await revoke.click();
-    expect(await revoke.textContent()).toBe('Revoke it for good?');
+    const count = async () => ((await ask('/keys', there().key)) as unknown as unknown[]).length;
+    const before = await count();
+    await goTo('Keys');
+    await page.getByRole('link', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('claude-on-my-laptop');
+    await page.getByRole('button', { name: 'Choose people' }).click();
+    await page.getByLabel('It may read').fill('Gard');
+    await page.getByRole('option', { name: /^Garden/ }).click();
+    await page.getByLabel('It may write to').fill('cho');
+    await page.getByRole('option', { name: 'Cho Tanaka cho@example.com' }).click();
+    const rights = page.locator('.can');
+    expect(await rights.textContent()).toContain('Read messages of Garden');
+    expect(await rights.textContent()).toContain('Write to Cho Tanaka, after you approve, 40 a day');
+    await page.getByRole('button', { name: 'Set limits' }).click();
+    await page.getByLabel('Sends a day').fill('7');
+    expect(await there().faults()).toEqual([]);
+    expect(await count()).toBe(before);
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const secret = await page.locator('.code pre').first().textContent();
+    expect(secret).toMatch(/^postern_[0-9a-f]{8}_/);
+    expect(await count()).toBe(before + 1);
+    const made = await ask('/keys/me', secret ?? '');
+    expect(made).toMatchObject({ name: 'claude-on-my-laptop', approval: 'always', caps: { per_day: 7 } });
+    expect(made).toMatchObject({ read: ['any;+;chat424242'], send: ['cho@example.com'] });
+    await page.locator('#first-request', { hasText: 'It works.' }).waitFor();
+    expect(await there().faults()).toEqual([]);
+    // Going back makes no second key, and shows the secret to nobody.
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.goBack();
+    await page.locator('.steps').waitFor();
+    expect(await count()).toBe(before + 1);
+  });
+
+  inBrowser('revokes a key only after a question that names it', async () => {
+    const { page } = there();
+    await goTo('Keys');
+    await page.locator(`#key-list tr[data-id="${keyId}"] button[aria-haspopup]`).click();
+    await page.getByRole('menuitem', { name: 'Revoke …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('This cannot be undone.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
     expect((await ask(`/keys/${keyId}`, there().key)).id).toBe(keyId);
-    await revoke.click();
-    await eventually(async () => expect(await page.isVisible('#key-none')).toBe(true));
-    expect((await ask('/keys/me', key)).code).toBe('unauthorized');
+    await page.locator(`#key-list tr[data-id="${keyId}"] button[aria-haspopup]`).click();
+    await page.getByRole('menuitem', { name: 'Revoke …' }).click();
+    await dialog.getByRole('button', { name: 'Revoke key' }).click();
+    await eventually(async () => expect((await ask('/keys/me', key)).code).toBe('unauthorized'));
     expect(there().complaints.filter((line) => !line.includes('favicon'))).toEqual([]);
   });
 });

@@ -36,7 +36,8 @@ beforeAll(async () => {
   service = await Service.start({ chatDbPath: fixture.path });
   ({ browser, page } = await openPage(CHROMIUM));
   await page.goto(`http://127.0.0.1:${service.port}/console#key=${encodeURIComponent(KEY)}`);
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#views a', { hasText: 'Messages' }).click();
+  await page.locator('#conversation-list a').first().waitFor();
 });
 afterAll(async () => {
   await browser?.close();
@@ -125,7 +126,7 @@ describe('scrolling in the console', () => {
       let most = 0;
       let empty = 0;
       const step = () => {
-        for (const { dataset } of list.querySelectorAll('button')) seen.add(dataset.id);
+        for (const { dataset } of list.querySelectorAll('a')) seen.add(dataset.id);
         most = Math.max(most, list.childElementCount);
         if (document.elementFromPoint(left + 30, top + 30).closest('li') === null) empty += 1;
         if (list.scrollTop === 0) return resolve({ seen: seen.size, most, empty });

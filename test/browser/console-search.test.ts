@@ -28,7 +28,7 @@ function there(): BrowserStage {
 }
 
 beforeAll(async () => {
-  stage = await BrowserStage.open(folder);
+  stage = await BrowserStage.open(folder, 1000);
   if (stage === undefined) return;
   const { page, url, key } = stage;
   page.on('request', (request) => {
@@ -38,7 +38,9 @@ beforeAll(async () => {
   await page.goto(`${url}/console`);
   await page.fill('#key', key);
   await page.keyboard.press('Enter');
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#verdict').waitFor();
+  await page.locator('#views a', { hasText: 'Messages' }).click();
+  await page.locator('#conversation-list a').first().waitFor();
 });
 afterAll(async () => {
   await stage?.close();
@@ -81,7 +83,7 @@ describe('the search box of the console', () => {
     const { page } = there();
     await page.focus('#search');
     await page.keyboard.press('Escape');
-    await page.locator('#conversation-list button').first().waitFor();
+    await page.locator('#conversation-list a').first().waitFor();
     await page.keyboard.type('tomatoes OR beans');
     await page.locator('#search-state', { hasText: 'No message found.' }).waitFor();
     await page.keyboard.press('Escape');

@@ -20,7 +20,7 @@ afterAll(async () => {
 afterEach(async () => {
   if (stage === undefined) return;
   const { page, complaints } = stage;
-  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.locator('#foot-links a', { hasText: 'Settings' }).click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.locator('#key').waitFor();
   expect(await page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
@@ -41,9 +41,9 @@ async function follow(fragment: string): Promise<void> {
 async function signIn(key: string, isRemembered = false): Promise<void> {
   const { page } = there();
   await page.fill('#key', key);
-  await page.getByLabel('Remember on this device').setChecked(isRemembered);
+  await page.getByLabel('Keep me signed in on this device').setChecked(isRemembered);
   await page.keyboard.press('Enter');
-  await page.locator('#views').waitFor();
+  await page.locator('#views a').first().waitFor();
 }
 
 async function agentsKey(name: string): Promise<string> {
@@ -60,7 +60,7 @@ inBrowser('the address that postern open leads to signs in, and holds neither co
   const { page, url, key, client } = there();
   const visited = Number(await page.evaluate('history.length'));
   await page.goto((await client.keys.signInCode()).url);
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#verdict').waitFor();
   expect(page.url()).toBe(`${url}/console`);
   expect(await page.evaluate('history.length')).toBe(visited + 1);
   expect(await kept()).toEqual([key, '']);
@@ -71,13 +71,13 @@ inBrowser('postern open signs in in a tab that works under another key', async (
   await signIn(await agentsKey('earlier'));
   await page.goto((await client.keys.signInCode()).url);
   await eventually(async () => expect(await kept()).toEqual([key, '']));
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#verdict').waitFor();
 });
 
 inBrowser('a key in the address is taken at once while none is kept', async () => {
   const { page, url, key } = there();
   await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#verdict').waitFor();
   expect(page.url()).toBe(`${url}/console`);
 });
 
@@ -90,7 +90,7 @@ inBrowser('a link with a wrong key or code signs nobody out, and forgets no reme
   ] as const) {
     await follow(fragment);
     await page.locator('#offer-text', { hasText: words }).waitFor();
-    await page.locator('#conversation-list button').first().waitFor();
+    await page.locator('#verdict').waitFor();
     expect(await kept()).toEqual([key, key]);
     expectRefusal(status);
   }
@@ -99,7 +99,7 @@ inBrowser('a link with a wrong key or code signs nobody out, and forgets no reme
 inBrowser('a link with a wrong key keeps nothing while nobody is signed in', async () => {
   const { page } = there();
   await follow('key=wrong');
-  await page.locator('#key-error', { hasText: 'Wrong API key' }).waitFor();
+  await page.locator('#key-error', { hasText: 'This key is not known here.' }).waitFor();
   expect(await kept()).toEqual(['', '']);
   expectRefusal(401);
   await signIn(there().key);
@@ -112,7 +112,7 @@ inBrowser('a link with the key of an agent puts nobody under it without a click'
   await follow(`key=${encodeURIComponent(agent)}`);
   const take = page.getByRole('button', { name: 'Sign in with “an agent”' });
   await take.waitFor();
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#verdict').waitFor();
   expect(await kept()).toEqual([key, key]);
   expect(await there().faults()).toEqual([]);
   await page.getByRole('button', { name: 'Close' }).click();
@@ -124,7 +124,7 @@ inBrowser('a link with the key of an agent puts nobody under it without a click'
   expect(page.url()).not.toContain('key=');
   await take.click();
   await eventually(async () => expect(await kept()).toEqual([agent, agent]));
-  await page.locator('#views').waitFor();
+  await page.locator('#views a').first().waitFor();
 });
 
 inBrowser('a key of the address is not taken by the reference', async () => {
@@ -139,20 +139,20 @@ inBrowser('a key of the address is not taken by the reference', async () => {
 inBrowser('the key is remembered on this device when that was asked for', async () => {
   const { page, key } = there();
   await page.fill('#key', key);
-  await page.getByLabel('Remember on this device').check();
+  await page.getByLabel('Keep me signed in on this device').check();
   await page.keyboard.press('Enter');
-  await page.locator('#views').waitFor();
+  await page.locator('#views a').first().waitFor();
   expect(await page.evaluate('Object.values(localStorage)')).toEqual([key]);
   // As in a new tab.
   await page.evaluate('sessionStorage.clear()');
   await page.reload();
-  await page.locator('#views').waitFor();
+  await page.locator('#views a').first().waitFor();
 });
 
 inBrowser('the reference asks with the key of the console', async () => {
   const { page, url, key } = there();
   await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#verdict').waitFor();
   await page.goto(`${url}/docs`);
   const status = page.locator('#operations-Service-getStatus');
   await status.locator('.opblock-summary-control').click();

@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-
-const IS_RESULT_IN_VIEW = `(() => {
-  const room = document.getElementById('webhooks').getBoundingClientRect();
-  const result = document.getElementById('webhook-result').getBoundingClientRect();
-  return result.top > room.top && result.bottom < room.bottom;
-})()`;
 
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
@@ -18,80 +13,133 @@ function there(): BrowserStage {
 }
 
 beforeAll(async () => {
-  stage = await BrowserStage.open(folder);
+  stage = await BrowserStage.open(folder, 1000);
 });
 afterAll(async () => {
   await stage?.close();
 });
 
 describe('webhooks in the console', () => {
-  inBrowser('tests a webhook, shows its deliveries and replays it', async () => {
+  inBrowser('shows somebody without a webhook what to type, and the way to the form', async () => {
     const { page, url, key } = there();
+    await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
+    await page.locator('#views a', { hasText: 'Webhooks' }).click();
+    await page.locator('.code pre', { hasText: 'postern webhooks listen --demo' }).waitFor();
+    await page.getByRole('link', { name: 'Add a webhook' }).click();
+    expect(await there().faults()).toEqual([]);
+  });
+
+  inBrowser('adds and tests a webhook, shows its deliveries and replays it', async () => {
+    const { page } = there();
     const receiver = await Receiver.start();
     try {
-      await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
-      await page.getByRole('link', { name: 'Webhooks' }).click();
-      await page.getByRole('button', { name: 'Add a webhook' }).click();
       await page.getByLabel('Address', { exact: true }).fill(receiver.url);
-      await page.getByLabel('message.received').uncheck();
+      await page.locator('[name="group"][value="Sent"]').check();
+      await page.locator('[name="group"][value="Received"]').uncheck();
       await page.getByRole('button', { name: 'Add a header' }).click();
       await page.getByLabel('Name of the header').fill('Authorization');
       await page.getByLabel('Value of the header').fill('Bearer only-mine');
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('The webhook is added.').waitFor();
-      await page.locator('[data-do="test"]').click();
-      await page.getByText('the receiver answered 204').waitFor();
-      await page.locator('[data-do="replay"]').click();
-      await page.getByRole('button', { name: 'Go' }).click();
-      await page.getByText('delivering again everything after row 0').waitFor();
+      await page.getByRole('button', { name: 'Add and send a test' }).click();
+      await page.locator('#toast', { hasText: 'The receiver answered 204' }).waitFor();
       expect(receiver.deliveries[0]?.headers.authorization).toBe('Bearer only-mine');
-      await page.locator('[data-do="deliveries"]').click();
-      await page.locator('#webhook-list td', { hasText: 'webhook.test' }).first().waitFor();
-      // What came of it can be read, however long the deliveries are.
-      await page.setViewportSize({ width: 1280, height: 240 });
-      for (const place of ['0', 'webhooks.scrollHeight']) {
-        await page.evaluate(`webhooks.scrollTop = ${place}`);
-        expect(await page.evaluate(IS_RESULT_IN_VIEW)).toBe(true);
-      }
-      expect(await page.evaluate('webhooks.scrollTop')).toBeGreaterThan(30);
-      await page.setViewportSize({ width: 1280, height: 800 });
-      // No column of the table is cut off.
-      expect(await page.evaluate(`webhooks.querySelector('.deliveries').scrollWidth`)).toBe(
-        await page.evaluate(`webhooks.querySelector('.deliveries').clientWidth`),
-      );
+      await page.getByRole('button', { name: 'Replay …' }).first().click();
+      await page.getByLabel('Row').fill('0');
+      await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
+      await page.locator('#toast', { hasText: 'Delivering again everything after row 0' }).waitFor();
+      await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(1));
+      await page.reload();
+      await page.locator('#delivery-list summary', { hasText: 'webhook.test' }).click();
+      await page.locator('#delivery-list', { hasText: 'message.sent' }).waitFor();
+      expect(await there().faults()).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     } finally {
       await receiver.close();
     }
   });
 
-  inBrowser('changes, pauses and removes a webhook', async () => {
-    const { page } = there();
-    const item = page.locator('#webhook-list > li');
-    await item.getByRole('button', { name: /^Change/ }).click();
-    await page.getByRole('heading', { name: 'Change the webhook' }).waitFor();
-    await page.getByLabel('Name', { exact: true }).fill('Kitchen display');
-    await page.getByText('Only some messages').click();
-    await page.getByLabel('Of these senders').fill('not an address\n+15550100');
-    await page.getByLabel('Of these conversations').fill('no id');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('A conversation id looks like any;-;+15550100').waitFor();
-    await page.getByLabel('Of these conversations').fill('');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await item.getByText('Kitchen display').waitFor();
-    await item.getByRole('button', { name: /^Change/ }).click();
-    await page.getByRole('heading', { name: 'Change the webhook' }).waitFor();
+  inBrowser('says why a webhook fails, since when, and what becomes of its events, and tries at once', async () => {
+    const { page, url, key } = there();
+    let isUp = false;
+    const receiver = await Receiver.start((response) => void response.writeHead(isUp ? 204 : 503).end());
+    try {
+      const made = await fetch(`${url}/api/v1/webhooks`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ url: receiver.url, name: 'Archive', events: ['message.received'], on_failure: 'hold' }),
+      });
+      const { id } = (await made.json()) as { readonly id: string };
+      await there().command({ do: 'receive', from: '+15550100', text: 'held for the receiver' });
+      await eventually(() => expect(receiver.deliveries.length).toBe(3));
+      await page.locator('#views a', { hasText: 'Webhooks' }).click();
+      await page.locator(`[data-id="${id}"] .state`, { hasText: 'Holding' }).waitFor();
+      await page.getByRole('link', { name: 'Archive' }).click();
+      await page.getByText('The receiver answered 503').first().waitFor();
+      await page.locator('.note.warn', { hasText: /kept\. It is tried again until it succeeds/ }).waitFor();
+      expect(await there().faults()).toEqual([]);
+      isUp = true;
+      await page.getByRole('button', { name: 'Try now' }).click();
+      await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(3));
+      await page.reload();
+      await page.locator('.head .state', { hasText: 'Delivers' }).waitFor();
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  inBrowser('changes, pauses and removes a webhook, and keeps what the form does not show', async () => {
+    const { page, url, key } = there();
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+    const shown = async () => {
+      const answer = await fetch(`${url}/api/v1/webhooks?include=status`, { headers });
+      return ((await answer.json()) as { id: string; url: string; name: string | null; filter: object | null }[])[0];
+    };
+    const first = await shown();
+    await fetch(`${url}/api/v1/webhooks/${first?.id}`, {
+      method: 'PATCH',
+      headers,
+      body: JSON.stringify({ filter: { junk: false, senders: ['+15550100'] } }),
+    });
+    await page.locator('#views a', { hasText: 'Webhooks' }).click();
+    const row = page.locator(`tr[data-id="${first?.id}"]`);
+    await row.locator('[aria-haspopup]').click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByRole('heading', { name: 'Edit the webhook' }).waitFor();
     expect(await page.getByLabel('Name of the header').inputValue()).toBe('Authorization');
     expect(await page.getByLabel('Value of the header').inputValue()).toBe('');
-    expect(await page.getByLabel('Of these senders').inputValue()).toBe('not an address\n+15550100');
+    await page.getByLabel('Name', { exact: true }).fill('Kitchen display');
+    await page.getByLabel('Only these conversations').fill('Gard');
+    await page.getByRole('option', { name: /Garden/ }).click();
     expect(await there().faults()).toEqual([]);
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await item.locator('[data-do="pause"]').click();
-    await item.locator('.state', { hasText: 'paused' }).waitFor();
-    await item.locator('[data-do="pause"]', { hasText: 'Resume' }).click();
-    await page.getByText('It gets what happened meanwhile').waitFor();
-    await item.locator('[data-do="remove"]').click();
-    await item.locator('[data-do="remove"]', { hasText: 'Remove it for good?' }).click();
-    await item.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.locator('#toast', { hasText: 'The webhook is changed' }).waitFor();
+    const now = await shown();
+    expect(now?.name).toBe('Kitchen display');
+    expect(now?.filter).toEqual({ junk: false, senders: ['+15550100'], conversation_ids: ['any;+;chat424242'] });
+    await page.locator('.head [aria-haspopup]').click();
+    await page.getByRole('menuitem', { name: 'Pause' }).click();
+    await page.locator('.head .state', { hasText: 'Paused' }).waitFor();
+    await page.locator('.head [aria-haspopup]').click();
+    await page.getByRole('menuitem', { name: 'Resume' }).click();
+    await page.locator('.head .state', { hasText: /Delivers|Failing/ }).waitFor();
+    await page.locator('.head [aria-haspopup]').click();
+    await page.getByRole('menuitem', { name: 'Remove …' }).click();
+    await page
+      .getByRole('dialog', { name: 'Remove Kitchen display?' })
+      .getByRole('button', { name: /^Remove/ })
+      .click();
+    await row.waitFor({ state: 'detached' });
+  });
+
+  inBrowser('says which value of the form is wrong, and keeps what was typed', async () => {
+    const { page } = there();
+    await page.evaluate(`location.hash = '#/webhooks/new'`);
+    await page.getByLabel('Address', { exact: true }).fill('http://127.0.0.1:9/hook');
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    await page.getByLabel('Name of the header').fill('Host');
+    await page.getByLabel('Value of the header').fill('x');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.locator('#webhook-form-result', { hasText: 'The header Host is set by Postern' }).waitFor();
+    expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe('http://127.0.0.1:9/hook');
     // The browser notes the refusal itself.
     expect(there().complaints.splice(0)).toEqual([expect.stringContaining('400')]);
   });

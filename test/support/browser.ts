@@ -17,8 +17,13 @@ import { BARE_ENVIRONMENT } from './temporary.ts';
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Violations alone leave the page: axe also returns every node that passed. */
-const FAULTS = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+/**
+ * Violations alone leave the page: axe also returns every node that passed. Transitions end before it looks: after a
+ * change of the scheme a text has its new colour while its ground is still on the way to its own.
+ */
+const FAULTS = `Promise.allSettled(
+  document.getAnimations().filter(({ effect }) => effect.getTiming().iterations !== Infinity).map((each) => each.finished),
+).then(() => axe.run(document, { resultTypes: ['violations'] })).then(({ violations }) =>
   violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))]))`;
 /** The browser itself must ask nobody anything. */
 const QUIET = [

@@ -9,36 +9,64 @@ let key = keptKey();
 /** The key this page uses. */
 export const currentKey = () => key;
 
+/** @param {string} candidate */
 export function useKey(candidate) {
   key = candidate;
 }
 
 /** A refusal in the service's own words; status 0 if there was no answer. */
-class Refusal extends Error {
-  constructor(status, { detail, errors = [], hint, ...members }) {
+export class Refusal extends Error {
+  /**
+   * @param {number} status
+   * @param {{ readonly detail?: string, readonly errors?: readonly { readonly message: string }[],
+   *   readonly hint?: string, readonly code?: string }} problem
+   * @param {number} [retryAfterS]
+   */
+  constructor(status, { detail, errors = [], hint, code, ...members }, retryAfterS = 0) {
     const mistakes = errors.filter(({ message }) => message !== detail).map(({ message }) => message);
     super([detail, ...mistakes, hint].filter(Boolean).join(' '));
     this.status = status;
+    this.code = code;
+    this.retryAfterS = retryAfterS;
+    /** @type {Record<string, any>} */
     this.members = members;
   }
 }
 
 /**
+ * The status of a refusal; undefined for any other error.
+ * @param {unknown} error
+ */
+export const statusOf = (error) => (error instanceof Refusal ? error.status : undefined);
+
+/**
+ * @typedef {{ readonly method?: string, readonly body?: unknown, readonly isByItself?: boolean | undefined,
+ *   readonly key?: string, readonly signal?: AbortSignal | undefined }} CallOptions
+ */
+
+/**
  * Calls the API. Throws a Refusal. `isByItself`: nobody clicked, so the call may be refused to spare the limit. `key`
  * replaces this page's key.
+ * @param {string} path
+ * @param {CallOptions} [options]
+ * @returns {Promise<any>}
  */
-export async function call(path, { method = 'GET', body, isByItself, key: asked } = {}) {
+export async function call(path, { method = 'GET', body, ...options } = {}) {
   const response = await ask(path, {
+    ...options,
     method,
-    isByItself,
-    key: asked,
     headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
-    body: body === undefined ? undefined : JSON.stringify(body),
+    body: body === undefined ? null : JSON.stringify(body),
   });
   return response.status === 204 ? undefined : response.json();
 }
 
-/** Returns one page of a list, with the path of the next one if there is one. Throws a Refusal. */
+/**
+ * Returns one page of a list, with the path of the next one if there is one. Throws a Refusal.
+ * @param {string} path
+ * @param {{ readonly signal?: AbortSignal, readonly isByItself?: boolean | undefined }} [options]
+ * @returns {Promise<{ readonly items: any[], readonly headers: Headers, readonly next: string | undefined }>}
+ */
 export async function pageOf(path, { signal, isByItself } = {}) {
   const response = await ask(path, { signal, isByItself });
   const [, next] = /<([^<>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
@@ -56,18 +84,26 @@ export async function newestOffset() {
     const { headers } = await ask('events?changes=true', {});
     return /[?&]after=([\w-]+)/.exec(headers.get('link') ?? '')?.[1];
   } catch (error) {
-    if (error.status === 404) return undefined;
+    if (statusOf(error) === 404) return undefined;
     throw error;
   }
 }
 
-/** The bytes of an attachment, and the answer's type. Throws a Refusal. */
-export async function bytesOf(path, { isByItself } = {}) {
+/**
+ * The bytes of an attachment, and the answer's type. Throws a Refusal.
+ * @param {string} path
+ * @param {{ readonly isByItself?: boolean | undefined }} [options]
+ */
+export async function bytesAt(path, { isByItself } = {}) {
   const response = await ask(path, { isByItself });
   return { bytes: await response.blob(), type: response.headers.get('Content-Type') ?? '' };
 }
 
-/** Uploads a file; resolves with its id. */
+/**
+ * Uploads a file; resolves with its id.
+ * @param {File} file
+ * @returns {Promise<string>}
+ */
 export async function upload(file) {
   const response = await ask('attachments', {
     method: 'POST',
@@ -80,21 +116,39 @@ export async function upload(file) {
   return (await response.json()).id;
 }
 
+/**
+ * @param {string} path
+ * @param {{ readonly method?: string, readonly headers?: Record<string, string>, readonly body?: BodyInit | null,
+ *   readonly isByItself?: boolean | undefined, readonly key?: string, readonly signal?: AbortSignal | undefined }} request
+ */
 async function ask(path, { headers, isByItself = false, key: asked = key, ...options }) {
   if (isByItself && !mayAskByItself()) throw new Refusal(0, { detail: 'Not asked, to spare the limit.' });
   let response;
   try {
-    response = await fetch(new URL(path, API), { ...options, headers: { ...headers, 'X-API-Key': asHeader(asked) } });
+    const request = /** @type {RequestInit} */ (options);
+    response = await fetch(new URL(path, API), { ...request, headers: { ...headers, 'X-API-Key': asHeader(asked) } });
   } catch (error) {
-    if (error.name === 'AbortError') throw error;
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Refusal(0, { detail: 'Postern does not answer. Is it running?' });
   }
   noteLimit(response.headers);
   if (response.ok) return response;
-  throw new Refusal(response.status, await response.json().catch(() => ({ detail: `Status ${response.status}.` })));
+  const problem = await response.json().catch(() => ({ detail: `Status ${response.status}.` }));
+  throw new Refusal(response.status, problem, Number(response.headers.get('Retry-After') ?? 0));
 }
 
-/** Encodes the key for a header, as UTF-8 bytes (decision E6). */
+/**
+ * Encodes the key for a header, as UTF-8 bytes (decision E6).
+ * @param {string} text
+ */
 function asHeader(text) {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }
+
+/**
+ * The command that asks what a view shows. The key is a variable: commands are copied into logs and chats.
+ * @param {string} path
+ * @param {string} [options]
+ */
+export const curlOf = (path, options = '') =>
+  `curl ${options}-H "X-API-Key: $KEY" "${new URL(path, API).href.replaceAll('$', '%24').replaceAll('`', '%60').replaceAll('!', '%21')}"`;

@@ -1,15 +1,24 @@
 // Pictures, sounds and files of a message. Each is a request that counts for the limit of all clients.
 
-import { bytesOf } from './api.js';
+import { bytesAt, statusOf } from './api.js';
 import { isScarce } from './budget.js';
-import { element } from './elements.js';
+import { fill, h, icon } from './dom.js';
+import { button } from './parts.js';
+import { bytesOf, reasonOf } from './words.js';
+
+/**
+ * @typedef {{ readonly name: string, readonly path: string, readonly at: string, readonly bytes: number,
+ *   readonly type: string | undefined, readonly transcript?: string | undefined,
+ *   readonly width?: number | undefined, readonly height?: number | undefined }} Attachment
+ * @typedef {HTMLButtonElement & { show?: (isByItself: boolean) => Promise<void> }} Offer
+ */
 
 const AT_ONCE = 6;
 const THUMBNAIL_PIXELS = 480;
 const SHOWN_PIXELS = 1568;
 const KEPT = 100;
 
-/** By file extension. SVG could contain a script: it is offered, never shown. */
+/** By file extension. SVG could contain a script: it is offered, never shown. @type {Readonly<Record<string, string>>} */
 const TYPES = {
   avif: 'image/avif',
   gif: 'image/gif',
@@ -41,30 +50,48 @@ const PLAYABLE = new Set(['audio/mp4', 'audio/mpeg', 'audio/wav']);
 /** False once the service has said that it has no converter. */
 let canConvert = true;
 
-/** A small picture that every browser shows is not converted. */
+/** A small picture that every browser shows is not converted. @param {{ readonly type: string, readonly bytes: number }} one */
 const needsConversion = ({ type, bytes }) =>
   type.startsWith('image/')
     ? !AS_IT_IS.has(type) && !(SHOWN_EVERYWHERE.has(type) && bytes <= SMALL_BYTES)
     : type.startsWith('audio/') && !PLAYABLE.has(type);
 
-/** Object URLs by path, the newest last. */
+/** Object URLs by path, the newest last. @type {Map<string, string>} */
 const kept = new Map();
+/** @type {Offer[]} */
 const waiting = [];
 let running = 0;
 
+/** @param {string} name */
 const typeOf = (name) => {
-  const ending = /\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? '';
+  const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   return Object.hasOwn(TYPES, ending) ? TYPES[ending] : undefined;
 };
 
+/**
+ * @param {Element} place
+ * @param {any} message
+ */
 export function showAttachments(place, message) {
   for (const [index, path] of message.attachments.entries()) {
     const name = path.split('/').at(-1);
     const details = message.details?.attachments[index];
     const at = `messages/${encodeURIComponent(message.id)}/attachments/${details?.n ?? index}`;
-    const bytes = details?.bytes ?? Number.POSITIVE_INFINITY;
-    place.append(buttonFor({ name, path, at, bytes, type: typeOf(name) }));
+    const { bytes = Number.POSITIVE_INFINITY, transcript, width, height } = details ?? {};
+    place.append(
+      offerOf({
+        name,
+        path,
+        at,
+        bytes: bytes ?? Number.POSITIVE_INFINITY,
+        type: typeOf(name),
+        transcript,
+        width,
+        height,
+      }),
+    );
   }
+  place.classList.toggle('many', place.querySelectorAll('.picture').length > 1);
 }
 
 /** A picture loads when it becomes visible, everything else on demand. */
@@ -72,129 +99,210 @@ const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {
     if (!isIntersecting) continue;
     seen.unobserve(target);
-    waiting.push(target);
+    waiting.push(/** @type {Offer} */ (target));
   }
   next();
 });
 
 function next() {
   while (running < AT_ONCE && waiting.length > 0 && !isScarce()) {
-    const button = waiting.shift();
-    if (!button.isConnected) continue;
+    const control = waiting.shift();
+    if (control?.show === undefined || !control.isConnected) continue;
     running += 1;
-    void button.show(true).finally(() => {
+    void control.show(true).finally(() => {
       running -= 1;
       next();
     });
   }
 }
 
-function buttonFor(attachment) {
-  const { name, path, type } = attachment;
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.textContent = name;
-  button.title = path;
+/** @param {Attachment} attachment */
+function offerOf(attachment) {
+  const { name, path, type, width, height, transcript } = attachment;
   const kind = type?.split('/')[0];
+  if (kind === 'audio') return voiceOf(attachment);
+  /** @type {Offer} */
+  const control = h('button', { type: 'button', title: path }, name);
   if (kind === 'image') {
-    button.show = (isByItself) => showThumbnail(button, attachment, isByItself);
-    button.onclick = () => void button.show(false);
-    seen.observe(button);
-  } else if (kind === 'audio' || kind === 'video') {
-    button.textContent = `▶ ${name}`;
-    button.onclick = () => void play(button, attachment, kind);
-  } else {
-    button.onclick = () => void offer(button, attachment);
+    control.className = 'picture waiting';
+    // The room of the picture is kept before it has been loaded.
+    if (width !== undefined && height !== undefined && height > 0) control.style.aspectRatio = `${width} / ${height}`;
+    control.show = (isByItself) => showThumbnail(control, attachment, isByItself);
+    control.onclick = () => void control.show?.(false);
+    seen.observe(control);
+    return control;
   }
-  return button;
+  asFile(control, attachment);
+  if (kind === 'video') control.onclick = () => void play(control, attachment, 'video');
+  return transcript === undefined
+    ? control
+    : h('div', 'stack tight', control, h('p', { class: 'small soft', dir: 'auto' }, transcript));
 }
 
-async function showThumbnail(button, attachment, isByItself) {
+/**
+ * A file with its name and size.
+ * @param {HTMLButtonElement} control
+ * @param {Attachment} attachment
+ */
+function asFile(control, attachment) {
+  const { name, bytes } = attachment;
+  const ending = /\.(\w{1,4})$/.exec(name)?.[1]?.toUpperCase() ?? '';
+  control.className = 'bubble bare doc';
+  control.style.aspectRatio = '';
+  fill(
+    control,
+    h('span', { class: 'ext', 'aria-hidden': 'true' }, ending === '' ? icon('file') : ending),
+    h(
+      'span',
+      'stack tight grow',
+      h('b', { class: 'cut2', dir: 'auto' }, name),
+      Number.isFinite(bytes) && h('span', 'small quiet', bytesOf(bytes)),
+    ),
+  );
+  control.onclick = () => void offer(control, attachment);
+}
+
+/**
+ * A voice message with its words.
+ * @param {Attachment} attachment
+ */
+function voiceOf(attachment) {
+  const { name, path, transcript } = attachment;
+  const box = h('div', 'bubble bare voice');
+  const control = h(
+    'button',
+    { type: 'button', class: 'btn icon', title: path, 'aria-label': `Play ${name}` },
+    icon('play'),
+  );
+  control.onclick = () => void play(control, attachment, 'audio');
+  return fill(
+    box,
+    control,
+    h('span', 'small quiet cut', transcript === undefined ? name : 'Voice message'),
+    transcript !== undefined && h('p', { class: 'words', dir: 'auto' }, `“${transcript}”`),
+  );
+}
+
+/**
+ * @param {HTMLButtonElement} control
+ * @param {Attachment} attachment
+ * @param {boolean} isByItself
+ */
+async function showThumbnail(control, attachment, isByItself) {
   const { name } = attachment;
   try {
     const picture = new Image();
     picture.alt = name;
     picture.src = await addressOf(attachment, THUMBNAIL_PIXELS, isByItself);
     await picture.decode();
-    button.replaceChildren(picture);
-    button.classList.add('picture');
-    button.setAttribute('aria-label', `Show ${name}`);
-    button.onclick = () => void enlarge(attachment);
+    control.replaceChildren(picture);
+    control.classList.remove('waiting');
+    control.setAttribute('aria-label', `Show ${name}`);
+    control.onclick = () => void enlarge(attachment);
   } catch (error) {
-    if (isByItself && error.status === 0) return; // A click still loads it.
-    if (error.name === 'EncodingError') offerInstead(button, attachment);
-    else button.textContent = `${name} (${error.status === 404 ? 'not on disk' : 'could not be loaded'})`;
+    if (isByItself && statusOf(error) === 0) return; // A click still loads it.
+    asFile(control, attachment);
+    if (statusOf(error) !== undefined) note(control, statusOf(error) === 404 ? 'not on disk' : 'could not be loaded');
   }
 }
 
-/** No browser here can show it. */
-function offerInstead(button, attachment) {
-  button.replaceChildren(`⤓ ${attachment.name}`);
-  button.onclick = () => void offer(button, attachment);
+/**
+ * @param {HTMLElement} control
+ * @param {string} text
+ */
+function note(control, text) {
+  const place = control.querySelector('.small') ?? control;
+  place.textContent = text;
 }
 
+/** @param {Attachment} attachment */
 async function enlarge(attachment) {
-  const viewer = element('viewer');
-  const picture = viewer.querySelector('img');
-  picture.alt = attachment.name;
-  picture.src = await addressOf(attachment, SHOWN_PIXELS);
-  const download = viewer.querySelector('[data-do="download"]');
-  download.onclick = () => void offer(download, attachment);
+  const picture = h('img', { alt: attachment.name, src: await addressOf(attachment, SHOWN_PIXELS) });
+  /** @type {HTMLButtonElement} */
+  const download = button('', 'Download', () => offer(download, attachment));
+  /** @type {HTMLDialogElement} */
+  const viewer = h(
+    'dialog',
+    {
+      id: 'viewer',
+      'aria-label': 'Picture',
+      onclick: (/** @type {Event} */ { target }) => target === viewer && viewer.close(),
+    },
+    picture,
+    h(
+      'p',
+      'acts',
+      download,
+      button('', 'Close', () => viewer.close()),
+    ),
+  );
+  viewer.addEventListener('close', () => viewer.remove());
+  document.body.append(viewer);
   viewer.showModal();
 }
 
-async function play(button, attachment, kind) {
-  button.disabled = true;
+/**
+ * @param {HTMLButtonElement} control
+ * @param {Attachment} attachment
+ * @param {'audio' | 'video'} kind
+ */
+async function play(control, attachment, kind) {
+  control.disabled = true;
   try {
-    const player = document.createElement(kind);
-    player.controls = true;
-    player.src = await addressOf(attachment);
-    player.title = attachment.name;
+    const player = h(kind, { controls: true, src: await addressOf(attachment), title: attachment.name });
     player.onerror = () => {
-      offerInstead(button, attachment);
-      button.disabled = false;
-      player.replaceWith(button);
+      asFile(control, attachment);
+      control.disabled = false;
+      player.replaceWith(control);
     };
-    button.replaceWith(player);
+    control.replaceWith(player);
     await player.play().catch(() => {});
   } catch (error) {
-    button.disabled = false;
-    button.textContent = `${attachment.name} (${error.message})`;
+    control.disabled = false;
+    note(control, reasonOf(error));
   }
 }
 
-/** Offers the original as a file. */
-async function offer(button, { name, at }) {
-  button.disabled = true;
+/**
+ * Offers the original as a file.
+ * @param {HTMLButtonElement} control
+ * @param {Attachment} attachment
+ */
+async function offer(control, { name, at }) {
+  control.disabled = true;
   try {
-    const { bytes } = await bytesOf(at);
+    const { bytes } = await bytesAt(at);
     // The sender chose the answer's type: a page among the blobs would run in this origin, without its policy.
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
-    link.download = name;
+    const link = h('a', {
+      href: URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' })),
+      download: name,
+    });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   } catch (error) {
-    button.textContent = `${name} (${error.status === 404 ? 'not on disk' : error.message})`;
+    note(control, statusOf(error) === 404 ? 'not on disk' : reasonOf(error));
   } finally {
-    button.disabled = false;
+    control.disabled = false;
   }
 }
 
 /**
  * An object URL of the attachment in a form that a browser can show: converted by the service if necessary and
  * possible.
+ * @param {Attachment} attachment
+ * @param {number} [pixels]
+ * @param {boolean} [isByItself]
  */
 async function addressOf(attachment, pixels, isByItself) {
-  const { at, type } = attachment;
+  const { at, bytes, type = '' } = attachment;
   const wanted = pixels === undefined ? 'm4a' : `jpeg&max=${pixels}`;
-  const path = canConvert && needsConversion(attachment) ? `${at}?as=${wanted}` : at;
+  const path = canConvert && needsConversion({ type, bytes }) ? `${at}?as=${wanted}` : at;
   const known = kept.get(path);
   if (known !== undefined) return known;
-  const answer = await bytesOf(path, { isByItself }).catch((error) => {
-    if (error.status !== 501) throw error;
+  const answer = await bytesAt(path, { isByItself }).catch((error) => {
+    if (statusOf(error) !== 501) throw error;
     canConvert = false;
-    return bytesOf(at);
+    return bytesAt(at);
   });
   const made = URL.createObjectURL(new Blob([answer.bytes], { type: CONVERTED.has(answer.type) ? answer.type : type }));
   kept.set(path, made);
@@ -204,12 +312,4 @@ async function addressOf(attachment, pixels, isByItself) {
     URL.revokeObjectURL(address);
   }
   return made;
-}
-
-export function offerViewer() {
-  const viewer = element('viewer');
-  viewer.querySelector('[data-do="close"]').addEventListener('click', () => viewer.close());
-  viewer.addEventListener('click', ({ target }) => {
-    if (target === viewer) viewer.close();
-  });
 }

@@ -1,119 +1,227 @@
-// The console: one page over the public API, nothing else. Each noun has a separate file beside this one.
+// The console: one page over the public API, nothing else. Each view is a module that its first use loads.
 
-import { showAccess } from './access.js';
-import { call, currentKey, newestOffset, useKey } from './api.js';
-import { offerViewer } from './attachments.js';
-import { focusConversations, offerConversations, showConversations } from './conversations.js';
-import { element, say } from './elements.js';
-import { isHub, noteFleet, offerMacs, showMacs } from './fleet.js';
-import { watchHealth } from './health.js';
+import { call, currentKey, newestOffset, Refusal, statusOf, useKey } from './api.js';
+import { element, fill, h } from './dom.js';
 import { forgetKey, isRemembered, keepKey, keptKey, takeFromAddress } from './kept-key.js';
-import { listen, offerFilter } from './live.js';
-import { offerMessagesView, showMessagesView } from './messages-view.js';
-import { currentRoute } from './route.js';
-import { offerSearch } from './search.js';
-import { expectChanges, offerSending } from './send.js';
-import { applyScheme, offerSettings, showSettings } from './settings.js';
-import { offerShortcuts } from './shortcuts.js';
+import { listen, onLiveState, stopListening } from './live.js';
+import { codeLine, toast } from './parts.js';
+import { currentRoute, setHome } from './route.js';
+import { isHub, may, readService } from './service.js';
+import { applyScheme } from './settings.js';
+import { markPlace, places, setTitle, showConnection, showNavigation } from './shell.js';
 import { followAddress, keyToEnter, offerDismissing } from './sign-in.js';
-import { noteDemo, offerSpeaking } from './speak.js';
-import { offerThread, reloadThread } from './thread.js';
-import { offerWebhooks, showWebhooks } from './webhooks.js';
+import { reasonOf } from './words.js';
 
-const WRONG_KEY = 'Wrong API key. Compare it with api_key in config.toml.';
-const CHANGED_KEY = 'The key was changed: enter the new one, api_key in config.toml.';
+/** @import { Route } from './route.js' */
 
+/**
+ * A view: its element stays in the document once it is made. `show` is called whenever the address leads to it.
+ * @typedef {{ readonly root: HTMLElement, readonly show: (route: Route) => unknown, readonly hide?: () => void }} View
+ */
+
+/** @type {Readonly<Record<string, readonly [title: string, load: () => Promise<{ create(): View }>]>>} */
+const VIEWS = {
+  overview: ['Overview', () => import('./view-overview.js')],
+  messages: ['Messages', () => import('./view-messages.js')],
+  events: ['Events', () => import('./view-events.js')],
+  webhooks: ['Webhooks', () => import('./view-webhooks.js')],
+  approvals: ['Approvals', () => import('./view-approvals.js')],
+  keys: ['Keys', () => import('./view-keys.js')],
+  audit: ['Audit log', () => import('./view-audit.js')],
+  settings: ['Settings', () => import('./view-settings.js')],
+};
+
+const WRONG_KEY = 'This key is not known here. Compare it with the one that the command below prints.';
+const CHANGED_KEY = 'The key was changed: enter the new one.';
+/** Rarely, because it counts toward the limit; a lost WebSocket checks at once. */
+const HEALTH_EVERY_MS = 60_000;
+
+/** @type {Map<string, Promise<View>>} */
+const made = new Map();
+/** @type {View | undefined} */
+let shown;
 let isIn = false;
+/** Number of addresses followed: only the last one is shown. */
+let turns = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let retry;
 
+/** @param {string} candidate */
 async function enter(candidate) {
+  clearTimeout(retry);
   useKey(candidate);
   try {
-    const status = await call('status');
-    noteDemo(status);
-    noteFleet(status);
-    const position = await newestPosition(status);
-    await showConversations();
-    keepKey(candidate, element('remember').checked);
+    const status = await readService();
+    keepKey(candidate, /** @type {HTMLInputElement} */ (element('remember')).checked);
     isIn = true;
-    expectChanges(position.hasChanges);
+    setHome(places()[0]?.view ?? 'settings');
+    showNavigation();
     showFrame();
-    listen(position, () => leave(CHANGED_KEY), restart);
     await showView();
-    if (currentRoute().id === undefined && currentRoute().view === 'messages') focusConversations();
-    if (status.held_sends !== undefined) await showAccess();
+    if (may('events')) listen(await newestPosition(status), () => leave(CHANGED_KEY), restart);
+    if (status.held_sends !== undefined && may('approve'))
+      (await import('./held-watch.js')).watchHeld(status.held_sends);
   } catch (error) {
-    leave(error.status === 401 ? WRONG_KEY : error.message, error.status === 401);
+    if (error instanceof Refusal && error.status === 429) waitToEnter(candidate, error.retryAfterS);
+    else leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
   }
 }
 
+/**
+ * All requests of this minute are used up: the key is kept, and the page signs in as soon as it may.
+ * @param {string} candidate
+ * @param {number} waitS
+ */
+function waitToEnter(candidate, waitS) {
+  isIn = false;
+  showFrame();
+  let leftS = Math.max(1, waitS);
+  const step = () => {
+    if (leftS <= 0) return void enter(candidate);
+    say(`All requests of this minute are used up. Signing in by itself in ${leftS} s.`);
+    leftS -= 1;
+    retry = setTimeout(step, 1000);
+  };
+  step();
+}
+
+/** @param {import('../../domain/status.ts').StatusReport} status */
 async function newestPosition({ newest_event: newest }) {
-  if (isHub()) return { after: newest.offset, hasChanges: false };
+  if (isHub()) return { after: newest.offset ?? 0, hasChanges: false };
   const offset = await newestOffset();
   return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
 }
 
-/** Continues from now, and reloads the current view: events since the last one may have been missed. */
+/** Continues from now, and makes the views again: events since the last one may have been missed. */
 async function restart() {
   try {
-    listen(await newestPosition(await call('status')), () => leave(CHANGED_KEY), restart);
-    await Promise.all([showConversations(), reloadThread()]);
+    listen(await newestPosition(await readService()), () => leave(CHANGED_KEY), restart);
+    for (const view of made.values()) (await view).root.remove();
+    made.clear();
+    await showView();
   } catch (error) {
-    leave(error.message, error.status === 401);
+    leave(reasonOf(error), statusOf(error) === 401);
   }
 }
 
-/** Returns to the sign-in form. Deletes a kept key that was refused; one that could not be checked stays. */
+/**
+ * Returns to the sign-in form. Deletes a kept key that was refused; one that could not be checked stays.
+ * @param {string} reason
+ */
 function leave(reason, isRefused = true) {
   if (isRefused) {
     if (currentKey() === keptKey()) forgetKey();
     useKey('');
   }
+  stopListening();
   isIn = false;
   showFrame();
-  say('key-error', reason, true);
-  element('key').select();
+  say(reason);
+  /** @type {HTMLInputElement} */ (element('key')).select();
 }
 
-/** The sign-in form, or the views and their navigation. */
+/** @param {string} text */
+function say(text) {
+  element('key-error').textContent = text;
+  element('key').setAttribute('aria-invalid', String(text !== ''));
+}
+
+/** The sign-in form, or the navigation and a view. */
 function showFrame() {
+  element('app').classList.toggle('out', !isIn);
   element('sign-in').hidden = isIn;
-  element('workspace').hidden = !isIn;
-  element('views').hidden = !isIn;
+  element('skip').hidden = !isIn;
+  const input = /** @type {HTMLInputElement} */ (element('key'));
   if (isIn) {
-    element('key').value = '';
-    say('key-error', '');
-  } else element('key').focus();
+    input.value = '';
+    say('');
+    return;
+  }
+  setTitle('Sign in');
+  element('sign-in-place').textContent = `At ${location.host}. Nothing leaves this machine.`;
+  fill(
+    element('sign-in-command'),
+    h('p', null, 'Run this on the Mac. It opens this page, signed in:'),
+    codeLine('postern open'),
+  );
+  fill(
+    element('key-hint'),
+    'From ',
+    h('code', null, 'postern config key'),
+    ', or a limited key. In a demo, add ',
+    h('code', null, '--demo'),
+    ' to both.',
+  );
+  input.focus();
 }
 
 /** Shows the view in the address. */
 async function showView() {
   if (!isIn) return;
+  turns += 1;
+  const own = turns;
   const route = currentRoute();
-  for (const view of document.querySelectorAll('#workspace > [data-view]'))
-    view.hidden = view.dataset.view !== route.view;
-  for (const link of document.querySelectorAll('#views a')) {
-    if (link.hash === `#/${route.view}`) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
+  const [title = '', load] = VIEWS[route.view] ?? [];
+  if (load === undefined) return;
+  markPlace();
+  setTitle(title);
+  let view = made.get(route.view);
+  if (view === undefined) {
+    view = load().then(({ create }) => create());
+    made.set(route.view, view);
   }
   try {
-    if (route.view === 'messages') await showMessagesView(route);
-    else if (route.view === 'webhooks') await showWebhooks();
-    else if (route.view === 'access') await showAccess();
-    else if (route.view === 'macs') await showMacs();
-    else if (route.view === 'settings') showSettings(await call('status'));
+    const next = await view;
+    if (own !== turns) return;
+    if (shown !== next) {
+      if (shown !== undefined) shown.root.hidden = true;
+      shown?.hide?.();
+      if (!next.root.isConnected) element('main').append(next.root);
+      next.root.hidden = false;
+      shown = next;
+      // A keyboard goes on from the new view, unless it went on from its link meanwhile.
+      if (document.activeElement?.matches('.side [aria-current], .tabs [aria-current]') === true)
+        element('main').focus({ preventScroll: true });
+      element('main').scrollTop = 0;
+    }
+    await next.show(route);
   } catch (error) {
-    say(route.view === 'webhooks' ? 'webhook-result' : 'send-result', error.message, true);
+    if (own !== turns) return;
+    if (statusOf(error) === undefined) made.delete(route.view);
+    toast(reasonOf(error), true);
+  }
+}
+
+/** Says whether the service answers and can read Messages, and why not.
+ * @param {{ readonly isByItself?: boolean }} [options] */
+async function checkHealth(options = {}) {
+  try {
+    const { backend } = await call('health', options);
+    const text = backend.message ?? (backend.connected ? 'Connected' : 'no reason given');
+    if (!backend.connected) showConnection('bad', `Postern cannot read your messages: ${text}`);
+    else showConnection(backend.message === null ? 'good' : 'warning', text);
+    fill(
+      element('sign-in-health'),
+      h('span', `dot ${backend.connected ? 'good' : 'bad'}`),
+      backend.connected
+        ? 'Postern is running and can read messages'
+        : `Postern is running, but cannot read messages: ${text}`,
+    );
+  } catch (error) {
+    if (statusOf(error) === 0 && options.isByItself === true) return;
+    showConnection('bad', reasonOf(error));
+    fill(element('sign-in-health'), h('span', 'dot bad'), reasonOf(error));
   }
 }
 
 applyScheme();
 element('key-form').addEventListener('submit', (event) => {
   event.preventDefault();
-  void enter(element('key').value);
+  void enter(/** @type {HTMLInputElement} */ (element('key')).value);
 });
-element('sign-out').addEventListener('click', () => {
-  forgetKey();
-  location.reload();
+element('skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  element('main').focus();
 });
 addEventListener('hashchange', () => {
   // The address that postern open leads to, in a tab where the console is open.
@@ -121,21 +229,34 @@ addEventListener('hashchange', () => {
   if (address === undefined) void showView();
   else void followAddress(address, enter);
 });
-offerConversations();
-offerMacs(showConversations);
-offerThread();
-offerMessagesView();
-offerSending();
-offerSpeaking();
-offerSearch();
-offerFilter();
-offerWebhooks();
-offerViewer();
-offerShortcuts();
-offerSettings(currentKey);
-watchHealth();
+/** @param {string} name */
+const load = async (name) => {
+  const { openPalette, takeShortcut } = await import('./palette.js');
+  return name === 'open' ? openPalette() : takeShortcut(name);
+};
+element('jump').addEventListener('click', () => void load('open'));
+addEventListener('keydown', (event) => {
+  const { key, ctrlKey, metaKey, altKey } = event;
+  if (!isIn || document.querySelector('dialog[open], [popover]:popover-open') !== null) return;
+  if ((metaKey || ctrlKey) && !altKey && key.toLowerCase() === 'k') {
+    event.preventDefault();
+    void load('open');
+    return;
+  }
+  if (ctrlKey || metaKey || altKey || key.length !== 1) return;
+  if (/^(?:INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '')) return;
+  if (localStorage.getItem('postern-letters') === 'off' && /[a-z]/.test(key)) return;
+  if (key === '/' || key === '?') event.preventDefault();
+  void load(key);
+});
+onLiveState((state) => {
+  if (state === 'open') void checkHealth();
+  else showConnection('bad', 'Postern does not answer. The page connects again by itself.');
+});
+setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
 offerDismissing();
-element('remember').checked = isRemembered();
+/** @type {HTMLInputElement} */ (element('remember')).checked = isRemembered();
+void checkHealth();
 const key = await keyToEnter();
 if (key === '') showFrame();
 else await enter(key);

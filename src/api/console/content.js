@@ -1,6 +1,6 @@
 // The content of a row besides text: sentences and notes.
 
-import { timeOf } from './elements.js';
+import { timeOf } from './words.js';
 
 /** Changes to a conversation, shown in the middle without a sender. */
 const NOTICES = new Set([
@@ -13,29 +13,44 @@ const NOTICES = new Set([
   'other',
 ]);
 
+/** @param {any} data */
 export const isNotice = ({ details }) => NOTICES.has(details?.kind);
 
-/** The text as written; rows without one are described by a sentence. */
+/**
+ * The text as written; rows without one are described by a sentence, unless a card shows them.
+ * @param {any} message
+ * @returns {string}
+ */
 export function textOf({ body, attachments, details }) {
-  const { kind = 'message', sentence, parts = [] } = details ?? {};
+  const { kind = 'message', sentence, parts = [], link, poll, app } = details ?? {};
+  // A card says what it is. A link that stands in a text leaves the text.
+  if ((poll ?? app) !== undefined) return '';
+  if (link !== undefined) return WEB.test(body.trim()) ? '' : body;
   // Something other than text stood between two parts.
   if (kind === 'message' && body !== '' && parts.length > 1) return linesOf(parts);
   if (sentence === undefined || (kind === 'message' && body !== '')) return body;
   if (kind !== 'message' || attachments.length === 0) return sentence;
   // A picture speaks for itself. A file name says nothing about the content.
-  return details.attachments.some(isTold) || details.transcript !== undefined ? sentence : '';
+  return details.attachments.some(isTold) ? sentence : '';
 }
 
+/** A link alone. */
+const WEB = /^(?:https?:\/\/\S*)?$/;
+
+/** @param {readonly { text: string }[]} parts */
 const linesOf = (parts) =>
   parts
     .map(({ text }) => text.replaceAll('\uFFFC', ''))
     .filter((text) => text.trim() !== '')
     .join('\n');
 
-const isTold = ({ sticker, contact, location, transcript }) =>
-  (sticker ?? contact ?? location ?? transcript) !== undefined;
+/** @param {any} attachment */
+const isTold = ({ sticker, path }) => sticker !== undefined && !/\.(?:png|jpe?g|gif|heics?|webp)$/i.test(path);
 
-/** Notes below a text about how it was sent, and the state of its parts. */
+/**
+ * Notes below a text about how it was sent, and the state of its parts.
+ * @param {any} details
+ */
 export function notesOf(details) {
   const { effect, scheduled, retracted_at: retracted, unsent_parts: parts = [] } = details ?? {};
   const unsent = retracted === null ? parts : [];
@@ -44,14 +59,20 @@ export function notesOf(details) {
     ...(effect === undefined
       ? []
       : [`sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`]),
-    ...(scheduled === undefined ? [] : [`to be sent ${timeOf(scheduled.for)}`]),
+    ...(scheduled === undefined ? [] : [`Messages sends it ${timeOf(scheduled.for)}`]),
   ];
 }
 
-/** The reactions to show on a message. Votes are reactions too, but a poll counts them itself. */
+/**
+ * The reactions to show on a message. Votes are reactions too, but a poll counts them itself.
+ * @param {{ kind?: string, reactions?: readonly any[] }} [details]
+ */
 export function marksOf({ kind, reactions = [] } = {}) {
   return reactions.filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other');
 }
 
-/** Reports whether a reaction is a vote, or an added option: its poll is reported as changed. */
+/**
+ * Reports whether a reaction is a vote, or an added option: its poll is reported as changed.
+ * @param {any} reaction
+ */
 export const isOfPoll = ({ details }) => details?.kind === 'poll_vote' || details?.kind === 'poll_update';

@@ -1,10 +1,20 @@
-import { pageOf } from './api.js';
-import { copyOf, element, personOf, shortTimeOf, timeOf } from './elements.js';
-import { isHub, isOfChosenMac, macOf, macTag, partsToInclude } from './fleet.js';
-import { currentRoute, goTo, pathOfConversation } from './route.js';
+// The list of conversations: those near the visible ones are in the document.
 
-/** Number of colours in conversations.css. */
-const HUES = 6;
+import { pageOf } from './api.js';
+import { isGroup, nameOf, noteConversations, peopleIn } from './directory.js';
+import { fill, h } from './dom.js';
+import { isOfChosenMac, macTag } from './macs.js';
+import { codeLine, empty, face } from './parts.js';
+import { currentRoute, pathOfConversation } from './route.js';
+import { noteSeen, unseenIn } from './seen.js';
+import { commandOf, isHub, partsToInclude } from './service.js';
+import { setBadge } from './shell.js';
+import { counted, personOf, shortTimeOf, timeOf } from './words.js';
+
+/** @import { Conversation } from '../../domain/conversation.ts' */
+
+/** @typedef {{ conversation: Conversation, readonly item: HTMLElement, readonly link: HTMLAnchorElement }} Entry */
+
 const AT_ONCE = 50;
 /** Distance from the end, in pixels, at which the next page is loaded. */
 const NEAR = 400;
@@ -12,42 +22,70 @@ const NEAR = 400;
 const PLACED = 90;
 const MARGIN = 15;
 
-const list = element('conversation-list');
-/** Items in the list: the known data of each, and its button. */
+export const list = h('ul', { id: 'conversation-list', class: 'scroll', 'aria-label': 'Conversations' });
+export const none = h('div', { id: 'conversation-none', hidden: true });
+export const partial = h('p', { id: 'partial', class: 'hint', role: 'status', hidden: true });
+
+/** @type {Map<string, Entry>} */
 const known = new Map();
-/**
- * All items in order. The page contains only those near the visible ones: a browser lays out everything it contains.
- */
+/** All items in order: a browser lays out everything it contains, so the document has only some. @type {HTMLElement[]} */
 let items = [];
 let placedFrom = 0;
 /** Height of each item in pixels. */
 let height = 0;
+/** @type {string | undefined} */
 let next;
 let isLoading = false;
+let isUnreadOnly = false;
 
-/** A conversation's name for a person. */
-export const nameOf = ({ display_name, participants, id, names }) =>
-  display_name ?? (participants.map((address) => personOf(address, names)).join(', ') || id);
+/** @param {string} id */
+export const shownConversation = (id) => known.get(id)?.conversation;
 
-/** The list's name of a conversation; its id if it is not in the list. */
-export const shownName = (id) => known.get(id)?.button.title ?? id;
-
-/** A conversation of the list; undefined if it is not there. */
-export const conversationOf = (id) => known.get(id)?.conversation;
-
+/** @param {{ readonly isByItself?: boolean }} [options] */
 export async function showConversations(options) {
   const page = await pageOf(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`, options);
-  showMissing(page.headers.get('Postern-Partial'));
-  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : undefined;
+  const missing = page.headers.get('Postern-Partial');
+  partial.hidden = missing === null;
+  partial.textContent = missing === null ? '' : `Without ${missing}: away.`;
+  const focused = list.contains(document.activeElement)
+    ? /** @type {HTMLElement} */ (document.activeElement).dataset.id
+    : undefined;
   known.clear();
+  noteConversations(page.items);
   items = chosenIn(page.items).map(itemOf);
-  place();
   next = page.next;
-  element('conversation-none').hidden = page.items.length > 0;
-  showUnread();
+  place();
+  showNone();
+  noteOpen();
   markCurrent();
-  if (focused !== undefined) known.get(focused)?.button.focus();
+  if (focused !== undefined) known.get(focused)?.link.focus();
   fillList();
+}
+
+/** Shows all conversations, or only those with something new. @param {boolean} isOn */
+export function showUnreadOnly(isOn) {
+  isUnreadOnly = isOn;
+  place();
+  showNone();
+}
+
+function showNone() {
+  const isEmpty = wantedItems().length === 0;
+  none.hidden = !isEmpty;
+  list.hidden = isEmpty;
+  if (!isEmpty) return;
+  if (isUnreadOnly) fill(none, empty('check', 'Nothing new', 'Every conversation here has been looked at.'));
+  else {
+    fill(
+      none,
+      empty(
+        'chat',
+        'No conversations yet',
+        'They appear here as soon as Messages has some. Or write the first message:',
+        codeLine(commandOf('send +15550100 "Hello"')),
+      ),
+    );
+  }
 }
 
 async function showMore() {
@@ -56,6 +94,7 @@ async function showMore() {
   try {
     const page = await pageOf(next);
     next = page.next;
+    noteConversations(page.items);
     items.push(...chosenIn(page.items).map(itemOf));
     place();
   } catch {
@@ -67,32 +106,42 @@ async function showMore() {
   fillList();
 }
 
-/** Conversations to show that are not in the list yet: one with a new message since the previous page appears twice. */
+/**
+ * Conversations to show that are not in the list yet: one with a new message since the previous page appears twice.
+ * @param {readonly Conversation[]} conversations
+ */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
 
 /** A page may contain little of the chosen Mac, and a list that does not scroll loads no more. */
 function fillList() {
   const isShort = list.clientHeight > 0 && list.scrollHeight <= list.clientHeight;
-  if (isHub() && next !== undefined && isShort) void showMore();
-}
-
-function showMissing(macs) {
-  element('partial').hidden = macs === null;
-  element('partial').textContent = macs === null ? '' : `Without ${macs}: away.`;
-}
-
-/** The list is the first thing a keyboard reaches after the key. */
-export function focusConversations() {
-  (list.querySelector('button') ?? element('recipient')).focus();
+  if ((isHub() || isUnreadOnly) && next !== undefined && isShort) void showMore();
 }
 
 /** Marks the open conversation. */
 export function markCurrent() {
   const { id } = currentRoute();
-  for (const [other, { button }] of known) button.setAttribute('aria-current', String(other === id));
+  for (const [other, { link }] of known) {
+    if (other === id) link.setAttribute('aria-current', 'true');
+    else link.removeAttribute('aria-current');
+  }
 }
 
-/** Shows a new message in the list. Reloads the list if its conversation is missing. */
+/** The open conversation is being looked at. */
+export function noteOpen() {
+  const { view, id } = currentRoute();
+  const entry = view === 'messages' && id !== undefined ? known.get(id) : undefined;
+  if (entry !== undefined && document.visibilityState === 'visible') {
+    noteSeen(entry.conversation);
+    describe(entry);
+  }
+  showUnread();
+}
+
+/**
+ * Shows a new message in the list. Reloads the list if its conversation is missing.
+ * @param {any} message
+ */
 export async function noteMessage(message) {
   if (!isOfChosenMac(message.conversation_id)) return;
   const entry = known.get(message.conversation_id);
@@ -100,121 +149,151 @@ export async function noteMessage(message) {
     if (message.conversation_id !== '') await showConversations({ isByItself: true }).catch(() => {});
     return;
   }
-  const { button, conversation } = entry;
-  const { details } = conversation;
-  conversation.last_message_at = message.timestamp;
-  if (details !== undefined) {
-    details.last_message = message;
-    if (!message.is_from_me && details.unread_count !== undefined) details.unread_count += 1;
-  }
-  describe(button, conversation);
-  showUnread();
+  const { details } = entry.conversation;
+  entry.conversation = {
+    ...entry.conversation,
+    last_message_at: message.timestamp,
+    ...(details !== undefined && {
+      details: {
+        ...details,
+        last_message: { ...message, sentence: message.details?.sentence },
+        ...(!message.is_from_me && { unread_count: unseenIn(entry.conversation) + 1 }),
+      },
+    }),
+  };
+  noteConversations([entry.conversation]);
+  describe(entry);
+  noteOpen();
   // Nothing moves under the finger of somebody walking through the list.
-  const item = button.parentElement;
-  if (items[0] !== item && !list.contains(document.activeElement)) {
-    items = [item, ...items.filter((other) => other !== item)];
-    place();
-  }
+  if (items[0] === entry.item || list.contains(document.activeElement)) return;
+  items = [entry.item, ...items.filter((other) => other !== entry.item)];
+  place();
 }
+
+const wantedItems = () =>
+  isUnreadOnly
+    ? items.filter(
+        (item) =>
+          item.querySelector('.unread')?.hasAttribute('hidden') === false ||
+          item.querySelector('[aria-current]') !== null,
+      )
+    : items;
 
 /** Places the items near the visible ones, and room for the others. */
 function place() {
-  height = items[0]?.offsetHeight || list.firstElementChild?.offsetHeight || height;
+  const all = wantedItems();
+  height = all[0]?.offsetHeight || /** @type {HTMLElement | null} */ (list.firstElementChild)?.offsetHeight || height;
   const first = height === 0 ? 0 : Math.floor(list.scrollTop / height);
-  placedFrom = Math.max(0, Math.min(first - PLACED / 3, items.length - PLACED));
-  const wanted = new Set(items.slice(placedFrom, placedFrom + PLACED));
-  for (const item of [...list.children]) if (!wanted.has(item)) item.remove();
+  placedFrom = Math.max(0, Math.min(first - PLACED / 3, all.length - PLACED));
+  const wanted = new Set(all.slice(placedFrom, placedFrom + PLACED));
+  for (const item of [...list.children]) if (!wanted.has(/** @type {HTMLElement} */ (item))) item.remove();
   // Items that stay are not touched: they keep the focus, and are not laid out again.
   let at = list.firstElementChild;
+  let place = placedFrom;
   for (const item of wanted) {
+    place += 1;
+    item.setAttribute('aria-posinset', String(place));
+    item.setAttribute('aria-setsize', String(next === undefined ? all.length : -1));
     if (item === at) at = at.nextElementSibling;
     else list.insertBefore(item, at);
   }
   list.style.paddingTop = `${placedFrom * height}px`;
-  list.style.paddingBottom = `${Math.max(0, items.length - placedFrom - PLACED) * height}px`;
+  list.style.paddingBottom = `${Math.max(0, all.length - placedFrom - PLACED) * height}px`;
 }
 
 function placeWhatIsNear() {
   const first = list.scrollTop / height;
   const last = first + list.clientHeight / height;
   const isNearTop = placedFrom > 0 && first < placedFrom + MARGIN;
-  const isNearEnd = placedFrom + PLACED < items.length && last > placedFrom + PLACED - MARGIN;
+  const isNearEnd = placedFrom + PLACED < wantedItems().length && last > placedFrom + PLACED - MARGIN;
   if (isNearTop || isNearEnd) place();
 }
 
-/** A message was read on another device. */
+/** A message was read on another device. @param {any} message */
 export function noteRead({ conversation_id: id, is_from_me: isOwn }) {
   const entry = known.get(id);
-  const { details } = entry?.conversation ?? {};
-  if (isOwn || !details?.unread_count) return;
-  details.unread_count -= 1;
-  describe(entry.button, entry.conversation);
+  const details = entry?.conversation.details;
+  if (entry === undefined || details === undefined || isOwn || !details.unread_count) return;
+  entry.conversation = { ...entry.conversation, details: { ...details, unread_count: details.unread_count - 1 } };
+  describe(entry);
   showUnread();
 }
 
 function showUnread() {
   let count = 0;
-  for (const { conversation } of known.values()) count += conversation.details?.unread_count ?? 0;
-  document.title = count === 0 ? 'Postern console' : `(${count}) Postern console`;
+  for (const { conversation } of known.values()) count += unseenIn(conversation);
+  setBadge('messages', count, 'unread');
 }
 
+/** @param {Conversation} conversation */
 function itemOf(conversation) {
-  const item = copyOf('conversation-item');
-  const button = item.querySelector('button');
+  const { id } = conversation;
   const name = nameOf(conversation);
-  const avatar = item.querySelector('.avatar');
-  avatar.textContent = (/\p{L}/u.exec(name)?.[0] ?? name.slice(-2)).toUpperCase();
-  avatar.dataset.hue = String(
-    [...conversation.id].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 9973, 0) % HUES,
+  const link = h(
+    'a',
+    { class: 'conv', href: pathOfConversation(id), title: name, 'data-id': id },
+    h('span', { class: 'unread', hidden: true }),
+    face(peopleIn(conversation)),
+    h(
+      'span',
+      'stack tight',
+      h('span', 'head-line', macTag(id), h('b', { class: 'cut', dir: 'auto' }, name), h('time')),
+      h('span', { class: 'last', dir: 'auto' }),
+    ),
   );
-  item.querySelector('strong').textContent = name;
-  const mac = macOf(conversation.id);
-  if (mac !== undefined) item.querySelector('strong').prepend(macTag(mac));
-  button.title = name;
-  button.dataset.id = conversation.id;
-  button.addEventListener('click', () => goTo(pathOfConversation(conversation.id)));
-  known.set(conversation.id, { conversation, button });
-  describe(button, conversation);
+  const item = h('li', null, link);
+  const entry = { conversation, item, link };
+  known.set(id, entry);
+  describe(entry);
   return item;
 }
 
-/** Updates what changes with each message: the time, the last message, the unread count. */
-function describe(button, { details, last_message_at: at, names }) {
-  const time = button.querySelector('time');
-  time.textContent = shortTimeOf(at);
-  time.title = timeOf(at);
-  time.dateTime = at;
-  button.querySelector('.last').textContent = lastWords(details, names);
-  const unread = button.querySelector('.unread');
-  unread.hidden = !details?.unread_count;
-  unread.textContent = details?.unread_count ? `${details.unread_count}` : '';
-  unread.setAttribute('aria-label', `${details?.unread_count ?? 0} unread`);
+/** Updates what changes with each message: the time, the last message, the unread count. @param {Entry} entry */
+function describe({ conversation, link }) {
+  const { last_message_at: at } = conversation;
+  const time = link.querySelector('time');
+  if (time !== null) {
+    time.textContent = shortTimeOf(at);
+    time.title = timeOf(at);
+    time.dateTime = at;
+  }
+  const last = link.querySelector('.last');
+  if (last !== null) last.textContent = lastWords(conversation);
+  const unread = /** @type {HTMLElement} */ (link.querySelector('.unread'));
+  const count = unseenIn(conversation);
+  unread.hidden = count === 0;
+  fill(unread, count > 0 && h('span', 'unseen', counted(count, 'unread message', 'unread messages')));
 }
 
-function lastWords(details, names) {
-  const last = details?.last_message;
+/** @param {Conversation} conversation */
+function lastWords(conversation) {
+  const { details, names } = conversation;
+  const last = /** @type {any} */ (details?.last_message);
   if (!last) return '';
   const says = last.sentence ?? last.details?.sentence ?? last.body;
   const text = says === '' ? 'Attachment' : says;
-  const who = last.is_from_me ? 'You' : details.is_group ? personOf(last.sender, names) : undefined;
+  const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
   // The text of an event says who did it.
   return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
 }
 
-export function offerConversations() {
-  list.addEventListener(
-    'scroll',
-    () => {
-      placeWhatIsNear();
-      if (list.scrollHeight - list.scrollTop - list.clientHeight < NEAR) void showMore();
-    },
-    { passive: true },
+list.addEventListener(
+  'scroll',
+  () => {
+    placeWhatIsNear();
+    if (list.scrollHeight - list.scrollTop - list.clientHeight < NEAR) void showMore();
+  },
+  { passive: true },
+);
+list.addEventListener('keydown', (event) => {
+  const step = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[event.key];
+  if (step === undefined) return;
+  const item = /** @type {Element} */ (event.target).closest('li');
+  const link = (step === 'nextElementSibling' ? item?.nextElementSibling : item?.previousElementSibling)?.querySelector(
+    'a',
   );
-  list.addEventListener('keydown', (event) => {
-    const step = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[event.key];
-    const button = step && event.target.closest('li')?.[step]?.querySelector('button');
-    if (!button) return;
-    event.preventDefault();
-    button.focus();
-  });
-}
+  if (!link) return;
+  event.preventDefault();
+  link.focus();
+});
+document.addEventListener('visibilitychange', noteOpen);

@@ -1,10 +1,13 @@
 // For each operation, Swagger UI shows its samples, and its refusals as one folded table.
 
-/** A plugin of Swagger UI. */
+/**
+ * A plugin of Swagger UI.
+ * @param {any} system
+ */
 export const foldedOperation = ({ React }) => {
   const element = React.createElement;
 
-  const samples = (entries) =>
+  const samples = (/** @type {any[]} */ entries) =>
     element(
       'details',
       { className: 'samples' },
@@ -15,7 +18,7 @@ export const foldedOperation = ({ React }) => {
       ]),
     );
 
-  const refusals = (entries) =>
+  const refusals = (/** @type {[string, string][]} */ entries) =>
     element(
       'details',
       { className: 'refusals' },
@@ -39,24 +42,31 @@ export const foldedOperation = ({ React }) => {
     );
 
   /** Text in which codes stand between backticks. */
-  const words = (text) => text.split('`').map((part, at) => (at % 2 === 0 ? part : element('code', { key: at }, part)));
+  const words = (/** @type {string} */ text) =>
+    text.split('`').map((part, at) => (at % 2 === 0 ? part : element('code', { key: at }, part)));
 
-  const isRefusal = (status) => /^[45]|^default$/.test(status);
+  const isRefusal = (/** @type {string} */ status) => /^[45]|^default$/.test(status);
 
-  const wrapped = (Responses) => (props) => {
+  const wrapped = (/** @type {any} */ Responses) => (/** @type {any} */ props) => {
     const { responses, specPath, specSelectors } = props;
     const operation = specSelectors.specJson().getIn(specPath.pop().toArray());
     const code = operation?.get('x-codeSamples')?.toJS() ?? [];
     // From the document as read: a reference has no description.
-    const refused = responses.entrySeq().filter(([status]) => isRefusal(status));
+    const refused = responses.entrySeq().filter((/** @type {[string]} */ [status]) => isRefusal(status));
     const told = refused
-      .map(([status, answer]) => [status === 'default' ? 'Other' : status, answer.get('description')])
+      .map((/** @type {[string, any]} */ [status, answer]) => [
+        status === 'default' ? 'Other' : status,
+        answer.get('description'),
+      ])
       .toJS();
     return element(
       React.Fragment,
       null,
       code.length === 0 ? null : samples(code),
-      element(Responses, { ...props, responses: responses.filterNot((_, status) => isRefusal(status)) }),
+      element(Responses, {
+        ...props,
+        responses: responses.filterNot((/** @type {any} */ _, /** @type {string} */ status) => isRefusal(status)),
+      }),
       told.length === 0 ? null : refusals(told),
     );
   };

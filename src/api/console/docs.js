@@ -9,7 +9,7 @@ const follow = () => document.documentElement.classList.toggle('dark-mode', dark
 darkness.addEventListener('change', follow);
 follow();
 
-const reference = globalThis.SwaggerUIBundle({
+const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#reference',
   deepLinking: true,

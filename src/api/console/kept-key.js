@@ -6,6 +6,10 @@ export const keptKey = () => sessionStorage.getItem(NAME) ?? localStorage.getIte
 
 export const isRemembered = () => localStorage.getItem(NAME) !== null;
 
+/**
+ * @param {string} key
+ * @param {boolean} isForDevice
+ */
 export function keepKey(key, isForDevice) {
   sessionStorage.setItem(NAME, key);
   if (isForDevice) localStorage.setItem(NAME, key);
@@ -20,10 +24,11 @@ export function forgetKey() {
 /**
  * Takes `{ code }` from `#code=…`, as `postern open` leads here, or `{ key }` from `#key=…`; undefined if there is
  * neither. Removes it from the address and the history at once.
+ * @returns {{ readonly code?: string, readonly key?: string } | undefined}
  */
 export function takeFromAddress() {
   const [, name, encoded] = /^#(code|key)=(.+)$/.exec(location.hash) ?? [];
-  if (encoded === undefined) return undefined;
+  if (name === undefined || encoded === undefined) return undefined;
   history.replaceState(null, '', location.pathname + location.search);
   try {
     return { [name]: decodeURIComponent(encoded) };

@@ -1,5 +1,5 @@
-import { API, call, currentKey } from './api.js';
-import { isHub } from './fleet.js';
+import { API, call, currentKey, statusOf } from './api.js';
+import { isHub } from './service.js';
 
 const RECONNECT_MS = [1000, 2000, 5000, 15_000];
 /** The close code for an expired offset. */
@@ -11,6 +11,7 @@ const EXPIRED = 4410;
  * valid.
  */
 export class Line {
+  /** @type {WebSocket | undefined} */
   #socket;
   #attempts = 0;
   #isWanted = false;
@@ -20,6 +21,11 @@ export class Line {
   #take;
   #tell;
 
+  /**
+   * @param {{ readonly after: string | number, readonly hasChanges: boolean }} position
+   * @param {(event: any) => void} take
+   * @param {(state: 'open' | 'closed' | 'expired' | 'refused', waitS?: number) => void} tell
+   */
   constructor({ after, hasChanges }, take, tell) {
     this.#after = after;
     this.#hasChanges = hasChanges;
@@ -62,7 +68,7 @@ export class Line {
         this.#expire();
         return;
       }
-      const waitMs = RECONNECT_MS[Math.min(this.#attempts, RECONNECT_MS.length - 1)];
+      const waitMs = RECONNECT_MS[Math.min(this.#attempts, RECONNECT_MS.length - 1)] ?? 1000;
       this.#attempts += 1;
       this.#tell('closed', waitMs / 1000);
       setTimeout(() => void this.#reconnect(socket, hasOpened), waitMs);
@@ -71,22 +77,26 @@ export class Line {
 
   /** Nothing is missed during a pause or a broken connection. */
   #position() {
-    return new URLSearchParams({ after: this.#after, ...(this.#hasChanges && { changes: 'true' }) });
+    return new URLSearchParams({ after: String(this.#after), ...(this.#hasChanges && { changes: 'true' }) });
   }
 
-  /** A browser does not say why a handshake failed: the key may have changed, or the offset be too old. */
+  /**
+   * A browser does not say why a handshake failed: the key may have changed, or the offset be too old.
+   * @param {WebSocket} broken
+   * @param {boolean} hadOpened
+   */
   async #reconnect(broken, hadOpened) {
     const isStale = () => !this.#isWanted || broken !== this.#socket;
     if (isStale()) return;
     try {
       if (!hadOpened) await call(`events?limit=1&${this.#position()}`);
     } catch (error) {
-      if (error.status === 401) {
+      if (statusOf(error) === 401) {
         this.#isWanted = false;
         this.#tell('refused');
         return;
       }
-      if ([404, 410].includes(error.status)) {
+      if ([404, 410].includes(statusOf(error) ?? 0)) {
         this.#expire();
         return;
       }

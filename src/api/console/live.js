@@ -1,131 +1,109 @@
-import { isNotice } from './content.js';
-import { noteMessage, noteRead, showConversations, shownName } from './conversations.js';
-import { copyOf, element, personOf, say, timeOf } from './elements.js';
-import { macTag } from './fleet.js';
-import { showHealth } from './health.js';
+// Events as they happen: one WebSocket for the whole page, which keeps the newest ones.
+
+import { call } from './api.js';
 import { Line } from './line.js';
-import { addMessage, noteReaction, reloadThread, removeMessage, updateMessage } from './thread.js';
+import { isHub, knownStatus, partsToInclude } from './service.js';
 
-const KEPT_EVENTS = 200;
+/** @import { StatusReport } from '../../domain/status.ts' */
+
+/**
+ * An event as it came, when it came, and a number that no other one has.
+ * @typedef {{ readonly event: any, readonly atMs: number, readonly isExact: boolean, readonly key: string }} Taken
+ */
+
+const KEPT = 10_000;
+const BEFORE = 100;
 const CHANGES = new Set(['message.updated', 'message.removed', 'messages.changed']);
-const form = element('live-form');
-const list = element('event-list');
-let line;
 
-/** Shows events after a position. `lose` is called if the key is refused, `restart` to start over. */
+/** Newest first. @type {Taken[]} */
+let taken = [];
+let count = 0;
+let hasEarlier = false;
+/** @type {Line | undefined} */
+let line;
+/** @type {Set<(event: any) => void>} */
+const takers = new Set();
+/** @type {Set<(state: string) => void>} */
+const watchers = new Set();
+let state = 'connecting';
+let areTold = false;
+
+export const takenEvents = () => taken;
+export const liveState = () => state;
+/** Reports whether changes of existing messages come as events. */
+export const areChangesTold = () => areTold;
+
+/** Calls `take` with each event from now on.
+ * @param {(event: any) => void} take */
+export function onEvent(take) {
+  takers.add(take);
+}
+
+/** Calls `watch` with `open`, or with how long until the next try.
+ * @param {(state: string) => void} watch */
+export function onLiveState(watch) {
+  watchers.add(watch);
+}
+
+/**
+ * Takes events after a position. `lose` is called if the key is refused, `restart` to start over.
+ * @param {{ readonly after: string | number, readonly hasChanges: boolean }} position
+ * @param {() => void} lose
+ * @param {() => unknown} restart
+ */
 export function listen(position, lose, restart) {
   line?.close();
-  line = new Line(position, take, (state, waitS) => {
-    if (state === 'open') say('live-state', 'listening');
-    else if (state === 'closed') say('live-state', `not listening; trying again in ${waitS} s`, true);
-    else if (state === 'expired') void restart();
-    else lose();
-    void showHealth();
+  areTold = position.hasChanges;
+  line = new Line(position, take, (told, waitS) => {
+    if (told === 'expired') void restart();
+    else if (told === 'refused') lose();
+    else tell(told === 'open' ? 'open' : `closed; trying again in ${waitS} s`);
   });
-  if (!isPaused()) line.open();
+  line.open();
 }
 
-export function offerFilter() {
-  form.addEventListener('change', () => {
-    for (const item of list.children) item.hidden = !isWanted(item.dataset.type);
-  });
-  element('pause').addEventListener('click', ({ currentTarget: button }) => {
-    button.setAttribute('aria-pressed', String(!isPaused()));
-    if (isPaused()) line?.close();
-    else line?.open();
-    say('live-state', isPaused() ? 'paused' : 'connecting …');
-  });
+export function stopListening() {
+  line?.close();
+  line = undefined;
 }
 
-const isPaused = () => element('pause').getAttribute('aria-pressed') === 'true';
-const isWanted = (type) => form.querySelector(`input[value="${type}"]`)?.checked ?? true;
-
-function messageText({ body, attachments, details }) {
-  // File names say more than their number.
-  const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
-  return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
+/** @param {string} now */
+function tell(now) {
+  state = now;
+  for (const watch of watchers) watch(now);
 }
 
-/** In the words of `postern tail`. */
-function reactionText(type, { emoji, reaction_type: name, message_id: id, details }) {
-  if (details?.sentence !== undefined) return details.sentence;
-  const reaction = emoji ?? name.replace('_', ' ');
-  const target = id === '' ? 'a message' : `message ${id}`;
-  return type === 'reaction.removed' ? `took ${reaction} back from ${target}` : `reacted with ${reaction} to ${target}`;
-}
-
-function updateText({ data, changes }) {
-  const what = changes.map((name) => (name === 'attachment' ? 'attachment changed' : name)).join(', ');
-  const hasText = ['edited', 'attachment', 'restored'].some((name) => changes.includes(name));
-  return `message ${data.id} ${what}${hasText ? `: ${messageText(data)}` : ''}`;
-}
-
-function textOf(event) {
-  const { type, data } = event;
-  if (type.startsWith('reaction')) return reactionText(type, data);
-  if (type === 'message.updated') return updateText(event);
-  if (type === 'message.removed') return `message ${data.id} removed`;
-  if (type === 'messages.changed')
-    return `${data.count} messages changed, between ${data.first_id} and ${data.last_id}`;
-  return messageText(data);
-}
-
-/** The person it is about. A removed message has only its conversation. */
-function whoIn({ is_from_me: isOwn, sender, names, conversation_id: conversation = '' }) {
-  if (isOwn) return 'me';
-  if (sender !== undefined) return personOf(sender, names);
-  const shown = shownName(conversation);
-  return shown === conversation ? conversation.split(/;[+-];/).at(-1) : shown;
-}
-
+/** @param {any} event */
 function take(event) {
-  const { type, data } = event;
-  const item = copyOf('event-item');
-  const time = item.querySelector('time');
-  // A change has no time.
-  const at = CHANGES.has(type) ? new Date().toISOString() : data.timestamp;
-  item.dataset.type = type;
-  item.hidden = !isWanted(type);
-  item.querySelector('code').textContent = type;
-  const who = item.querySelector('b');
-  // The text of a group's event says who did it.
-  who.textContent = isNotice(data) ? '' : whoIn(data);
-  who.title = data.sender ?? '';
-  if (data.mac !== undefined) who.before(macTag(data.mac), ' ');
-  item.querySelector('span').textContent = textOf(event);
-  time.dateTime = at;
-  time.textContent = timeOf(at);
-  // The raw event, on demand.
-  item.querySelector('details').addEventListener('toggle', () => {
-    item.querySelector('pre').textContent = JSON.stringify(event, undefined, 2);
-  });
-  list.prepend(item);
-  while (list.children.length > KEPT_EVENTS) list.lastElementChild.remove();
-  show(event);
+  add(event, Date.now(), true);
+  for (const each of takers) each(event);
 }
 
-/** Updates the conversations and the open thread for an event. */
-function show({ type, data, changes }) {
-  switch (type) {
-    case 'message.received':
-    case 'message.sent':
-      void noteMessage(data);
-      addMessage(data);
-      break;
-    case 'message.updated':
-      updateMessage(data, changes);
-      if (changes.includes('read')) noteRead(data);
-      break;
-    case 'message.removed':
-      removeMessage(data.id);
-      break;
-    case 'reaction.added':
-    case 'reaction.removed':
-      noteReaction(data, type === 'reaction.added');
-      break;
-    case 'messages.changed':
-      void showConversations().catch(() => {});
-      void reloadThread();
-      break;
-  }
+/**
+ * @param {any} event
+ * @param {number} atMs
+ * @param {boolean} isExact
+ */
+function add(event, atMs, isExact) {
+  count += 1;
+  taken.unshift({ event, atMs, isExact, key: String(count) });
+  if (taken.length > KEPT) taken.length = KEPT;
+}
+
+/** Reads the newest rows from before the page was opened, once. */
+export async function readEarlier() {
+  if (hasEarlier || isHub()) return;
+  hasEarlier = true;
+  const row = knownStatus().newest_event.row_id;
+  const path = `events?after=${Math.max(0, row - BEFORE)}&limit=${BEFORE}&include=${partsToInclude()}`;
+  /** @type {any[]} */
+  const events = await call(path).catch(() => []);
+  const known = new Set(taken.filter(({ event }) => !CHANGES.has(event.type)).map(({ event }) => event.data.id));
+  const earlier = events
+    .filter(({ data }) => !known.has(data.id))
+    .map((event) => {
+      count += 1;
+      return { event, atMs: Date.parse(event.data.timestamp), isExact: false, key: String(count) };
+    });
+  taken = [...taken, ...earlier.reverse()];
 }

@@ -1,8 +1,16 @@
+// One message of a thread.
+
 import { call } from './api.js';
 import { showAttachments } from './attachments.js';
+import { cardsOf, historyOf } from './cards.js';
 import { isNotice, marksOf, notesOf, textOf } from './content.js';
-import { copyOf, personOf, say, timeOf } from './elements.js';
+import { fill, h, icon } from './dom.js';
+import { avatar, busily, toast } from './parts.js';
+import { pathOfConversation } from './route.js';
+import { linked } from './web-link.js';
+import { counted, personOf, timeOf } from './words.js';
 
+/** @type {Readonly<Record<string, string>>} */
 const REACTIONS = {
   love: '❤️',
   thumbs_up: '👍',
@@ -11,134 +19,220 @@ const REACTIONS = {
   exclamation: '‼️',
   question: '❓',
 };
-/** Among messages of one sender within this time, only the first shows sender and time. */
-const TOGETHER_MS = 5 * 60_000;
-/** A link ends before the punctuation that ends the sentence. */
-const LINK = /https?:\/\/[^\s<>"]*[^\s<>"'.,;:!?)\]}]/g;
+/** After a longer silence the time is shown. */
+const SILENCE_MS = 60 * 60_000;
+/** Messages of one sender within this time are one group. */
+const TOGETHER_MS = 3 * 60_000;
+/** One to three emoji and nothing else. */
+const BIG =
+  /^(?:\p{Extended_Pictographic}(?:\ufe0f|\u200d\p{Extended_Pictographic}|\p{Emoji_Modifier})*\s*|\p{Regional_Indicator}{2}\s*){1,3}$/u;
 
-/** One message of a thread. */
+/**
+ * @param {any} message
+ * @param {string} [mark] `edited` or `unsent`, where an event said so
+ */
 export function messageItem(message, mark) {
-  const item = copyOf('message-item');
-  const { details } = message;
-  item.dataset.id = message.id;
-  item.dataset.sender = isNotice(message) ? 'notice' : message.is_from_me ? '' : message.sender;
-  item.dataset.time = message.timestamp;
-  item.classList.toggle('notice', isNotice(message));
-  item.classList.toggle('mine', message.is_from_me && !isNotice(message));
-  item.classList.toggle('failed', message.status === 'failed');
-  const who = item.querySelector('b');
-  who.textContent = message.is_from_me ? 'me' : personOf(message.sender, message.names);
-  who.title = message.sender;
-  const time = item.querySelector('time');
-  time.textContent = new Date(message.timestamp).toLocaleTimeString([], { timeStyle: 'short' });
-  time.title = timeOf(message.timestamp);
-  time.dateTime = message.timestamp;
-  showQuote(item, message);
-  showText(item.querySelector('.body'), message);
-  showState(item, message, mark ?? markOf(details));
+  const { id, details, is_from_me: isOwn, sender, names, timestamp, status } = message;
+  const isEvent = isNotice(message);
+  const item = h('li', {
+    class: 'msg',
+    'data-id': id,
+    'data-sender': isEvent ? 'notice' : isOwn ? '' : sender,
+    'data-time': timestamp,
+  });
+  item.classList.toggle('notice', isEvent);
+  item.classList.toggle('mine', isOwn && !isEvent);
+  item.classList.toggle('failed', status === 'failed');
+  item.classList.toggle('later', details?.scheduled !== undefined);
+  item.classList.toggle('sms', /^(?:SMS|RCS)$/.test(details?.service ?? ''));
+  const name = isOwn ? 'You' : personOf(sender, names);
+  const body = bodyOf(message);
+  const attachments = h('div', 'attachments');
+  showAttachments(attachments, message);
+  fill(
+    item,
+    !isOwn && !isEvent && avatar(name, sender, 's'),
+    h(
+      'p',
+      'by',
+      h('b', { title: sender, dir: 'auto' }, name),
+      h('time', { datetime: timestamp, title: timeOf(timestamp) }, clockOf(timestamp)),
+    ),
+    quoteOf(message),
+    h(
+      'div',
+      { class: 'content', title: timeOf(timestamp) },
+      body,
+      cardsOf(message),
+      attachments,
+      h('p', { class: 'reactions', hidden: true }),
+    ),
+    underOf(message, mark ?? markOf(details)),
+  );
+  if (mark !== undefined) item.dataset.mark = mark;
   showReactions(item, message);
-  showAttachments(item.querySelector('.attachments'), message);
   return item;
 }
 
+/** @param {string} at */
+const clockOf = (at) => new Date(at).toLocaleTimeString([], { timeStyle: 'short' });
+
+/** @param {any} details */
 function markOf(details) {
   if (details === undefined) return undefined;
   return details.retracted_at !== null ? 'unsent' : details.edited_at !== null ? 'edited' : undefined;
 }
 
-function showText(place, message) {
-  const body = textOf(message);
-  const parts = [];
-  let end = 0;
-  for (const { 0: address, index } of body.matchAll(LINK)) {
-    const link = document.createElement('a');
-    link.href = address;
-    link.textContent = address;
-    link.target = '_blank';
-    link.rel = 'noopener noreferrer';
-    parts.push(body.slice(end, index), link);
-    end = index + address.length;
-  }
-  place.replaceChildren(...parts, body.slice(end));
+/** @param {any} message */
+function bodyOf(message) {
+  const text = textOf(message);
   const { subject } = message.details ?? {};
-  if (subject !== undefined) place.prepend(headingOf(subject));
-  place.hidden = !place.hasChildNodes() || place.textContent === '';
+  const isEvent = isNotice(message);
+  const place = h(
+    'p',
+    { class: isEvent ? 'body' : 'body bubble', dir: 'auto' },
+    subject && h('strong', null, subject),
+    linked(text),
+  );
+  place.classList.toggle('big', BIG.test(text));
+  place.hidden = text === '' && subject === undefined;
+  return place;
 }
 
-function headingOf(subject) {
-  const heading = document.createElement('strong');
-  heading.textContent = subject;
-  return heading;
-}
-
-function showQuote(item, { details, names }) {
-  const quote = item.querySelector('blockquote');
+/** @param {any} message */
+function quoteOf({ details, names, conversation_id: conversation }) {
   const original = details?.reply_to;
-  quote.hidden = !original;
-  if (!original) return;
-  quote.querySelector('b').textContent = original.sender === '' ? 'me' : personOf(original.sender, names);
-  quote.querySelector('span').textContent = original.body;
+  if (!original) return h('blockquote', { class: 'quoted', hidden: true });
+  return h(
+    'blockquote',
+    'quoted',
+    h(
+      'a',
+      { href: pathOfConversation(conversation, original.id) },
+      h('b', { dir: 'auto' }, original.sender === '' ? 'You' : personOf(original.sender, names)),
+      h('span', { dir: 'auto' }, original.body === '' ? 'Attachment' : original.body),
+    ),
+  );
 }
 
-function showState(item, message, mark) {
-  const { is_from_me: isOwn, status, conversation_id: conversation, body, attachments, details } = message;
+/**
+ * The line below a message: the receipt of an own one, edits, notes, and a second try.
+ * @param {any} message
+ * @param {string | undefined} mark
+ */
+function underOf(message, mark) {
+  const { is_from_me: isOwn, status, details, body, attachments, conversation_id: conversation } = message;
   const notes = notesOf(details);
-  // A sentence says that a whole message was unsent; an unsent part is no edit.
-  const isSaid = mark === 'unsent' ? details?.sentence !== undefined : notes.some((note) => note.endsWith('unsent'));
-  const states = [isSaid ? undefined : mark, ...notes, isOwn ? status : undefined].filter(Boolean);
-  item.querySelector('.state').textContent = states.join(', ');
-  if (mark !== undefined) item.dataset.mark = mark;
-  const again = item.querySelector('[data-do="retry"]');
-  // A file can only be chosen again.
-  again.hidden = status !== 'failed' || body === '' || attachments.length > 0;
+  const isSaid = mark === 'unsent' ? details?.sentence !== undefined : notes.some((one) => one.endsWith('unsent'));
+  const history = historyOf(details ?? {});
+  const edited = `Edited${details?.edited_at ? ` ${clockOf(details.edited_at)}` : ''}`;
+  const marked = isSaid ? undefined : mark === 'edited' ? edited : mark === 'unsent' ? 'Unsent' : undefined;
+  const again = h('button', { type: 'button', class: 'link', 'data-do': 'retry' }, 'Try again');
   again.addEventListener('click', () => void sendAgain(again, { recipient: conversation, body }));
+  const isFailed = isOwn && status === 'failed';
+  const error = details?.error ? `Messages error ${details.error}` : undefined;
+  return h(
+    'div',
+    'under',
+    history !== undefined && marked !== undefined ? foldOf(marked, history) : marked && h('span', 'mark', marked),
+    notes.map((text) => h('span', 'note-text', capital(text))),
+    isFailed && [icon('alert'), h('span', 'state bad', 'Not delivered'), error && h('span', null, error)],
+    // A file can only be chosen again.
+    isFailed && body !== '' && attachments.length === 0 && again,
+    isOwn && !isFailed && h('span', 'state receipt', receiptOf(status, details)),
+    details?.origin?.by === 'gateway' &&
+      details.origin.key_name !== undefined &&
+      h('span', null, `by ${details.origin.key_name}`),
+    details?.late === true && h('span', null, 'Arrived late'),
+  );
 }
 
-async function sendAgain(button, body) {
-  button.disabled = true;
-  try {
-    await call('messages', { method: 'POST', body });
-    button.hidden = true;
-    say('send-result', 'Sent again.');
-  } catch (error) {
-    say('send-result', error.message, true);
-  } finally {
-    button.disabled = false;
-  }
+/** @param {string} text */
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/**
+ * @param {string} label
+ * @param {HTMLElement} history
+ */
+const foldOf = (label, history) => h('details', 'mark', h('summary', null, label), history);
+
+/**
+ * @param {string} status
+ * @param {any} details
+ */
+function receiptOf(status, details) {
+  if (details?.scheduled !== undefined) return '';
+  if (details?.read_at) return `Read ${clockOf(details.read_at)}`;
+  if (details?.delivered_at) return `Delivered ${clockOf(details.delivered_at)}`;
+  return { pending: 'Sending', sent: 'Sent', delivered: 'Delivered', read: 'Read' }[status] ?? status;
 }
 
+/**
+ * @param {HTMLButtonElement} control
+ * @param {{ readonly recipient: string, readonly body: string }} message
+ */
+async function sendAgain(control, message) {
+  await busily(control, async () => {
+    await call('messages', { method: 'POST', body: message });
+    control.hidden = true;
+    toast('Sent again');
+  });
+}
+
+/**
+ * @param {Element} item
+ * @param {any} message
+ */
 function showReactions(item, { details, names }) {
   const place = item.querySelector('.reactions');
-  const reactions = marksOf(details);
-  place.replaceChildren(...reactions.map((reaction) => reactionMark({ ...reaction, names })));
-  place.hidden = reactions.length === 0;
+  if (place === null) return;
+  fill(
+    place,
+    marksOf(details).map((reaction) => reactionMark({ ...reaction, names })),
+  );
+  noteReactions(place);
 }
 
-/** One reaction. Each person has at most one of a kind. */
+/** The reactions of a message changed: they have a place in its corner, or none. @param {Element} place */
+export function noteReactions(place) {
+  const count = place.querySelectorAll('[data-of]').length;
+  /** @type {HTMLElement} */ (place).hidden = count === 0;
+  place.closest('.msg')?.classList.toggle('tapped', count > 0);
+  place.setAttribute('aria-label', counted(count, 'reaction'));
+}
+
+/** One reaction. Each person has at most one of a kind. @param {any} reaction */
 export function reactionMark({ reaction_type: type, emoji, is_from_me: isOwn, sender, names }) {
-  const mark = document.createElement('span');
-  mark.textContent = emoji ?? REACTIONS[type] ?? '▫️';
-  mark.title = `${isOwn ? 'me' : personOf(sender, names)}: ${type.replace('_', ' ')}`;
-  mark.dataset.of = `${isOwn ? '' : sender} ${type} ${emoji ?? ''}`;
-  return mark;
+  const name = isOwn ? 'You' : personOf(sender, names);
+  const title = `${name}: ${type.replace('_', ' ')}`;
+  return h(
+    'span',
+    { title, 'data-of': `${isOwn ? '' : sender} ${type} ${emoji ?? ''}`, role: 'img', 'aria-label': title },
+    emoji ?? REACTIONS[type] ?? '▫️',
+  );
 }
 
-/** Adds and removes day headings, and joins consecutive messages of one person. */
+/** Adds day headings, groups messages of one sender, and finds the own one whose receipt is shown. @param {Element} list */
 export function arrange(list) {
-  for (const heading of list.querySelectorAll('.day')) heading.remove();
+  for (const heading of list.querySelectorAll('.day, .gap')) heading.remove();
+  /** @type {HTMLElement | undefined} */
   let before;
-  for (const item of [...list.children]) {
-    const at = new Date(item.dataset.time);
-    const isNewDay = before === undefined || at.toDateString() !== new Date(before.dataset.time).toDateString();
-    if (isNewDay) {
-      const heading = document.createElement('li');
-      heading.className = 'day';
-      heading.textContent = at.toLocaleDateString([], { dateStyle: 'full' });
-      item.before(heading);
-    }
-    const isJoined =
-      !isNewDay && before.dataset.sender === item.dataset.sender && at - new Date(before.dataset.time) < TOGETHER_MS;
-    item.classList.toggle('joined', isJoined);
+  /** @type {HTMLElement | undefined} */
+  let lastOwn;
+  for (const child of [...list.children]) {
+    const item = /** @type {HTMLElement} */ (child);
+    const at = new Date(item.dataset.time ?? 0);
+    const isNewDay = before === undefined || at.toDateString() !== new Date(before.dataset.time ?? 0).toDateString();
+    if (isNewDay) item.before(h('li', 'day', at.toLocaleDateString([], { dateStyle: 'full' })));
+    const sinceMs = at.getTime() - new Date(before?.dataset.time ?? 0).getTime();
+    if (isNewDay || sinceMs > SILENCE_MS) item.before(h('li', 'gap', clockOf(item.dataset.time ?? '')));
+    const isNext = !isNewDay && before?.dataset.sender === item.dataset.sender && sinceMs < TOGETHER_MS;
+    item.classList.toggle('first', !isNext);
+    before?.classList.toggle('tail', !isNext);
+    item.classList.remove('receipted');
+    if (item.classList.contains('mine') && !item.classList.contains('failed')) lastOwn = item;
     before = item;
   }
+  before?.classList.add('tail');
+  lastOwn?.classList.add('receipted');
 }

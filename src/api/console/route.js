@@ -1,25 +1,60 @@
 // The current view and the item in it. It is in the address, so that Back, a reload and a bookmark work.
 
-const VIEWS = ['messages', 'events', 'webhooks', 'macs', 'access', 'settings'];
+const VIEWS = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
+/** Addresses of earlier versions. */
+const MOVED = new Map([
+  ['access', 'approvals'],
+  ['macs', 'overview'],
+]);
 
-/** `#/c/ID`, `#/c/ID/MESSAGE`, `#/events`, `#/webhooks`, … */
-export function currentRoute() {
-  const [, first = '', ...rest] = location.hash.split('/');
-  const [id, message] = rest.map(decoded);
-  if (first === 'c' && id !== undefined) return { view: 'messages', id, message };
-  return { view: VIEWS.includes(first) ? first : 'messages' };
+/**
+ * @typedef {{ readonly view: string, readonly id?: string | undefined, readonly item?: string | undefined,
+ *   readonly query: URLSearchParams }} Route
+ */
+
+let home = 'overview';
+
+/**
+ * The view without an address: a limited key has no overview.
+ * @param {string} view
+ */
+export function setHome(view) {
+  home = view;
 }
 
+/**
+ * `#/c/ID`, `#/c/ID/MESSAGE`, `#/events`, `#/webhooks/ID`, `#/keys/new?step=2`, …
+ * @returns {Route}
+ */
+export function currentRoute() {
+  const [path = '', search = ''] = location.hash.split('?');
+  const [, first = '', ...rest] = path.split('/');
+  const [id, item] = rest.map(decoded);
+  const query = new URLSearchParams(search);
+  if (first === 'c' && id !== undefined) return { view: 'messages', id, item, query };
+  const name = MOVED.get(first) ?? first;
+  return { view: VIEWS.includes(name) ? name : home, id: first === 'messages' ? undefined : id, item, query };
+}
+
+/**
+ * @param {string} id
+ * @param {string} [message]
+ */
 export const pathOfConversation = (id, message) =>
   `#/c/${encodeURIComponent(id)}${message === undefined ? '' : `/${encodeURIComponent(message)}`}`;
 
-/** Goes there. `replaces` leaves no step for Back. */
+/**
+ * Goes there. `replaces` leaves no step for Back.
+ * @param {string} hash
+ * @param {{ readonly replaces?: boolean }} [options]
+ */
 export function goTo(hash, { replaces = false } = {}) {
   if (location.hash === hash) dispatchEvent(new HashChangeEvent('hashchange'));
   else if (replaces) location.replace(hash);
   else location.hash = hash;
 }
 
+/** @param {string} part */
 function decoded(part) {
   try {
     return decodeURIComponent(part);

@@ -1,8 +1,13 @@
+// The search box above the conversations: people and groups by name, then messages.
+
 import { pageOf } from './api.js';
-import { shownName } from './conversations.js';
-import { copyOf, element, personOf, say, timeOf } from './elements.js';
-import { wantMessage } from './messages-view.js';
+import { list as conversationList, none as noConversation } from './conversations.js';
+import { nameIn, suggestions } from './directory.js';
+import { fill, h, icon } from './dom.js';
+import { avatar, chip } from './parts.js';
 import { goTo, pathOfConversation } from './route.js';
+import { isHub } from './service.js';
+import { counted, personOf, reasonOf, timeOf } from './words.js';
 
 /** All clients share the rate limit: nothing is requested while somebody types. */
 const WAIT_MS = 400;
@@ -12,49 +17,116 @@ const HITS_AT_ONCE = 30;
 const SHOWN_CHARACTERS = 240;
 const SHOWN_BEFORE = 40;
 
-const input = element('search');
-const list = element('hit-list');
-const more = element('more-hits');
+export const input = h('input', {
+  id: 'search',
+  class: 'input',
+  type: 'search',
+  autocomplete: 'off',
+  spellcheck: 'false',
+  placeholder: 'Search messages',
+  'aria-label': 'Search messages',
+  'aria-describedby': 'search-state',
+});
+const state = h('p', { id: 'search-state', class: 'hint', role: 'status' });
+const people = h('ul', { id: 'people-list', 'aria-label': 'People and groups', hidden: true });
+const hits = h('ul', { id: 'hit-list', 'aria-label': 'Messages found, newest first' });
+const more = h('button', { id: 'more-hits', type: 'button', class: 'btn', hidden: true }, 'More');
+/** Results take the place of the conversations. */
+export const found = h('div', { class: 'scroll', id: 'found', hidden: true }, people, hits, more);
+
+/** Buttons that write the syntax, so that typing and clicking are the same. */
+const OFFERS = /** @type {const} */ ([
+  ['From', 'from:'],
+  ['In', 'in:'],
+  ['Files', 'has:attachment '],
+  ['After', 'after:'],
+]);
+const offers = h(
+  'div',
+  { class: 'filters', role: 'group', 'aria-label': 'Narrow the search', hidden: true },
+  OFFERS.map(([text, words]) =>
+    chip([text === 'Files' && icon('clip'), text], false, () => {
+      input.value = `${input.value.trimEnd()} ${words}`.trimStart();
+      input.focus();
+      if (words.endsWith(' ')) void search(input.value.trim());
+    }),
+  ),
+);
+for (const one of offers.children) one.removeAttribute('aria-pressed');
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 let running = new AbortController();
 let isAsking = false;
 /** The query of the shown hits. */
 let asked = '';
+/** The message that the next address names, so that it need not be loaded. @type {any} */
+let wanted;
 
-/** The search box. Searches shortly after the last key, or at once with Enter. */
-export function offerSearch() {
-  input.addEventListener('input', ({ isComposing }) => {
-    clearTimeout(timer);
-    if (isAsking) abort();
-    const text = input.value.trim();
-    if (text === '') close();
-    else if (!isComposing && [...text].length >= MIN_CHARACTERS) {
-      timer = setTimeout(() => void search(unfinished(text)), WAIT_MS);
-    }
-  });
-  input.addEventListener('compositionend', () => input.dispatchEvent(new Event('input')));
-  input.addEventListener('keydown', ({ key }) => {
-    if (key === 'Escape') close();
-    else if (key === 'ArrowDown') list.querySelector('button')?.focus();
-  });
-  element('search-form').addEventListener('submit', (event) => {
-    event.preventDefault();
-    clearTimeout(timer);
-    if (input.value.trim() !== '') void search(input.value.trim());
-  });
+/** Takes the message that was chosen among the hits. @param {string} id */
+export function takeWanted(id) {
+  const message = wanted?.id === id ? wanted : undefined;
+  wanted = undefined;
+  return message;
 }
 
-/** While somebody types, the last word may be unfinished. */
+export const searchForm = () =>
+  h(
+    'search',
+    { hidden: isHub() },
+    h(
+      'form',
+      {
+        id: 'search-form',
+        class: 'stack',
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          clearTimeout(timer);
+          if (input.value.trim() !== '') void search(input.value.trim());
+        },
+      },
+      h('div', 'searchbox', icon('search'), input),
+      offers,
+      state,
+    ),
+  );
+
+/** While somebody types, the last word may be unfinished. @param {string} text */
 function unfinished(text) {
   const isQuoted = text.split('"').length % 2 === 0;
   return !isQuoted && /(?:^|\s)[\p{L}\p{M}\p{N}]{3,}$/u.test(text) ? `${text}*` : text;
 }
 
+/** @param {string} query */
 async function search(query) {
   if (query === asked) return;
   asked = query;
-  await show(`search?limit=${HITS_AT_ONCE}&include=contacts,details&q=${encodeURIComponent(query)}`, (items) =>
-    list.replaceChildren(...items),
+  void showPeople(query);
+  const path = `search?limit=${HITS_AT_ONCE}&include=contacts,details&q=${encodeURIComponent(query)}`;
+  await show(path, (items) => fill(hits, items));
+}
+
+/** People and groups come first: most searches are for them. @param {string} query */
+async function showPeople(query) {
+  const words = query.replace(/[*"]/g, '').trim();
+  const entries = /\w+:/.test(words) ? [] : (await suggestions(words)).slice(0, 4);
+  if (query !== asked) return;
+  people.hidden = entries.length === 0;
+  fill(
+    people,
+    entries.map(({ id, name, detail, conversation = `any;-;${id}` }) =>
+      h(
+        'li',
+        null,
+        h(
+          'button',
+          { type: 'button', class: 'hit row', onclick: () => goTo(pathOfConversation(conversation)) },
+          avatar(name, id, 's'),
+          h('span', { class: 'strong cut', dir: 'auto' }, name),
+          h('bdi', 'quiet small cut', detail),
+        ),
+      ),
+    ),
   );
 }
 
@@ -65,7 +137,11 @@ function abort() {
   asked = '';
 }
 
-/** Requests a page of hits, and cancels the previous request. */
+/**
+ * Requests a page of hits, and cancels the previous request.
+ * @param {string} path
+ * @param {(items: readonly HTMLElement[]) => void} place
+ */
 async function show(path, place) {
   running.abort();
   running = new AbortController();
@@ -76,77 +152,128 @@ async function show(path, place) {
     if (signal.aborted) return;
     isAsking = false;
     place(items.map(itemOf));
-    list.hidden = false;
-    element('conversation-list').hidden = true;
+    found.hidden = false;
+    conversationList.hidden = true;
+    noConversation.hidden = true;
     more.hidden = next === undefined;
-    more.onclick = () => void show(next, (added) => list.append(...added));
-    say('search-state', [countOf(next), completeness(headers)].filter(Boolean).join(' '));
+    more.onclick = () => void show(next ?? '', (added) => hits.append(...added));
+    say([countOf(next), completeness(headers)].filter(Boolean).join(' '));
   } catch (error) {
     if (signal.aborted) return;
     isAsking = false;
     asked = '';
-    say('search-state', error.message, true);
+    say(reasonOf(error), true);
   }
 }
 
+/** @param {string} text */
+function say(text, isBad = false) {
+  state.textContent = text;
+  state.className = isBad ? 'err' : 'hint';
+}
+
 /** Returns to the conversations. */
-function close() {
+export function closeSearch() {
   clearTimeout(timer);
   abort();
   input.value = '';
-  list.replaceChildren();
-  list.hidden = true;
+  fill(hits);
+  people.hidden = true;
+  found.hidden = true;
   more.hidden = true;
-  element('conversation-list').hidden = false;
-  say('search-state', '');
+  offers.hidden = true;
+  conversationList.hidden = false;
+  say('');
 }
 
+/** @param {string | undefined} next */
 function countOf(next) {
-  const count = list.children.length;
+  const count = hits.children.length;
   if (next !== undefined) return `The newest ${count} messages.`;
-  return count === 0 ? 'No message found.' : `${count} ${count === 1 ? 'message' : 'messages'}.`;
+  return count === 0 ? 'No message found.' : `${counted(count, 'message')}.`;
 }
 
+/** @param {Headers} headers */
 function completeness(headers) {
   const [, from] = /^false(?:;\s*from=([\d-]+))?/.exec(headers.get('Postern-Search-Complete') ?? 'true') ?? [];
   return from && `The index is being built: it has the messages since ${from}.`;
 }
 
+/** @param {{ message: any, highlights: readonly (readonly [number, number])[] }} hit */
 function itemOf({ message, highlights }) {
-  const item = copyOf('hit-item');
-  const button = item.querySelector('button');
-  const time = item.querySelector('time');
-  item.querySelector('strong').textContent = message.is_from_me ? 'me' : personOf(message.sender, message.names);
-  item.querySelector('.conversation').textContent = shownName(message.conversation_id);
-  item.querySelector('.text').append(...textOf(message, highlights));
-  time.textContent = timeOf(message.timestamp);
-  time.dateTime = message.timestamp;
-  button.disabled = message.conversation_id === '';
-  button.addEventListener('click', () => {
-    wantMessage(message);
-    goTo(pathOfConversation(message.conversation_id, message.id));
-  });
-  return item;
+  const who = message.is_from_me ? 'You' : personOf(message.sender, message.names);
+  const where = nameIn(message.conversation_id) ?? message.conversation_id;
+  return h(
+    'li',
+    null,
+    h(
+      'button',
+      {
+        type: 'button',
+        class: 'hit',
+        disabled: message.conversation_id === '',
+        onclick: () => {
+          wanted = message;
+          goTo(pathOfConversation(message.conversation_id, message.id));
+        },
+      },
+      h(
+        'span',
+        'head-line',
+        h('b', { class: 'cut', dir: 'auto' }, who),
+        where !== who && h('span', { class: 'quiet small cut', dir: 'auto' }, `in ${where}`),
+        h('time', { class: 'quiet small', datetime: message.timestamp }, timeOf(message.timestamp)),
+      ),
+      h('span', { class: 'text', dir: 'auto' }, textOf(message, highlights)),
+    ),
+  );
 }
 
-/** The part of the text around the first match, with marks; file names for a message without text. */
+/**
+ * The part of the text around the first match, with marks; file names for a message without text.
+ * @param {any} message
+ * @param {readonly (readonly [number, number])[]} highlights
+ */
 function textOf({ body, attachments, details }, highlights) {
   // The match is not in a text, but for example in the title of a link.
-  const files = attachments.map((path) => `[${path.split('/').at(-1)}]`);
+  const files = attachments.map((/** @type {string} */ path) => `[${path.split('/').at(-1)}]`);
   if (highlights.length === 0 && details?.sentence !== undefined) return [[details.sentence, ...files].join(' ')];
   if (body === '') return [files.join(' ')];
   const first = highlights[0]?.[0] ?? 0;
   let at = first < SHOWN_CHARACTERS / 2 ? 0 : first - SHOWN_BEFORE;
   if (/[\udc00-\udfff]/.test(body.charAt(at))) at -= 1;
+  /** @type {(string | Node)[]} */
   const parts = at === 0 ? [] : ['…'];
   const end = at + SHOWN_CHARACTERS;
   for (const [from, to] of highlights) {
     if (from >= end) break;
-    const mark = document.createElement('mark');
-    mark.textContent = body.slice(from, to);
-    parts.push(body.slice(at, from), mark);
+    parts.push(body.slice(at, from), h('mark', null, body.slice(from, to)));
     at = to;
   }
   if (at < body.length) parts.push(at < end ? body.slice(at, end) : '', body.length > end ? '…' : '');
   return parts;
 }
+
+input.addEventListener('input', (event) => {
+  clearTimeout(timer);
+  if (isAsking) abort();
+  const text = input.value.trim();
+  offers.hidden = text === '';
+  if (text === '') closeSearch();
+  else if (!(/** @type {InputEvent} */ (event).isComposing) && [...text].length >= MIN_CHARACTERS) {
+    timer = setTimeout(() => void search(unfinished(text)), WAIT_MS);
+  }
+});
+input.addEventListener('compositionend', () => input.dispatchEvent(new Event('input')));
+input.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape') closeSearch();
+  else if (event.key === 'ArrowDown') found.querySelector('button')?.focus();
+});
+found.addEventListener('keydown', (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const all = [...found.querySelectorAll('button')];
+  const at = all.indexOf(/** @type {HTMLButtonElement} */ (event.target));
+  if (step === undefined || at < 0) return;
+  event.preventDefault();
+  (all[at + step] ?? (at === 0 ? input : all[at]))?.focus();
+});

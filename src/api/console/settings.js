@@ -1,54 +1,26 @@
 // A person's preferences on this device, kept in the browser once changed.
 
-import { element } from './elements.js';
-import { isRemembered, keepKey } from './kept-key.js';
-
-const SCHEMES = ['light', 'dark'];
+export const SCHEMES = /** @type {const} */ (['auto', 'light', 'dark']);
 
 export const enterSends = () => localStorage.getItem('postern-enter') !== 'breaks';
+export const hasLetters = () => localStorage.getItem('postern-letters') !== 'off';
+export const schemeNow = () => SCHEMES.find((scheme) => scheme === localStorage.getItem('postern-scheme')) ?? 'auto';
 
 /** Before anything is shown. */
 export function applyScheme() {
-  const scheme = localStorage.getItem('postern-scheme');
-  if (SCHEMES.includes(scheme)) document.documentElement.dataset.scheme = scheme;
-  else delete document.documentElement.dataset.scheme;
+  const scheme = schemeNow();
+  if (scheme === 'auto') delete document.documentElement.dataset.scheme;
+  else document.documentElement.dataset.scheme = scheme;
 }
 
-export function offerSettings(currentKey) {
-  const scheme = element('scheme');
-  scheme.value = localStorage.getItem('postern-scheme') ?? 'auto';
-  scheme.addEventListener('change', () => {
-    keep('postern-scheme', scheme.value, 'auto');
-    applyScheme();
-  });
-  const enter = element('enter-sends');
-  enter.checked = enterSends();
-  enter.addEventListener('change', () => {
-    keep('postern-enter', enter.checked ? 'sends' : 'breaks', 'sends');
-    showHint();
-  });
-  const remembers = element('remembers');
-  remembers.addEventListener('change', () => keepKey(currentKey(), remembers.checked));
-  showHint();
-}
-
-export function showSettings({ version, uptime_s: seconds }) {
-  element('remembers').checked = isRemembered();
-  element('version').textContent = `Postern ${version}, running for ${spanOf(seconds)}.`;
-}
-
-function showHint() {
-  const modifier = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl+';
-  element('body').placeholder = enterSends() ? 'Message' : `Message (${modifier}Enter sends)`;
-}
-
-function keep(name, value, usual) {
-  if (value === usual) localStorage.removeItem(name);
-  else localStorage.setItem(name, value);
-}
-
-function spanOf(seconds) {
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
-  return `${Math.floor(seconds / 86_400)} days`;
+/**
+ * Keeps a preference, unless it is the usual one.
+ * @param {'scheme' | 'enter' | 'letters'} name
+ * @param {string} value
+ * @param {string} usual
+ */
+export function keepPreference(name, value, usual) {
+  if (value === usual) localStorage.removeItem(`postern-${name}`);
+  else localStorage.setItem(`postern-${name}`, value);
+  if (name === 'scheme') applyScheme();
 }

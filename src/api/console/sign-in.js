@@ -1,8 +1,11 @@
 // Signing in by an address: with the one-time code of `postern open`, or with a key in the address.
 
-import { call, currentKey } from './api.js';
-import { element, say } from './elements.js';
+import { call, currentKey, statusOf } from './api.js';
+import { element } from './dom.js';
 import { isRemembered, keepKey, keptKey, takeFromAddress } from './kept-key.js';
+import { reasonOf } from './words.js';
+
+/** @typedef {{ readonly code?: string, readonly key?: string } | undefined} Address */
 
 const WRONG = 'The key in the address is wrong. Nothing was changed.';
 
@@ -19,7 +22,11 @@ export async function keyToEnter() {
   return kept;
 }
 
-/** Follows an address while the console is open: another key starts over with it. */
+/**
+ * Follows an address while the console is open: another key starts over with it.
+ * @param {Address} address
+ * @param {(key: string) => Promise<void>} enter
+ */
 export async function followAddress(address, enter) {
   const given = await keyOf(address);
   if (given === undefined || given.key === currentKey()) return;
@@ -28,18 +35,24 @@ export async function followAddress(address, enter) {
   else await offer(given.key);
 }
 
-/** Exchanges a code for the owner's key. An invalid one is only mentioned. */
+/**
+ * Exchanges a code for the owner's key. An invalid one is only mentioned.
+ * @param {Address} address
+ * @returns {Promise<{ readonly key: string, readonly isOwners: boolean } | undefined>}
+ */
 async function keyOf(address) {
-  if (address?.code === undefined) return address;
+  if (address?.key !== undefined) return { key: address.key, isOwners: false };
+  if (address?.code === undefined) return undefined;
   try {
     const { key } = await exchange(address.code);
     return { key, isOwners: true };
   } catch (error) {
-    tell(error.message);
+    tell(reasonOf(error));
     return undefined;
   }
 }
 
+/** @param {string} code */
 async function exchange(code) {
   const response = await fetch(new URL('console/sign-in', location.href), {
     method: 'POST',
@@ -52,14 +65,15 @@ async function exchange(code) {
   throw new Error(`${detail} ${hint}`.trim());
 }
 
+/** @param {string} key */
 async function offer(key) {
   let name = 'it';
   try {
     name = `“${(await call('keys/me', { key })).name}”`;
   } catch (error) {
     // A hub has no limited keys, so no key there has a name.
-    if (error.status !== 501) {
-      tell(error.status === 401 ? WRONG : error.message);
+    if (statusOf(error) !== 501) {
+      tell(statusOf(error) === 401 ? WRONG : reasonOf(error));
       return;
     }
   }
@@ -70,15 +84,17 @@ async function offer(key) {
   take.onclick = () => signInWith(key);
 }
 
+/** @param {string} key */
 function signInWith(key) {
   keepKey(key, isRemembered());
   location.reload();
 }
 
+/** @param {string} text */
 function tell(text) {
   element('take-key').hidden = true;
   element('offer').hidden = false;
-  say('offer-text', text);
+  element('offer-text').textContent = text;
 }
 
 export function offerDismissing() {

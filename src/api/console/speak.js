@@ -1,51 +1,96 @@
 // "Speak as …": controls a demo's people. Other services have no such thing.
 
 import { call } from './api.js';
-import { conversationOf } from './conversations.js';
-import { element, personOf, say } from './elements.js';
+import { fill, h } from './dom.js';
+import { isDemo } from './service.js';
 import { lastShown, openedConversation } from './thread.js';
+import { personOf, reasonOf } from './words.js';
 
-const box = element('speak');
-const form = element('speak-form');
-const speaker = element('speaker');
-const speech = element('speech');
-let isDemo = false;
+/** @import { Conversation } from '../../domain/conversation.ts' */
 
-/** Reads from the status whether the service is a demo. */
-export function noteDemo({ demo }) {
-  isDemo = demo === true;
+const MARKS = /** @type {const} */ ([
+  ['love', 'love', '❤️'],
+  ['like', 'like', '👍'],
+  ['dislike', 'dislike', '👎'],
+  ['laugh', 'laugh', '😂'],
+  ['🎉', 'party', '🎉'],
+]);
+
+const speaker = h('select', { id: 'speaker', class: 'input', 'aria-label': 'Speak as' });
+const speech = h('input', {
+  id: 'speech',
+  class: 'input grow',
+  required: true,
+  maxlength: 20_000,
+  autocomplete: 'off',
+  placeholder: 'What they write',
+  'aria-label': 'What they write',
+  dir: 'auto',
+});
+const result = h('p', { id: 'speak-result', class: 'hint', role: 'status' });
+const form = h(
+  'form',
+  { id: 'speak-form', class: 'stack' },
+  h('div', 'row wrap', speaker, speech, h('button', { type: 'submit', class: 'btn' }, 'Say')),
+  h(
+    'fieldset',
+    'row wrap',
+    h('legend', 'unseen', 'React to the last message'),
+    MARKS.map(([reaction, label, text]) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'btn mini',
+          'data-reaction': reaction,
+          'aria-label': label,
+          onclick: () => void react(reaction),
+        },
+        text,
+      ),
+    ),
+  ),
+  result,
+);
+export const speakBox = h('details', { id: 'speak', hidden: true }, h('summary', null, 'Speak as …'), form);
+
+/** Offers the participants of the open conversation. @param {Conversation | undefined} conversation */
+export function showSpeakers(conversation) {
+  const { participants = [], names } = conversation ?? {};
+  speakBox.hidden = !isDemo() || participants.length === 0;
+  const before = speaker.value;
+  fill(
+    speaker,
+    participants.map((address) => h('option', { value: address }, personOf(address, names))),
+  );
+  if (participants.includes(before)) speaker.value = before;
+  result.textContent = '';
 }
 
-/** Offers the participants of the open conversation. */
-export function showSpeakers() {
-  const { participants = [], names } = conversationOf(openedConversation()) ?? {};
-  box.hidden = !isDemo || participants.length === 0;
-  speaker.replaceChildren(...participants.map((address) => new Option(personOf(address, names), address)));
-  say('speak-result', '');
+/** @param {string} reaction */
+async function react(reaction) {
+  const id = lastShown();
+  if (id === undefined) result.textContent = 'There is no message to react to.';
+  else await tell('react', { message_id: id, reaction });
 }
 
+/**
+ * @param {string} what
+ * @param {Record<string, unknown>} body
+ */
 async function tell(what, body) {
   try {
     await call(`demo/${what}`, { method: 'POST', body: { from: speaker.value, ...body } });
-    say('speak-result', '');
+    result.textContent = '';
     return true;
   } catch (error) {
-    say('speak-result', error.message, true);
+    result.textContent = reasonOf(error);
     return false;
   }
 }
 
-export function offerSpeaking() {
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    const text = speech.value;
-    if (await tell('say', { text, conversation_id: openedConversation() })) speech.value = '';
-  });
-  for (const button of form.querySelectorAll('[data-reaction]')) {
-    button.addEventListener('click', () => {
-      const id = lastShown();
-      if (id === undefined) say('speak-result', 'There is no message to react to.', true);
-      else void tell('react', { message_id: id, reaction: button.dataset.reaction });
-    });
-  }
-}
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const text = speech.value;
+  if (await tell('say', { text, conversation_id: openedConversation() })) speech.value = '';
+});

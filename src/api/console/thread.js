@@ -2,9 +2,13 @@
 
 import { pageOf } from './api.js';
 import { isOfPoll } from './content.js';
-import { element, say } from './elements.js';
-import { partsToInclude } from './fleet.js';
-import { arrange, messageItem, reactionMark } from './message-item.js';
+import { fill, h } from './dom.js';
+import { arrange, messageItem, noteReactions, reactionMark } from './message-item.js';
+import { empty, toast } from './parts.js';
+import { partsToInclude } from './service.js';
+import { reasonOf } from './words.js';
+
+/** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
 const FIRST = 50;
 /** A cursor names a message inside the shown ones, so a page repeats up to one page of them. */
@@ -15,13 +19,23 @@ const NEAR = 600;
 /** Notes that stay beside a message. */
 const MARKS = new Set(['edited', 'unsent']);
 
-const list = element('message-list');
-const toNewest = element('newest-messages');
+export const list = h('ol', {
+  id: 'message-list',
+  class: 'log scroll',
+  tabindex: 0,
+  'aria-label': 'Messages, oldest first',
+});
+export const none = h('div', { id: 'message-none' });
+export const toNewest = h(
+  'button',
+  { type: 'button', id: 'newest-messages', class: 'btn', hidden: true },
+  'Show the newest messages',
+);
 let openId = '';
 /** Number of conversations opened: only the last one is shown. */
 let openings = 0;
 /** The shown messages, oldest first: the items of each page, and a cursor inside it. */
-let pages = [];
+let pages = /** @type {Page[]} */ ([]);
 let hasOlder = false;
 let hasNewer = false;
 let isLoading = false;
@@ -36,20 +50,31 @@ export const openedConversation = () => openId;
 /** Id of the last shown message. */
 export const lastShown = () => messages().at(-1)?.dataset.id;
 
+/** Pictures and files of the shown messages. */
+export const shownAttachments = () => [...list.querySelectorAll('.attachments')];
+
+/**
+ * @param {any} message
+ * @param {string} [mark]
+ */
 function itemOf(message, mark) {
   const item = messageItem(message, mark);
   if (message.attachments.length > 0) sizes.observe(item);
   return item;
 }
 
-/** Shows the newest messages of a conversation, or those around a given one. */
+/**
+ * Shows the newest messages of a conversation, or those around a given one.
+ * @param {string} id
+ * @param {any} [wanted]
+ */
 export async function openConversation(id, wanted) {
   openId = id;
   openings += 1;
   pages = [];
   hasOlder = false;
   hasNewer = false;
-  element('message-none').hidden = true;
+  none.hidden = true;
   list.replaceChildren();
   toNewest.hidden = true;
   await show(wanted);
@@ -61,9 +86,18 @@ export function closeConversation() {
   pages = [];
   list.replaceChildren();
   toNewest.hidden = true;
-  element('message-none').hidden = false;
+  none.hidden = false;
+  fill(
+    none,
+    empty(
+      'chat',
+      'Choose a conversation',
+      'Its newest messages appear here. Or write to somebody with the pen above the list.',
+    ),
+  );
 }
 
+/** @param {any} [wanted] */
 async function show(wanted) {
   const own = openings;
   list.setAttribute('aria-busy', 'true');
@@ -73,8 +107,7 @@ async function show(wanted) {
     // Messages that arrived as events meanwhile stay, after the loaded ones.
     const known = new Set(items.map((message) => message.id));
     const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];
-    pages = [{ items: items.map((message) => itemOf(message)), cursor: cursorIn(next) }];
-    pages[0].items.push(...later);
+    pages = [{ items: [...items.map((message) => itemOf(message)), ...later], cursor: cursorIn(next) }];
     hasOlder = isNewest ? next !== undefined : true;
     hasNewer = !isNewest;
     render();
@@ -83,30 +116,38 @@ async function show(wanted) {
     // Without scrolling there is no scroll event.
     noteScroll();
   } catch (error) {
-    if (own === openings) say('send-result', error.message, true);
+    if (own === openings) toast(reasonOf(error), true);
   } finally {
     if (own === openings) list.removeAttribute('aria-busy');
   }
 }
 
+/** @param {Record<string, string>} query */
 const pathOf = (query) =>
   `messages?include=${partsToInclude()}&conversation_id=${encodeURIComponent(openId)}&${new URLSearchParams(query)}`;
+/** @param {string | undefined} path */
 const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
 
-/** The newest messages, oldest first, if the wanted one is among them; else those from it on. */
+/**
+ * The newest messages, oldest first, if the wanted one is among them; else those from it on.
+ * @param {any} wanted
+ */
 async function around(wanted) {
-  const newest = await pageOf(pathOf({ limit: FIRST }));
+  const newest = await pageOf(pathOf({ limit: String(FIRST) }));
   const isThere = newest.items.length < FIRST || newest.items.some(({ id }) => id === wanted?.id);
   if (wanted === undefined || isThere) {
     return { items: newest.items.reverse(), next: newest.next, isNewest: true };
   }
   // The shown time of a message lacks the fraction of a second.
   const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
-  const { items, next } = await pageOf(pathOf({ limit: FIRST, order: 'asc', since }));
+  const { items, next } = await pageOf(pathOf({ limit: String(FIRST), order: 'asc', since }));
   return { items, next, isNewest: next === undefined };
 }
 
-/** Adds the page before or after the shown ones, and drops as much at the other end. */
+/**
+ * Adds the page before or after the shown ones, and drops as much at the other end.
+ * @param {boolean} isOlder
+ */
 async function extend(isOlder) {
   const { cursor } = pages.at(isOlder ? 0 : -1) ?? {};
   if (isLoading || cursor === undefined) return;
@@ -114,7 +155,7 @@ async function extend(isOlder) {
   const own = openings;
   try {
     const order = isOlder ? 'desc' : 'asc';
-    const { items, next } = await pageOf(pathOf({ limit: MORE, order, cursor }));
+    const { items, next } = await pageOf(pathOf({ limit: String(MORE), order, cursor }));
     if (own !== openings) return;
     const known = new Set(messages().map((item) => item.dataset.id));
     const added = items.filter(({ id }) => !known.has(id)).map((message) => itemOf(message));
@@ -127,7 +168,7 @@ async function extend(isOlder) {
       hasNewer = next !== undefined && added.length > 0;
       if (added.length > 0) pages.push(page);
     }
-    while (pages.length > 2 && count() > MAX_SHOWN && pages.at(isOlder ? -2 : 1).cursor !== undefined) {
+    while (pages.length > 2 && count() > MAX_SHOWN && pages.at(isOlder ? -2 : 1)?.cursor !== undefined) {
       if (isOlder) pages.pop();
       else pages.shift();
       if (isOlder) hasNewer = true;
@@ -135,7 +176,7 @@ async function extend(isOlder) {
     }
     keepingPlace(added, render);
   } catch (error) {
-    if (own === openings) say('send-result', error.message, true);
+    if (own === openings) toast(reasonOf(error), true);
   } finally {
     isLoading = false;
   }
@@ -143,17 +184,22 @@ async function extend(isOlder) {
 }
 
 const count = () => pages.reduce((sum, { items }) => sum + items.length, 0);
-const messages = () => [...list.children].filter((item) => item.dataset.id !== undefined);
+const messages = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll(':scope > [data-id]')]);
+/** @param {string} id */
 const shown = (id) => messages().find((item) => item.dataset.id === id);
 
-/** Keeps what the person looks at in its place on the screen. */
+/**
+ * Keeps what the person looks at in its place on the screen.
+ * @param {readonly HTMLElement[]} added
+ * @param {() => void} change
+ */
 function keepingPlace(added, change) {
   const isAdded = new Set(added);
   const top = list.getBoundingClientRect().top;
   const anchor = messages().find((item) => !isAdded.has(item) && item.getBoundingClientRect().bottom > top);
   const before = anchor?.getBoundingClientRect().top;
   change();
-  if (anchor?.isConnected) list.scrollTop += anchor.getBoundingClientRect().top - before;
+  if (anchor?.isConnected && before !== undefined) list.scrollTop += anchor.getBoundingClientRect().top - before;
 }
 
 function render() {
@@ -167,6 +213,7 @@ function loadWhatIsNear() {
   else if (hasNewer && list.scrollHeight - list.scrollTop - list.clientHeight < NEAR) void extend(false);
 }
 
+/** @param {{ readonly id: string }} message */
 function mark({ id }) {
   const item = shown(id);
   if (item === undefined) return;
@@ -181,7 +228,11 @@ export async function reloadThread() {
   if (openId !== '' && !hasNewer) await show();
 }
 
-/** Updates a message if it is shown. */
+/**
+ * Updates a message if it is shown.
+ * @param {any} message
+ * @param {readonly string[]} changes
+ */
 export function updateMessage(message, changes) {
   if (changes.includes('deleted')) return removeMessage(message.id);
   if (changes.includes('restored') && message.conversation_id === openId) return void reloadThread();
@@ -190,13 +241,10 @@ export function updateMessage(message, changes) {
   const isAtEnd = isScrolledToEnd();
   const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
   // Keeps the other known details of the message.
-  if (message.details === undefined) {
-    for (const part of ['blockquote', '.reactions']) next.querySelector(part).replaceWith(item.querySelector(part));
-  }
+  if (message.details === undefined) for (const part of ['blockquote', '.reactions']) takeOver(part, item, next);
   // Keeps a picture that is shown.
-  if (!changes.includes('attachment')) {
-    next.querySelector('.attachments').replaceWith(item.querySelector('.attachments'));
-  }
+  if (!changes.includes('attachment') && !changes.includes('transcript')) takeOver('.attachments', item, next);
+  next.classList.toggle('found', item.classList.contains('found'));
   for (const { items } of pages) {
     const at = items.indexOf(item);
     if (at >= 0) items[at] = next;
@@ -206,6 +254,17 @@ export function updateMessage(message, changes) {
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
+/**
+ * @param {string} part
+ * @param {Element} from
+ * @param {Element} to
+ */
+function takeOver(part, from, to) {
+  const kept = from.querySelector(part);
+  if (kept !== null) to.querySelector(part)?.replaceWith(kept);
+}
+
+/** @param {string} id */
 export function removeMessage(id) {
   const item = shown(id);
   if (item === undefined) return;
@@ -214,31 +273,38 @@ export function removeMessage(id) {
   arrange(list);
 }
 
-/** Adds a reaction to its message, or removes it. */
+/**
+ * Adds a reaction to its message, or removes it.
+ * @param {any} reaction
+ * @param {boolean} isAdded
+ */
 export function noteReaction(reaction, isAdded) {
   if (isOfPoll(reaction)) return;
   const place = shown(reaction.message_id)?.querySelector('.reactions');
-  if (place === undefined) return;
+  if (!place) return;
   const isAtEnd = isScrolledToEnd();
   const mark = reactionMark(reaction);
   for (const other of [...place.children]) {
-    if (other.dataset.of === mark.dataset.of) other.remove();
+    if (/** @type {HTMLElement} */ (other).dataset.of === mark.dataset.of) other.remove();
   }
   if (isAdded) place.append(mark);
-  place.hidden = place.children.length === 0;
+  noteReactions(place);
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
 const isScrolledToEnd = () => list.scrollHeight - list.scrollTop - list.clientHeight < 80;
 
-/** Adds a message that has just arrived, if the end of its conversation is shown. */
+/**
+ * Adds a message that has just arrived, if the end of its conversation is shown.
+ * @param {any} message
+ */
 export function addMessage(message) {
   if (message.conversation_id !== openId || hasNewer) return;
   if (shown(message.id) !== undefined) return;
   const isAtEnd = isScrolledToEnd();
   const item = itemOf(message);
   if (pages.length === 0) pages = [{ items: [] }];
-  pages.at(-1).items.push(item);
+  pages.at(-1)?.items.push(item);
   list.append(item);
   arrange(list);
   if (isAtEnd || message.is_from_me) list.scrollTop = list.scrollHeight;
@@ -249,8 +315,6 @@ function noteScroll() {
   loadWhatIsNear();
 }
 
-export function offerThread() {
-  list.addEventListener('scroll', noteScroll, { passive: true });
-  sizes.observe(list);
-  toNewest.addEventListener('click', () => void openConversation(openId));
-}
+list.addEventListener('scroll', noteScroll, { passive: true });
+sizes.observe(list);
+toNewest.addEventListener('click', () => void openConversation(openId));

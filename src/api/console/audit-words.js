@@ -1,0 +1,48 @@
+// The audit log in words. The codes stand in the titles.
+
+/** @type {Readonly<Record<string, string>>} */
+export const ACTIONS = {
+  read: 'reads',
+  event: 'listens',
+  send: 'sends',
+  schedule: 'schedules',
+  approval: 'decides',
+  refused: 'tries',
+  key: 'key',
+  webhook: 'webhook',
+};
+
+/** @type {Readonly<Record<string, readonly [kind: string, word: string]>>} */
+const OUTCOMES = {
+  shown: ['', 'shown'],
+  asked: ['', 'asked'],
+  held: ['warn', 'waits for you'],
+  sent: ['good', 'sent'],
+  pending: ['accent', 'handed over'],
+  scheduled: ['accent', 'scheduled'],
+  approved: ['good', 'approved'],
+  denied: ['bad', 'denied'],
+  void: ['warn', 'void'],
+  expired: ['', 'expired'],
+  withdrawn: ['', 'withdrawn'],
+  failed: ['bad', 'failed'],
+  unknown: ['warn', 'not known'],
+  dry_run: ['', 'only a trial'],
+  created: ['accent', 'created'],
+  changed: ['accent', 'changed'],
+  rotated: ['accent', 'new secret'],
+  revoked: ['bad', 'revoked'],
+  added: ['accent', 'added'],
+  removed: ['bad', 'removed'],
+  recipient_not_allowed: ['bad', 'not on its list'],
+  scope_missing: ['bad', 'not among its rights'],
+  cap_reached: ['bad', 'limit reached'],
+  conversation_not_found: ['bad', 'not on its list'],
+  message_not_found: ['bad', 'not on its list'],
+  owner_only: ['bad', 'for the owner alone'],
+  unauthorized: ['bad', 'wrong key'],
+  too_many_held: ['bad', 'too many wait'],
+};
+
+/** @param {string} outcome */
+export const outcomeIn = (outcome) => OUTCOMES[outcome] ?? /** @type {const} */ (['', outcome.replaceAll('_', ' ')]);

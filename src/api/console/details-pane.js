@@ -1,0 +1,117 @@
+// Facts about the open conversation: people, keys, and how a program asks for it.
+
+import { call, curlOf } from './api.js';
+import { isGroup, nameOf, peopleIn } from './directory.js';
+import { fill, h, icon } from './dom.js';
+import { avatar, codeLine, copy, face, iconButton, tag } from './parts.js';
+import { isHub, isOwner, macOf, partsToInclude } from './service.js';
+import { personOf } from './words.js';
+
+/** @import { Conversation } from '../../domain/conversation.ts' */
+/** @import { KeyRecord } from '../../domain/key.ts' */
+
+export const pane = h('aside', { class: 'info', 'aria-label': 'Details' });
+/** @type {Promise<readonly KeyRecord[]> | undefined} */
+let keys;
+
+/** @param {Conversation} conversation */
+export function showDetails(conversation) {
+  const { id, participants, names, details } = conversation;
+  const isMany = isGroup(conversation);
+  const service = details?.service ?? undefined;
+  const about = [isMany ? `You and ${participants.length} people` : participants[0], service, macOf(id)];
+  const rights = h('section', { hidden: true });
+  fill(
+    pane,
+    h(
+      'section',
+      'who',
+      face(peopleIn(conversation), 'xl'),
+      h('h2', { dir: 'auto' }, nameOf(conversation)),
+      h(
+        'p',
+        'quiet small',
+        about.filter(Boolean).map((text, place) => [place > 0 && ' · ', h('bdi', null, text)]),
+      ),
+    ),
+    h(
+      'section',
+      null,
+      h('h3', null, 'People'),
+      participants.map((address) => personRow(address, names)),
+    ),
+    rights,
+    h(
+      'section',
+      null,
+      h('h3', null, 'For programs'),
+      h(
+        'div',
+        'row',
+        h('code', 'grow cut ltr', id),
+        iconButton('copy', 'Copy the id of the conversation', () => copy(id), 'mini bare'),
+      ),
+      codeLine(curlOf(`messages?conversation_id=${encodeURIComponent(id)}&include=${partsToInclude()}`), 'Copy curl'),
+    ),
+  );
+  if (isOwner() && !isHub()) void showRights(conversation, rights);
+}
+
+/**
+ * @param {string} address
+ * @param {Readonly<Record<string, string>>} [names]
+ */
+function personRow(address, names) {
+  const name = personOf(address, names);
+  return h(
+    'div',
+    'row',
+    avatar(name, address, 's'),
+    h(
+      'span',
+      'grow stack tight',
+      h('span', { class: 'cut', dir: 'auto' }, name),
+      name !== address && h('bdi', 'quiet small cut', address),
+    ),
+    iconButton('copy', `Copy the address of ${name}`, () => copy(address), 'mini bare'),
+  );
+}
+
+/**
+ * @param {Conversation} conversation
+ * @param {HTMLElement} place
+ */
+async function showRights({ id, participants }, place) {
+  keys ??= call('keys', { isByItself: true }).catch(() => []);
+  const identifier = id.split(/;[+-];/).at(-1);
+  /** @param {'*' | readonly string[]} list */
+  const has = (list) =>
+    list === '*' ||
+    list.some((one) => one.split(/;[+-];/).at(-1) === identifier || (id.includes(';-;') && participants.includes(one)));
+  const rows = (await keys).flatMap((key) => {
+    const reads = key.scopes.some((scope) => scope === 'read' || scope === 'events') && has(key.read);
+    const writes = key.scopes.includes('send') && has(key.send);
+    return reads || writes ? [{ key, reads, writes }] : [];
+  });
+  place.hidden = rows.length === 0;
+  fill(
+    place,
+    h('h3', null, 'Keys that may be here'),
+    rows.map(({ key, reads, writes }) =>
+      h(
+        'div',
+        'row',
+        icon('key'),
+        h('a', { class: 'grow cut', href: `#/keys/${key.id}`, dir: 'auto' }, key.name),
+        reads && tag('', 'reads'),
+        writes &&
+          tag(key.approval === 'always' ? 'warn' : 'accent', key.approval === 'never' ? 'writes' : 'sends wait'),
+      ),
+    ),
+  );
+}
+
+/** The rights may have changed. */
+export function forgetRights() {
+  keys = undefined;
+}

@@ -1,0 +1,133 @@
+// The conversations and people the page knows by name: for suggestions, filters and titles.
+
+import { call, pageOf, statusOf } from './api.js';
+import { isHub, macOf, partsToInclude } from './service.js';
+import { addressIn, personOf } from './words.js';
+
+/** @import { Conversation } from '../../domain/conversation.ts' */
+
+/** @typedef {{ readonly id: string, readonly name: string, readonly detail: string, readonly isGroup: boolean,
+ *   readonly conversation?: string }} Entry */
+
+const AT_ONCE = 50;
+const SUGGESTED = 8;
+
+/** @type {Map<string, Conversation>} */
+const known = new Map();
+/** @type {Promise<unknown> | undefined} */
+let loading;
+
+/**
+ * A conversation's name for a person.
+ * @param {Conversation} conversation
+ */
+export const nameOf = ({ display_name: name, participants, id, names }) =>
+  name ?? (participants.map((address) => personOf(address, names)).join(', ') || addressIn(id));
+
+/** @param {string} id */
+export const conversationOf = (id) => known.get(id);
+
+/**
+ * The known name of a conversation.
+ * @param {string} id
+ */
+export function nameIn(id) {
+  const conversation = known.get(id);
+  return conversation && nameOf(conversation);
+}
+
+/** @param {readonly Conversation[]} conversations */
+export function noteConversations(conversations) {
+  for (const conversation of conversations) known.set(conversation.id, conversation);
+}
+
+/** @param {Conversation} conversation */
+export const isGroup = ({ id, details, participants }) =>
+  details?.is_group ?? (id.includes(';+;') || participants.length > 1);
+
+/**
+ * The people in a conversation, for its picture.
+ * @param {Conversation} conversation
+ */
+export const peopleIn = (conversation) =>
+  isGroup(conversation) && conversation.participants.length > 1
+    ? conversation.participants.map((address) => ({ name: personOf(address, conversation.names), id: address }))
+    : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
+
+/** Reads the newest conversations, unless some are known already. */
+export function readDirectory() {
+  if (known.size > 0) return Promise.resolve();
+  loading ??= pageOf(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`)
+    .then(({ items }) => noteConversations(items))
+    .finally(() => {
+      loading = undefined;
+    });
+  return loading;
+}
+
+/** Known conversations, newest first. */
+export const knownConversations = () => [...known.values()];
+
+/** @param {Conversation} conversation */
+function entryOf(conversation) {
+  const { id, participants } = conversation;
+  const mac = macOf(id);
+  const detail = isGroup(conversation)
+    ? participants.map((address) => personOf(address, conversation.names)).join(', ')
+    : (participants[0] ?? addressIn(id));
+  return {
+    id: isGroup(conversation) || isHub() ? id : (participants[0] ?? id),
+    name: nameOf(conversation),
+    detail: mac === undefined ? detail : `${detail} · ${mac}`,
+    isGroup: isGroup(conversation),
+    conversation: id,
+  };
+}
+
+/**
+ * Reports whether a name or address has all the words.
+ * @param {Entry} entry
+ * @param {string} text
+ */
+export function hasWords({ name, detail, id }, text) {
+  const all = `${name} ${detail} ${id}`.toLowerCase();
+  return wordsOf(text).every((word) => all.includes(word));
+}
+
+/** @param {string} text */
+const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+/**
+ * People and groups whose name or address has the words, conversations first.
+ * @param {string} text
+ * @returns {Promise<readonly Entry[]>}
+ */
+export async function suggestions(text) {
+  await readDirectory().catch(() => {});
+  const words = wordsOf(text);
+  /** @type {Entry[]} */
+  const found = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
+  if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
+  // Somebody of that name comes before a group with somebody of that name in it.
+  const isNamed = (/** @type {Entry} */ { name }) => words.every((word) => name.toLowerCase().includes(word));
+  found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
+  const seen = new Set();
+  return found.filter(({ id }) => !seen.has(id) && seen.add(id)).slice(0, SUGGESTED);
+}
+
+/**
+ * @param {string} text
+ * @returns {Promise<readonly Entry[]>}
+ */
+async function contactsFor(text) {
+  try {
+    /** @type {{ name: string, addresses: readonly string[] }[]} */
+    const people = await call(`contacts?limit=${SUGGESTED}&q=${encodeURIComponent(text)}`, { isByItself: true });
+    return people.flatMap(({ name, addresses }) =>
+      addresses.map((address) => ({ id: address, name, detail: address, isGroup: false })),
+    );
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
+    return [];
+  }
+}

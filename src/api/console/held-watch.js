@@ -1,0 +1,49 @@
+// Watches for sends that wait for a decision: one long request at a time, so that a badge costs about one a minute.
+
+import { call } from './api.js';
+import { setBadge } from './shell.js';
+
+const WAIT_S = 50;
+const AGAIN_MS = 15_000;
+
+/** @type {Set<(held: readonly any[]) => void>} */
+const watchers = new Set();
+let isWatching = false;
+
+/** Calls `watch` with the held sends whenever they have been read.
+ * @param {(held: readonly any[]) => void} watch */
+export function onHeld(watch) {
+  watchers.add(watch);
+}
+
+/** @param {readonly any[]} held */
+export function noteHeld(held) {
+  setBadge('approvals', held.length, 'waiting');
+  for (const watch of watchers) watch(held);
+}
+
+/** @param {number} count what the status said */
+export function watchHeld(count) {
+  setBadge('approvals', count, 'waiting');
+  if (isWatching) return;
+  isWatching = true;
+  void watch(count);
+}
+
+/** @param {number} before */
+async function watch(before) {
+  let count = before;
+  while (isWatching) {
+    if (count > 0 || document.hidden) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    if (document.hidden) continue;
+    try {
+      // An empty list comes only after the wait.
+      const held = await call(`approvals?state=held${count > 0 ? '' : `&wait=${WAIT_S}`}`, { isByItself: true });
+      count = held.length;
+      noteHeld(held);
+    } catch {
+      // The next turn tries again.
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+}

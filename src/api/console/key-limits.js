@@ -1,0 +1,173 @@
+// The limits of a key, as fields: for a new one and for one that changes.
+
+import { h } from './dom.js';
+import { nameOfEntry } from './key-words.js';
+import { field, note, option } from './parts.js';
+import { peopleField } from './suggest.js';
+
+/** @import { Entry } from './directory.js' */
+/** @import { Rights } from './key-words.js' */
+
+/**
+ * The choices for a key so far.
+ * @typedef {{ preset: string, scopes: string[], name: string, read: '*' | readonly Entry[], send: '*' | readonly Entry[],
+ *   approval: string, caps: { per_day: number, per_minute: number, new_contacts_per_day: number }, days: string,
+ *   dry_run: boolean }} Draft
+ */
+
+/** @param {'*' | readonly string[]} list @returns {'*' | readonly Entry[]} */
+export const entriesOf = (list) =>
+  list === '*' ? '*' : list.map((id) => ({ id, name: nameOfEntry(id), detail: id, isGroup: id.includes(';+;') }));
+
+/** @param {'*' | readonly Entry[]} list @returns {'*' | readonly string[]} */
+export const idsOf = (list) => (list === '*' ? '*' : list.map(({ id }) => id));
+
+/** @param {Draft} draft @returns {Rights} */
+export const rightsIn = ({ scopes, read, send, approval, caps, dry_run }) => ({
+  scopes,
+  read: idsOf(read),
+  send: idsOf(send),
+  approval,
+  caps,
+  dry_run,
+});
+
+/**
+ * Whom a key may read or write to. Everybody has to be chosen on purpose.
+ * @param {string} label
+ * @param {string} hint
+ * @param {'*' | readonly Entry[]} list
+ * @param {(list: '*' | readonly Entry[]) => void} changed
+ */
+export function listField(label, hint, list, changed) {
+  let chosen = list === '*' ? [] : list;
+  const { box } = peopleField(label, chosen, (entries) => {
+    chosen = entries;
+    changed(entries);
+  });
+  const everybody = h('input', { type: 'checkbox', checked: list === '*' });
+  box.hidden = list === '*';
+  everybody.addEventListener('change', () => {
+    box.hidden = everybody.checked;
+    changed(everybody.checked ? '*' : chosen);
+  });
+  return h(
+    'div',
+    'field',
+    h('span', 'label', label),
+    box,
+    h('span', 'hint', hint),
+    h('label', 'check', everybody, h('span', null, 'Everybody, also people who write for the first time')),
+  );
+}
+
+/** @type {readonly (readonly [string, string, string])[]} */
+const APPROVALS = [
+  ['always', 'Every send waits for you', 'You see the exact text and decide. Best for agents.'],
+  ['new', 'Only first messages wait', 'Sends to people you already wrote to go out at once.'],
+  ['never', 'It sends at once', 'Within the limits below.'],
+];
+
+/** @type {readonly (readonly ['per_day' | 'per_minute' | 'new_contacts_per_day', string, number])[]} */
+const CAPS = [
+  ['per_day', 'Sends a day', 200],
+  ['per_minute', 'Sends a minute', 60],
+  ['new_contacts_per_day', 'New people a day', 200],
+];
+
+/**
+ * @param {Draft} draft
+ * @param {() => void} changed
+ */
+export function limitFields(draft, changed) {
+  const canSend = draft.scopes.includes('send');
+  const dry = h('input', { type: 'checkbox', checked: draft.dry_run });
+  dry.addEventListener('change', () => {
+    draft.dry_run = dry.checked;
+    changed();
+  });
+  return [
+    canSend &&
+      h(
+        'div',
+        { class: 'pick', role: 'radiogroup', 'aria-label': 'Approval' },
+        APPROVALS.map(([value, title, text]) =>
+          option({
+            type: 'radio',
+            name: 'approval',
+            value,
+            title,
+            text,
+            checked: draft.approval === value,
+            onchange: () => {
+              draft.approval = value;
+              changed();
+            },
+          }),
+        ),
+      ),
+    canSend &&
+      h(
+        'div',
+        'three',
+        CAPS.map(([name, label, most]) => {
+          const input = h('input', {
+            class: 'input',
+            type: 'number',
+            min: 0,
+            max: most,
+            step: 1,
+            required: true,
+            value: String(draft.caps[name]),
+          });
+          input.addEventListener('input', () => {
+            draft.caps[name] = Number(input.value);
+            changed();
+          });
+          return field(label, input, `0 to ${most}`);
+        }),
+      ),
+    canSend &&
+      h(
+        'div',
+        'field',
+        h('span', 'label', 'Try first'),
+        h(
+          'label',
+          'check',
+          dry,
+          h('span', null, 'Only pretend to send ', h('span', 'quiet small', '(answers what would happen)')),
+        ),
+      ),
+    !canSend && note('', h('p', null, 'It cannot send, so there is nothing to limit but how long it lasts.')),
+  ];
+}
+
+/**
+ * How long a key lasts. `kept` is an end that it has already.
+ * @param {Draft} draft
+ * @param {string} [kept]
+ */
+export function expiryField(draft, kept) {
+  const choices = [
+    ...(kept === undefined ? [] : [['keep', kept]]),
+    ['90', 'in 90 days'],
+    ['30', 'in 30 days'],
+    ['7', 'in 7 days'],
+    ['never', 'never'],
+  ];
+  const select = h(
+    'select',
+    { class: 'input' },
+    choices.map(([value, text]) => h('option', { value }, text)),
+  );
+  select.value = draft.days;
+  select.addEventListener('change', () => {
+    draft.days = select.value;
+  });
+  return field('Ends', select);
+}
+
+/** @param {Draft} draft */
+export const expiresAt = ({ days }) =>
+  days === 'never' ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString();

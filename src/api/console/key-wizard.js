@@ -1,0 +1,308 @@
+// A key in four steps. The end of the third makes it, and no other step does.
+
+import { call } from './api.js';
+import { fill, h } from './dom.js';
+import { rightList } from './key-detail.js';
+import { expiresAt, expiryField, idsOf, limitFields, listField, rightsIn } from './key-limits.js';
+import { peopleIn, rightsOf } from './key-words.js';
+import { busily, codeLine, field, note, option, pageHead } from './parts.js';
+import { goTo } from './route.js';
+import { forgetKeyNames } from './service.js';
+import { reasonOf } from './words.js';
+
+/** @import { Draft } from './key-limits.js' */
+
+const STEPS = ['What for', 'Who', 'Limits', 'Connect'];
+const NEXT = ['Choose people', 'Set limits', 'Create key', 'Done'];
+const LOOK_MS = 5000;
+
+/** @type {readonly { readonly preset: string, readonly title: string, readonly text: string, readonly scopes: readonly string[], readonly approval: string }[]} */
+const PURPOSES = [
+  {
+    preset: 'assistant',
+    title: 'An assistant',
+    text: 'Claude, ChatGPT, Cursor. Reads and writes where you allow it; every send waits for you.',
+    scopes: ['read', 'events', 'send'],
+    approval: 'always',
+  },
+  {
+    preset: 'notifier',
+    title: 'A notifier',
+    text: 'A script that writes to people you list. It reads nothing.',
+    scopes: ['send'],
+    approval: 'never',
+  },
+  {
+    preset: 'reader',
+    title: 'A reader',
+    text: 'A dashboard or archive. It never sends.',
+    scopes: ['read', 'events'],
+    approval: 'always',
+  },
+  {
+    preset: 'approver',
+    title: 'An approver',
+    text: 'A shortcut on your phone that decides on sends. It neither reads nor sends.',
+    scopes: ['approve'],
+    approval: 'always',
+  },
+  { preset: '', title: 'Something else', text: 'Choose each right yourself.', scopes: ['read'], approval: 'always' },
+];
+
+/** @type {readonly (readonly [string, string, string])[]} */
+const SCOPES = [
+  ['read', 'Read', 'Messages, conversations, search.'],
+  ['events', 'Events', 'What happens, as it happens.'],
+  ['send', 'Send', 'Messages to people you list.'],
+  ['webhooks', 'Webhooks', 'Events posted to programs on this machine.'],
+  ['approve', 'Approve', 'Decide on sends that wait.'],
+];
+
+/** @returns {Draft} */
+const newDraft = () => ({
+  preset: 'assistant',
+  scopes: ['read', 'events', 'send'],
+  name: '',
+  read: [],
+  send: [],
+  approval: 'always',
+  caps: { per_day: 40, per_minute: 5, new_contacts_per_day: 0 },
+  days: '90',
+  dry_run: false,
+});
+
+let draft = newDraft();
+/** The key that was made, with its secret. @type {any} */
+let made;
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let looking;
+
+/**
+ * @param {HTMLElement} root
+ * @param {number} wanted
+ */
+export function showWizard(root, wanted) {
+  clearInterval(looking);
+  // After the key was made there is no way back: making it again would be another key.
+  if (made !== undefined && wanted === 1) {
+    made = undefined;
+    draft = newDraft();
+  }
+  const step = made === undefined ? Math.min(Math.max(1, wanted), draft.name === '' ? 1 : 3) : 4;
+  const rights = h('div', 'body');
+  const changed = () =>
+    fill(
+      rights,
+      rightList(
+        rightsOf(rightsIn(draft), (list) =>
+          list !== '*' && list.length === 0 ? (step < 2 ? 'people you choose next' : 'nobody yet') : peopleIn(list),
+        ),
+      ),
+    );
+  changed();
+  const result = h('p', { class: 'err', role: 'alert', id: 'key-result' });
+  const next = h('button', { type: 'submit', class: 'btn first' }, NEXT[step - 1] ?? '');
+  const body = [() => purposeStep(changed), () => peopleStep(changed), () => limitStep(changed), () => connectStep()][
+    step - 1
+  ]?.();
+  const form = h(
+    'form',
+    {
+      class: 'form',
+      id: 'key-form-new',
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        if (step < 3) goTo(`#/keys/new?step=${step + 1}`);
+        else if (step === 4) goTo('#/keys');
+        else void busily(next, () => make(result));
+      },
+    },
+    body,
+    result,
+    h(
+      'div',
+      'acts',
+      (step === 2 || step === 3) && h('a', { class: 'btn', href: `#/keys/new?step=${step - 1}` }, 'Back'),
+      next,
+    ),
+  );
+  fill(
+    root,
+    pageHead('Create a key', { back: ['#/keys', 'All keys'] }),
+    h(
+      'ol',
+      'steps',
+      STEPS.map((name, place) =>
+        h(
+          'li',
+          { class: place + 1 < step ? 'done' : '', 'aria-current': place + 1 === step ? 'step' : undefined },
+          name,
+        ),
+      ),
+    ),
+    h('div', 'wizard', form, h('aside', 'card', h('header', null, h('h2', null, 'What it can do')), rights)),
+  );
+  if (step < 4) /** @type {HTMLElement | null} */ (form.querySelector('input:checked, input'))?.focus();
+}
+
+/** @param {() => void} changed */
+function purposeStep(changed) {
+  const name = h('input', {
+    class: 'input',
+    required: true,
+    maxlength: 64,
+    autocomplete: 'off',
+    value: draft.name,
+    placeholder: 'claude-on-my-laptop',
+  });
+  name.addEventListener('input', () => (draft.name = name.value.trim()));
+  const scopes = h('div', { class: 'pick two', hidden: draft.preset !== '' });
+  const showScopes = () =>
+    fill(
+      scopes,
+      SCOPES.map(([value, title, text]) =>
+        option({
+          type: 'checkbox',
+          name: 'scope',
+          value,
+          title,
+          text,
+          checked: draft.scopes.includes(value),
+          onchange: () => {
+            draft.scopes = draft.scopes.includes(value)
+              ? draft.scopes.filter((one) => one !== value)
+              : [...draft.scopes, value];
+            changed();
+          },
+        }),
+      ),
+    );
+  showScopes();
+  return h(
+    'fieldset',
+    'stack loose',
+    h('legend', null, 'What is it for?'),
+    h(
+      'div',
+      'pick',
+      PURPOSES.map(({ preset, title, text, scopes: given, approval }) =>
+        option({
+          type: 'radio',
+          name: 'purpose',
+          value: preset,
+          title,
+          text,
+          checked: draft.preset === preset,
+          onchange: () => {
+            Object.assign(draft, { preset, scopes: [...given], approval });
+            scopes.hidden = preset !== '';
+            showScopes();
+            changed();
+          },
+        }),
+      ),
+    ),
+    scopes,
+    field('Name', name, 'It stands in the audit log and beside what it sends.'),
+  );
+}
+
+/** @param {() => void} changed */
+function peopleStep(changed) {
+  const reads = draft.scopes.some((scope) => scope === 'read' || scope === 'events');
+  const sends = draft.scopes.includes('send');
+  return h(
+    'fieldset',
+    'stack loose',
+    h('legend', null, 'Whose conversations?'),
+    reads &&
+      listField(
+        'It may read',
+        'Conversations not listed do not exist for it: not in lists, search or events.',
+        draft.read,
+        (list) => {
+          draft.read = list;
+          changed();
+        },
+      ),
+    sends &&
+      listField('It may write to', 'Nobody listed: it can write to nobody.', draft.send, (list) => {
+        draft.send = list;
+        changed();
+      }),
+    (reads || sends) &&
+      note(
+        'warn',
+        h('p', null, '“Everybody” has to be chosen on purpose. A message can tell an agent to forward what it reads.'),
+      ),
+    !reads && !sends && note('', h('p', null, 'It neither reads nor sends, so there is nobody to choose.')),
+  );
+}
+
+/** @param {() => void} changed */
+const limitStep = (changed) =>
+  h(
+    'fieldset',
+    'stack loose',
+    h('legend', null, 'How far may it go?'),
+    limitFields(draft, changed),
+    h('div', 'two', expiryField(draft)),
+  );
+
+/** @param {HTMLElement} result */
+async function make(result) {
+  result.textContent = '';
+  const { name, preset, scopes, read, send, approval, caps, dry_run } = draft;
+  try {
+    made = await call('keys', {
+      method: 'POST',
+      body: {
+        name,
+        ...(preset === '' || preset === 'approver' ? { scopes } : { preset }),
+        read: idsOf(read),
+        send: idsOf(send),
+        approval,
+        caps,
+        dry_run,
+        expires_at: expiresAt(draft),
+      },
+    });
+    forgetKeyNames();
+    goTo('#/keys/new?step=4', { replaces: true });
+  } catch (error) {
+    result.textContent = reasonOf(error);
+  }
+}
+
+function connectStep() {
+  const waiting = h(
+    'p',
+    { class: 'row quiet', role: 'status', id: 'first-request' },
+    h('span', 'dot live'),
+    'Waiting for its first request …',
+  );
+  const { id } = made;
+  looking = setInterval(async () => {
+    if (!waiting.isConnected || document.hidden) return;
+    const { last_used_at: used } = await call(`keys/${id}`, { isByItself: true }).catch(() => ({ last_used_at: null }));
+    if (used === null) return;
+    clearInterval(looking);
+    fill(waiting, h('span', 'dot good'), 'Its first request has come. It works.');
+  }, LOOK_MS);
+  return h(
+    'fieldset',
+    'stack loose',
+    h('legend', null, 'Connect it'),
+    note(
+      'accent',
+      h(
+        'p',
+        null,
+        h('strong', null, 'The key is shown this once.'),
+        ' Copy it now; a new secret can be made at any time.',
+      ),
+    ),
+    h('div', 'field', h('span', 'label', 'Key'), codeLine(made.key, 'Copy the key')),
+    waiting,
+  );
+}

@@ -1,0 +1,90 @@
+// A limited key's rights in words.
+
+import { nameIn } from './directory.js';
+import { addressIn, counted, listed, personOf } from './words.js';
+
+/** @import { KeyRecord } from '../../domain/key.ts' */
+
+/** @type {Readonly<Record<string, string>>} */
+export const APPROVAL = {
+  always: 'Every send waits for you',
+  new: 'First messages wait for you',
+  never: 'Sends at once',
+};
+
+/** The purpose of a key, as far as its scopes tell. @param {readonly string[]} scopes */
+export function kindOf(scopes) {
+  const has = (/** @type {string} */ scope) => scopes.includes(scope);
+  if (has('read') && has('send')) return /** @type {const} */ (['bot', 'Assistant']);
+  if (has('send')) return /** @type {const} */ (['bell', 'Notifier']);
+  if (has('read') || has('events')) return /** @type {const} */ (['eye', 'Reader']);
+  if (has('approve')) return /** @type {const} */ (['hand', 'Approver']);
+  return /** @type {const} */ (['key', 'Key']);
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const SCOPES = { read: 'read', events: 'events', send: 'send', webhooks: 'webhooks', approve: 'approve' };
+/** @param {readonly string[]} scopes */
+export const scopesIn = (scopes) => scopes.map((scope) => SCOPES[scope] ?? scope).join(', ');
+
+/**
+ * The name of an entry of a key's list.
+ * @param {string} id
+ * @param {Readonly<Record<string, string>>} [names]
+ */
+export const nameOfEntry = (id, names = {}) =>
+  nameIn(id) ?? nameIn(`any;-;${id}`) ?? personOf(id.includes(';') ? addressIn(id) : id, names);
+
+/** @param {'*' | readonly string[]} list */
+export const peopleIn = (list) =>
+  list === '*' ? 'everybody' : list.length === 0 ? 'nobody' : listed(list.map((id) => nameOfEntry(id)));
+
+/**
+ * @typedef {{ readonly scopes: readonly string[], readonly read: '*' | readonly string[], readonly send: '*' | readonly string[],
+ *   readonly approval: string, readonly caps: { readonly per_day: number, readonly per_minute: number, readonly new_contacts_per_day: number } | null,
+ *   readonly dry_run: boolean }} Rights
+ * @typedef {{ readonly kind: 'yes' | 'held' | 'no', readonly text: string }} Right
+ */
+
+/**
+ * The rights of a key in words, and the rights it lacks.
+ * @param {Rights} rights
+ * @param {(list: '*' | readonly string[]) => string} [people]
+ * @returns {readonly Right[]}
+ */
+export function rightsOf({ scopes, read, send, approval, caps, dry_run: isDry }, people = peopleIn) {
+  const has = (/** @type {string} */ scope) => scopes.includes(scope);
+  const limit = caps === null ? '' : `, ${caps.per_day} a day`;
+  const when = isDry
+    ? ', only as a trial: nothing is sent'
+    : { always: ', after you approve', new: ', first messages after you approve', never: ', at once' }[approval];
+  const isHeld = approval !== 'never' && !isDry;
+  return [
+    has('read') ? { kind: 'yes', text: `Read messages of ${people(read)}` } : { kind: 'no', text: 'Read messages' },
+    has('events')
+      ? { kind: 'yes', text: `Learn when ${people(read)} ${read === '*' || read.length === 1 ? 'writes' : 'write'}` }
+      : { kind: 'no', text: 'Learn when somebody writes' },
+    has('send')
+      ? { kind: isHeld ? 'held' : 'yes', text: `Write to ${people(send)}${when}${limit}` }
+      : { kind: 'no', text: 'Send messages' },
+    ...(has('webhooks') ? [{ kind: /** @type {const} */ ('yes'), text: 'Register webhooks on this machine' }] : []),
+    ...(has('approve') ? [{ kind: /** @type {const} */ ('yes'), text: 'Decide on sends that wait' }] : []),
+    ...(read === '*' && has('read')
+      ? []
+      : [{ kind: /** @type {const} */ ('no'), text: 'See other conversations or people' }]),
+    { kind: 'no', text: 'Send files of this Mac by their path' },
+    { kind: 'no', text: 'Change keys or settings' },
+  ];
+}
+
+/** @param {KeyRecord} key */
+export function expiryOf({ expires_at: at }) {
+  if (at === null) return { text: 'never', isSoon: false };
+  const days = (Date.parse(at) - Date.now()) / 86_400_000;
+  if (days <= 0) return { text: 'expired', isSoon: true };
+  return {
+    text:
+      days < 1 ? `in ${counted(Math.max(1, Math.floor(days * 24)), 'hour')}` : `in ${counted(Math.floor(days), 'day')}`,
+    isSoon: days < 14,
+  };
+}

@@ -1,0 +1,338 @@
+// Sends that wait for a decision, as cards: exactly what would go out, to whom, and how long there is.
+
+import { call, statusOf } from './api.js';
+import { conversationOf, nameIn, peopleIn, readDirectory } from './directory.js';
+import { fill, h, icon } from './dom.js';
+import { noteHeld, onHeld } from './held-watch.js';
+import { avatar, button, codeLine, countdown, empty, face, note, pageHead, tag, toast } from './parts.js';
+import { pathOfConversation } from './route.js';
+import { commandOf, keyName, may, namesOfKeys } from './service.js';
+import { showExactly } from './visible.js';
+import { addressIn, bytesOf, counted, listed, personOf, reasonOf, timeOf } from './words.js';
+
+/** @import { Approval } from '../../domain/approval.ts' */
+
+/** @typedef {Approval & { readonly names?: Readonly<Record<string, string>>, readonly new_contact?: boolean }} Shown */
+
+const DECIDED = 12;
+const INCLUDE = 'include=contacts';
+const MINUTE_MS = 60_000;
+
+const list = h('div', { class: 'c8 stack loose', id: 'approval-list' });
+const decided = h('ul', { class: 'decided', id: 'decided-list' });
+const none = h('section', 'card c12');
+const besides = h('section', { class: 'card c4 top' });
+const root = h('div', { class: 'page', id: 'approvals', 'data-view': 'approvals' });
+
+/** Cards by the id of their approval. @type {Map<string, HTMLElement>} */
+const cards = new Map();
+/** @type {ReadonlyMap<string, string>} */
+let names = new Map();
+let isListening = false;
+
+export function create() {
+  fill(
+    root,
+    pageHead('Approvals', {
+      text: 'What a limited key wants to send and may not send alone. Only what is shown here can go out.',
+    }),
+    h('div', 'cols', none, list, besides),
+  );
+  if (!isListening) {
+    isListening = true;
+    onHeld((held) => {
+      if (root.isConnected && !root.hidden && held.some(({ id }) => !cards.has(id))) void read().catch(() => {});
+      else if (held.length !== openCards().length) void read().catch(() => {});
+    });
+    setInterval(() => {
+      if (!root.hidden && root.isConnected) for (const card of openCards()) showLeft(card);
+    }, MINUTE_MS);
+  }
+  return {
+    root,
+    async show() {
+      // Decisions of an earlier look need no place any more.
+      for (const [id, card] of cards) if (card.dataset.ended !== undefined) drop(id);
+      [names] = await Promise.all([namesOfKeys(), may('read') && readDirectory().catch(() => {})]);
+      await read();
+    },
+  };
+}
+
+const openCards = () => [...cards.values()].filter((card) => card.dataset.ended === undefined);
+
+/** @param {string} id */
+function drop(id) {
+  cards.get(id)?.remove();
+  cards.delete(id);
+}
+
+async function read() {
+  const [held, all] = await Promise.all([call(`approvals?state=held&${INCLUDE}`), call(`approvals?${INCLUDE}`)]);
+  noteHeld(held);
+  const ids = new Set(held.map((/** @type {Shown} */ { id }) => id));
+  for (const [id, card] of cards) {
+    // A card that somebody is about to decide must not move away under the pointer or the focus.
+    if (!ids.has(id)) end(card, 'It was decided elsewhere, or nobody decided in time.');
+  }
+  /** @type {Shown[]} */
+  const sorted = [...held].sort((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at));
+  for (const approval of sorted) {
+    if (cards.has(approval.id)) continue;
+    const card = cardOf(approval);
+    cards.set(approval.id, card);
+    list.append(card);
+  }
+  showNone();
+  showDecided(all.filter((/** @type {Shown} */ { state }) => state !== 'held').slice(0, DECIDED));
+}
+
+function showNone() {
+  const isEmpty = cards.size === 0;
+  none.hidden = !isEmpty;
+  list.hidden = isEmpty;
+  if (isEmpty) {
+    fill(
+      none,
+      empty(
+        'hand',
+        'No messages are waiting for approval',
+        'Sends of keys that need your decision appear here, and in the menu bar. To try it, give an agent a key:',
+        codeLine(commandOf('keys add agent --preset assistant --send "Ana Silva"')),
+      ),
+    );
+  }
+}
+
+/** @param {readonly Shown[]} approvals */
+function showDecided(approvals) {
+  besides.hidden = approvals.length === 0;
+  fill(
+    besides,
+    h('header', null, h('h2', null, 'Decided lately'), h('a', { class: 'small', href: '#/audit' }, 'Audit log')),
+    fill(decided, approvals.map(decidedRow)),
+  );
+}
+
+/** @type {Readonly<Record<string, readonly [kind: string, word: string]>>} */
+const ENDS = {
+  sent: ['good', 'Sent'],
+  scheduled: ['good', 'Scheduled'],
+  approved: ['accent', 'Approved'],
+  pending: ['accent', 'Handed over'],
+  failed: ['bad', 'Failed'],
+  unknown: ['warn', 'Unknown'],
+  denied: ['bad', 'Denied'],
+  void: ['warn', 'Void'],
+  expired: ['', 'Expired'],
+  withdrawn: ['', 'Withdrawn'],
+};
+
+/** @param {Shown} approval */
+function decidedRow(approval) {
+  const { state, key_id: key, decided_by: by, decided_at: at, problem } = approval;
+  const [kind, word] = ENDS[state] ?? ['', state];
+  return h(
+    'li',
+    null,
+    tag(kind, word),
+    h('span', { class: 'cut', dir: 'auto' }, recipientOf(approval)),
+    h('span', 'quiet small num', at === null ? '' : timeOf(at)),
+    h(
+      'span',
+      { class: 'quiet small cut', title: problem ?? undefined },
+      `${keyName(key, names)} · ${by === null ? (problem ?? 'nobody') : keyName(by, names)}`,
+    ),
+  );
+}
+
+/** @param {Shown} approval */
+function recipientOf({ to, members, names: known }) {
+  const inDirectory = nameIn(to) ?? nameIn(`any;-;${to}`);
+  if (members.length === 1 && members[0] !== undefined)
+    return personOf(members[0], known) === members[0] ? (inDirectory ?? members[0]) : personOf(members[0], known);
+  return inDirectory ?? addressIn(to);
+}
+
+/** @param {Shown} approval */
+function cardOf(approval) {
+  const {
+    id,
+    to,
+    members,
+    text,
+    attachments,
+    created_at: at,
+    key_id: key,
+    new_contact: isNew,
+    names: known,
+  } = approval;
+  const conversation = conversationOf(to) ?? conversationOf(`any;-;${to}`);
+  const name = recipientOf(approval);
+  const exact = h('div', { class: 'exact', dir: 'auto', role: 'region', 'aria-label': 'Exact text', tabindex: 0 });
+  const marks = showExactly(exact, text ?? '');
+  const address = h('p', 'quiet small address');
+  // The address proves who it is; a name proves nothing.
+  if (members.length > 1)
+    showExactly(
+      address,
+      `Read by ${listed(members.map((one) => (personOf(one, known) === one ? one : `${personOf(one, known)} (${one})`)))}`,
+    );
+  else showExactly(address, to);
+  const title = h('h2', { dir: 'auto' });
+  showExactly(title, `To ${name}`);
+  const asker = h('span', 'asker');
+  showExactly(asker, keyName(key, names));
+  const label = (/** @type {string} */ words) => ({ 'aria-label': `${words}: to ${name}` });
+  const isOdd = marks > 0;
+  const approve = button(
+    isOdd ? '' : 'first',
+    isOdd ? 'Send it with the hidden characters' : 'Send exactly this',
+    () => decide(card, approval, 'approve'),
+    { 'data-do': 'approve', ...label(isOdd ? 'Send it with the hidden characters' : 'Send exactly this') },
+  );
+  const deny = button(isOdd ? 'first' : '', 'Deny', () => decide(card, approval, 'deny'), {
+    'data-do': 'deny',
+    ...label('Deny'),
+  });
+  /** @type {HTMLElement} */
+  const card = h(
+    'article',
+    { class: 'card ask', 'data-id': id },
+    h(
+      'div',
+      'to',
+      conversation ? face(peopleIn(conversation)) : avatar(name, members[0] ?? to),
+      h('div', 'grow', title, address),
+      h('span', 'time-left'),
+    ),
+    exact,
+    attachments.length > 0 && h('ul', 'files', attachments.map(fileRow)),
+    h(
+      'div',
+      'notes',
+      isOdd &&
+        note(
+          'bad',
+          h(
+            'p',
+            null,
+            h(
+              'strong',
+              null,
+              marks === 1 ? 'One character cannot be seen.' : `${counted(marks, 'character')} cannot be seen.`,
+            ),
+            ' What is shown may not be what is read.',
+          ),
+        ),
+      isNew === true &&
+        note(
+          'warn',
+          h(
+            'p',
+            null,
+            members.length > 1 ? 'You have never written to this group.' : 'You have never written to this address.',
+          ),
+        ),
+    ),
+    h(
+      'div',
+      'meta',
+      h('span', 'row', icon('key'), asker),
+      h('span', null, `asked ${timeOf(at)}`),
+      approval.send_at && h('span', 'row', icon('clock'), `to be sent ${timeOf(approval.send_at)}`),
+      approval.service && h('span', null, `by ${approval.service}`),
+    ),
+    h(
+      'div',
+      'acts',
+      isOdd ? [deny, approve] : [approve, deny],
+      may('read') &&
+        h(
+          'a',
+          {
+            class: 'btn bare push',
+            href: pathOfConversation(conversation?.id ?? (to.includes(';') ? to : `any;-;${to}`)),
+          },
+          'See conversation',
+        ),
+    ),
+    h('p', { class: 'outcome', hidden: true }),
+  );
+  card.dataset.from = at;
+  card.dataset.until = approval.expires_at;
+  showLeft(card);
+  return card;
+}
+
+/** @param {HTMLElement} card */
+function showLeft(card) {
+  const place = card.querySelector('.time-left');
+  if (place !== null) fill(place, countdown(card.dataset.from ?? '', card.dataset.until ?? ''));
+}
+
+/** @param {{ readonly name: string, readonly bytes: number, readonly sha256: string }} file */
+function fileRow({ name, bytes, sha256 }) {
+  const shown = h('span', 'cut');
+  showExactly(shown, name);
+  return h(
+    'li',
+    { class: 'row', title: `sha256 ${sha256}` },
+    icon('clip'),
+    shown,
+    h('span', 'quiet small', bytesOf(bytes)),
+  );
+}
+
+/**
+ * @param {HTMLElement} card
+ * @param {Shown} approval
+ * @param {'approve' | 'deny'} action
+ */
+async function decide(card, { id, shown }, action) {
+  const buttons = [...card.querySelectorAll('button')];
+  // A disabled button loses the focus.
+  const hadFocus = card.contains(document.activeElement);
+  for (const one of buttons) one.disabled = true;
+  try {
+    await call(`approvals/${encodeURIComponent(id)}/${action}`, {
+      method: 'POST',
+      body: action === 'approve' ? { shown } : {},
+    });
+    const { state, problem } = await call(`approvals/${encodeURIComponent(id)}?wait=30`);
+    const isBad = ['failed', 'unknown', 'void'].includes(state);
+    const [, word = state] = ENDS[state] ?? [];
+    end(card, `${word}${problem === null ? '' : ` (${problem})`}`, { isBad, hadFocus });
+    toast(
+      action === 'deny' ? 'Denied: nothing is sent' : isBad ? `${word}: ${problem ?? 'see Messages'}` : `${word}`,
+      isBad,
+    );
+    void read().catch(() => {});
+  } catch (error) {
+    for (const one of buttons) one.disabled = false;
+    toast(reasonOf(error), true);
+    // Somebody joined, or it was decided elsewhere: the card is made again from what holds now.
+    if (statusOf(error) === 409) {
+      drop(id);
+      await read().catch(() => {});
+    }
+  }
+}
+
+/**
+ * The card stays as a line about its outcome until the view is opened again.
+ * @param {HTMLElement} card
+ * @param {string} sentence
+ */
+function end(card, sentence, { isBad = false, hadFocus = card.contains(document.activeElement) } = {}) {
+  if (card.dataset.ended !== undefined) return;
+  card.dataset.ended = '';
+  const line = /** @type {HTMLElement} */ (card.querySelector('.outcome'));
+  line.hidden = false;
+  fill(line, h('span', `state ${isBad ? 'bad' : 'off'}`, sentence));
+  card.querySelector('.acts')?.remove();
+  card.querySelector('.time-left')?.replaceChildren();
+  if (!hadFocus) return;
+  line.tabIndex = -1;
+  line.focus();
+}

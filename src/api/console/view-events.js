@@ -1,0 +1,331 @@
+// Events in columns as they happen, and one of them as JSON beside them.
+
+import { curlOf } from './api.js';
+import { nameIn, readDirectory } from './directory.js';
+import { fill, h, icon } from './dom.js';
+import { conversationIn, GROUPS, groupOf, textOfEvent, whoIn } from './event-words.js';
+import { liveState, onEvent, onLiveState, readEarlier, takenEvents } from './live.js';
+import { button, chip, codeLine, copy, empty, iconButton, jsonView, pageHead, searchBox } from './parts.js';
+import { pathOfConversation } from './route.js';
+import { isHub, may, partsToInclude } from './service.js';
+import { WindowList } from './window-list.js';
+import { number } from './words.js';
+
+/** @import { Taken } from './live.js' */
+
+const ROW_PX = 36;
+const PHONE_ROW_PX = 60;
+const NARROW = matchMedia('(max-width: 760px)');
+
+/** The groups that are shown; empty for all. @type {Set<string>} */
+const groups = new Set();
+let text = '';
+let conversation = '';
+/** While paused: the events up to here are shown. @type {string | undefined} */
+let pausedAt;
+/** @type {readonly Taken[]} */
+let shown = [];
+/** @type {Taken | undefined} */
+let open;
+/** @type {WindowList<Taken> | undefined} */
+let rows;
+let isListening = false;
+
+const scroller = h('div', {
+  class: 'scroll',
+  id: 'events',
+  tabindex: 0,
+  role: 'region',
+  'aria-label': 'Events, newest first',
+});
+const none = h('div');
+const drawer = h('aside', { class: 'drawer', 'aria-label': 'Event', hidden: true });
+const panes = h('div', 'panes', h('div', 'event-room', none, scroller), drawer);
+const stateTag = h('span', { class: 'tag good', id: 'live-state', role: 'status' });
+const pauseButton = button('', 'Pause', () => pause(), { id: 'pause', 'aria-pressed': 'false' });
+const chips = h('div', { class: 'filters', role: 'group', 'aria-label': 'Which events are shown', id: 'live-form' });
+const chooser = h('select', { class: 'input', 'aria-label': 'Conversation' });
+
+export function create() {
+  scroller.replaceChildren(
+    h(
+      'div',
+      'ev headrow',
+      ['Time', 'Type', 'Conversation', 'What happened', 'Offset'].map((name) =>
+        h('span', name === 'Offset' ? 'off' : '', name),
+      ),
+    ),
+  );
+  rows = new WindowList({
+    scroller,
+    height: () => (NARROW.matches ? PHONE_ROW_PX : ROW_PX),
+    keyOf: ({ key }) => key,
+    make: rowOf,
+    label: 'Events',
+  });
+  chooser.onchange = () => {
+    conversation = chooser.value;
+    show();
+  };
+  const root = h(
+    'section',
+    { class: 'stream fill', 'data-view': 'events', 'aria-label': 'Events' },
+    h(
+      'div',
+      'bar',
+      pageHead('Events', {
+        beside: stateTag,
+        actions: [
+          pauseButton,
+          button('hide-s', [icon('copy'), 'Copy as curl'], () =>
+            copy(curlOf(`events?include=${partsToInclude()}`, '-N -H "Accept: application/x-ndjson" ')),
+          ),
+        ],
+      }),
+      h('div', 'filters', chips, chooser, searchBox('Filter by text', filterBy)),
+    ),
+    panes,
+  );
+  if (!isListening) {
+    isListening = true;
+    onEvent(() => root.isConnected && !root.hidden && show(1));
+    onLiveState(showState);
+    NARROW.addEventListener('change', () => rows?.renew());
+  }
+  return {
+    root,
+    async show() {
+      showState(liveState());
+      await Promise.all([readEarlier(), may('read') && readDirectory().catch(() => {})]);
+      rows?.renew();
+      show();
+    },
+  };
+}
+
+/** @param {string} words */
+function filterBy(words) {
+  text = words.toLowerCase();
+  show();
+}
+
+function pause() {
+  pausedAt = pausedAt === undefined ? (takenEvents()[0]?.key ?? '') : undefined;
+  pauseButton.setAttribute('aria-pressed', String(pausedAt !== undefined));
+  fill(pauseButton, pausedAt === undefined ? 'Pause' : 'Continue');
+  show();
+}
+
+/** Events while paused are collected and counted. */
+function waiting() {
+  if (pausedAt === undefined) return 0;
+  const at = takenEvents().findIndex(({ key }) => key === pausedAt);
+  return at < 0 ? takenEvents().length : at;
+}
+
+/** @param {string} state */
+function showState(state) {
+  const count = waiting();
+  const isOpen = state === 'open';
+  const words = !isOpen
+    ? `Not listening: ${state}`
+    : pausedAt === undefined
+      ? 'Live'
+      : `Paused${count > 0 ? ` · ${number(count)} new` : ''}`;
+  stateTag.className = `tag ${isOpen && pausedAt === undefined ? 'good' : 'warn'}`;
+  if (stateTag.textContent !== words)
+    fill(stateTag, h('span', `dot ${isOpen && pausedAt === undefined ? 'live' : 'warn'}`), words);
+}
+
+/** @param {number} [added] */
+function show(added = 0) {
+  showState(liveState());
+  const all = takenEvents().slice(waiting());
+  showChips(all);
+  showConversationChoice(all);
+  const before = shown.length;
+  shown = all.filter(isWanted);
+  const isEmpty = shown.length === 0;
+  scroller.hidden = isEmpty;
+  none.hidden = !isEmpty;
+  if (isEmpty) {
+    fill(
+      none,
+      all.length > 0
+        ? empty('search', 'No event matches', 'Choose other types, or another conversation.')
+        : empty(
+            'pulse',
+            'Listening',
+            'Events appear here the moment something happens in Messages. To watch from a terminal:',
+            codeLine(curlOf('events', '-N -H "Accept: application/x-ndjson" ')),
+          ),
+    );
+  }
+  rows?.show(shown, added > 0 ? Math.max(0, shown.length - before) : 0);
+}
+
+/** @param {Taken} taken */
+function isWanted({ event }) {
+  const { type, data } = event;
+  if (groups.size > 0 && !groups.has(groupOf(type))) return false;
+  if (conversation !== '' && data.conversation_id !== conversation) return false;
+  if (text === '') return true;
+  return `${type} ${whoIn(data)} ${conversationIn(data, nameIn)} ${textOfEvent(event)}`.toLowerCase().includes(text);
+}
+
+/** @param {readonly Taken[]} all */
+function showChips(all) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { event } of all) counts.set(groupOf(event.type), (counts.get(groupOf(event.type)) ?? 0) + 1);
+  if (chips.childElementCount === 0) {
+    for (const [name, label] of GROUPS) {
+      const one = chip([h('span', `type ${name}`, h('i')), label, h('span', 'num small')], false, (isOn) => {
+        if (isOn) groups.add(name);
+        else groups.delete(name);
+        show();
+      });
+      one.dataset.group = name;
+      chips.append(one);
+    }
+  }
+  for (const one of chips.children) {
+    const count = counts.get(/** @type {HTMLElement} */ (one).dataset.group ?? '') ?? 0;
+    const place = one.querySelector('.num');
+    if (place !== null) place.textContent = count === 0 ? '' : number(count);
+  }
+}
+
+/** @param {readonly Taken[]} all */
+function showConversationChoice(all) {
+  if (document.activeElement === chooser) return;
+  /** @type {Map<string, string>} */
+  const names = new Map();
+  for (const { event } of all) {
+    const { conversation_id: id } = event.data;
+    if (id) names.set(id, conversationIn(event.data, nameIn));
+  }
+  if (names.size + 1 === chooser.options.length) return;
+  fill(
+    chooser,
+    h('option', { value: '' }, 'All conversations'),
+    [...names].map(([id, name]) => h('option', { value: id }, name)),
+  );
+  chooser.value = names.has(conversation) ? conversation : '';
+}
+
+/** @param {Taken} taken */
+function timeIn({ atMs, isExact }) {
+  const time = new Date(atMs);
+  const clock = time.toLocaleTimeString('en-GB');
+  const text = isExact ? `${clock}.${String(time.getMilliseconds()).padStart(3, '0')}` : clock;
+  return h('time', { datetime: time.toISOString(), title: time.toLocaleString() }, text);
+}
+
+/** @param {Taken} taken */
+function rowOf(taken) {
+  const { event, key } = taken;
+  const { type, data, offset } = event;
+  const who = whoIn(data);
+  return h(
+    'button',
+    {
+      type: 'button',
+      class: 'ev',
+      'data-type': type,
+      'data-key': key,
+      'aria-pressed': String(open?.key === key),
+      onclick: () => openEvent(taken),
+    },
+    timeIn(taken),
+    h('span', `type ${groupOf(type)}`, h('i'), type),
+    h('span', { class: 'cut where', dir: 'auto' }, conversationIn(data, nameIn)),
+    h(
+      'span',
+      { class: 'cut sum' },
+      who !== '' && h('b', { dir: 'auto', title: data.sender || undefined }, who),
+      ' ',
+      h('bdi', 'soft', textOfEvent(event)),
+    ),
+    h('span', { class: 'off cut', title: offset ?? data.id }, data.id ?? ''),
+  );
+}
+
+/** @param {Taken} taken */
+function openEvent(taken) {
+  open = taken;
+  const { event } = taken;
+  const { type, data } = event;
+  panes.classList.add('open');
+  drawer.hidden = false;
+  mark();
+  const hasMessage = /^(?:message\.(?:received|sent|updated)|reaction)/.test(type) && data.conversation_id;
+  const id = data.message_id || data.id;
+  const row = Number(String(data.id).split('~').at(-1));
+  fill(
+    drawer,
+    h(
+      'div',
+      'row',
+      h('h2', 'grow', type),
+      iconButton('up', 'Newer event', () => step(-1), 'mini bare'),
+      iconButton('down', 'Older event', () => step(1), 'mini bare'),
+      iconButton('x', 'Close', close, 'mini bare'),
+    ),
+    h(
+      'dl',
+      'kv',
+      h('dt', null, 'Seen here'),
+      h('dd', null, timeIn(taken)),
+      data.timestamp && [h('dt', null, 'Written'), h('dd', 'num', new Date(data.timestamp).toLocaleString())],
+    ),
+    jsonView(event),
+    h(
+      'div',
+      'row wrap',
+      hasMessage &&
+        may('read') &&
+        h('a', { class: 'btn', href: pathOfConversation(data.conversation_id, id) }, icon('chat'), 'Open message'),
+      !isHub() &&
+        Number.isFinite(row) &&
+        !type.startsWith('message.updated') &&
+        button('', [icon('copy'), 'Copy as curl'], () => copy(curlOf(`events?after=${row - 1}&limit=1`))),
+    ),
+  );
+}
+
+function mark() {
+  for (const row of scroller.querySelectorAll('.ev[data-key]')) {
+    row.setAttribute('aria-pressed', String(/** @type {HTMLElement} */ (row).dataset.key === open?.key));
+  }
+}
+
+function close() {
+  const key = open?.key;
+  open = undefined;
+  panes.classList.remove('open');
+  drawer.hidden = true;
+  mark();
+  /** @type {HTMLElement | null} */ (scroller.querySelector(`[data-key="${key}"]`))?.focus();
+}
+
+/** @param {number} by */
+function step(by) {
+  const at = shown.findIndex(({ key }) => key === open?.key) + by;
+  const next = shown[at];
+  if (next === undefined) return;
+  const row = rows?.reveal(at);
+  openEvent(next);
+  row?.focus({ preventScroll: true });
+}
+
+panes.addEventListener('keydown', (event) => {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (event.key === 'Escape' && open !== undefined) close();
+  else if (by !== undefined && open !== undefined) step(by);
+  else if (by !== undefined && document.activeElement?.classList.contains('ev')) {
+    const key = /** @type {HTMLElement} */ (document.activeElement).dataset.key;
+    rows?.reveal(Math.max(0, shown.findIndex((one) => one.key === key) + by))?.focus({ preventScroll: true });
+  } else return;
+  event.preventDefault();
+});

@@ -1,0 +1,251 @@
+// Conversations beside the open one and its details; on a phone one at a time.
+
+import { call } from './api.js';
+import { body, makeComposer, recipient, takeDrops, toLine, writeTo } from './composer.js';
+import {
+  list,
+  markCurrent,
+  none as noConversation,
+  noteMessage,
+  noteOpen,
+  noteRead,
+  partial,
+  showConversations,
+  shownConversation,
+  showUnreadOnly,
+} from './conversations.js';
+import { pane, showDetails } from './details-pane.js';
+import { isGroup, nameOf, noteConversations, peopleIn } from './directory.js';
+import { fill, h, icon } from './dom.js';
+import { onEvent } from './live.js';
+import { macChooser, macTag } from './macs.js';
+import { chip, face, iconButton, toast } from './parts.js';
+import { currentRoute, goTo } from './route.js';
+import { closeSearch, found, input, searchForm, takeWanted } from './search.js';
+import { isDemo, may, partsToInclude } from './service.js';
+import { setTitle } from './shell.js';
+import { showSpeakers, speakBox } from './speak.js';
+import {
+  addMessage,
+  closeConversation,
+  list as log,
+  none as noThread,
+  noteReaction,
+  openConversation,
+  openedConversation,
+  reloadThread,
+  removeMessage,
+  toNewest,
+  updateMessage,
+} from './thread.js';
+import { addressIn, personOf, reasonOf } from './words.js';
+
+/** @import { Conversation } from '../../domain/conversation.ts' */
+/** @import { Route } from './route.js' */
+
+const PEOPLE_IN_TITLE = 4;
+
+const title = h('h1', { id: 'thread-title', class: 'cut', dir: 'auto' });
+const subtitle = h('p', { id: 'thread-people', class: 'quiet small cut' });
+const picture = h('span', 'picture-of');
+const head = h('header', { hidden: true });
+/** @type {HTMLElement} */
+let mail = h('div', { hidden: true });
+/** @type {string | undefined} */
+let shownMessage;
+let isListening = false;
+
+export function create() {
+  const detailsButton = iconButton('panel', 'Details', () => {
+    const isShown = mail.classList.toggle('with-info');
+    detailsButton.setAttribute('aria-pressed', String(isShown));
+  });
+  // In a narrow window it is a sheet over the thread.
+  const isWide = innerWidth > 1100;
+  detailsButton.setAttribute('aria-pressed', String(isWide));
+  detailsButton.id = 'details-button';
+  fill(
+    head,
+    h(
+      'a',
+      { class: 'btn icon bare back', id: 'back', href: '#/messages', 'aria-label': 'Back to conversations' },
+      icon('left'),
+    ),
+    picture,
+    h('div', 'grow', title, subtitle),
+    detailsButton,
+  );
+  const thread = h(
+    'section',
+    { class: 'thread', id: 'thread', 'aria-labelledby': 'thread-title' },
+    h('div', null, head, toLine),
+    h('div', 'log-room', noThread, log, toNewest),
+    may('send') ? h('div', 'write', makeComposer(), isDemo() && speakBox) : h('div'),
+  );
+  takeDrops(thread);
+  mail = h(
+    'div',
+    { class: `mail fill ${isWide ? 'with-info' : ''}`, id: 'messages', 'data-view': 'messages' },
+    h(
+      'section',
+      { class: 'list', id: 'conversations', 'aria-label': 'Conversations' },
+      h(
+        'header',
+        'stack',
+        h(
+          'div',
+          'row',
+          h('h1', 'grow', 'Messages'),
+          chip('Unread', false, showUnreadOnly),
+          may('send') && iconButton('pen', 'New message (n)', () => goTo('#/messages?new')),
+        ),
+        searchForm(),
+        macChooser(() => showConversations()),
+        partial,
+      ),
+      noConversation,
+      list,
+      found,
+    ),
+    thread,
+    pane,
+  );
+  if (!isListening) listenToEvents();
+  return { root: mail, show };
+}
+
+/** @param {Route} route */
+async function show({ id, item: message, query }) {
+  if (list.childElementCount === 0) await showConversations();
+  markCurrent();
+  const isNew = query.has('new');
+  mail.classList.toggle('has-thread', id !== undefined || isNew);
+  if (id === undefined) {
+    closeConversation();
+    showSpeakers(undefined);
+    shownMessage = undefined;
+    head.hidden = !isNew;
+    fill(title, 'New message');
+    fill(subtitle);
+    fill(picture);
+    fill(pane);
+    pane.hidden = true;
+    showDetailsButton(false);
+    writeTo(undefined, isNew ? '' : ' ');
+    mail.classList.toggle('no-open', !isNew);
+    if (isNew) {
+      noThread.hidden = true;
+      recipient.focus();
+    }
+    return;
+  }
+  mail.classList.remove('no-open');
+  const isSame = id === openedConversation() && message === shownMessage;
+  const isByKeyboard = document.activeElement?.matches('#conversation-list a:focus-visible') === true;
+  const wanted = message === undefined ? undefined : takeWanted(message);
+  const known = shownConversation(id);
+  showHead(id, known);
+  if (known === undefined) void readHead(id);
+  if (isSame && wanted === undefined) return;
+  shownMessage = message;
+  const target = message === undefined ? undefined : (wanted ?? (await messageOf(message)));
+  if (isByKeyboard) body.focus();
+  await openConversation(id, target);
+  noteOpen();
+}
+
+/** @param {boolean} isShown */
+function showDetailsButton(isShown) {
+  head.querySelector('#details-button')?.toggleAttribute('hidden', !isShown);
+}
+
+/**
+ * @param {string} id
+ * @param {Conversation | undefined} conversation
+ */
+function showHead(id, conversation) {
+  const name = conversation === undefined ? addressIn(id) : nameOf(conversation);
+  head.hidden = false;
+  fill(title, macTag(id), name);
+  setTitle(name);
+  writeTo(conversation, name);
+  showSpeakers(conversation);
+  pane.hidden = conversation === undefined;
+  showDetailsButton(conversation !== undefined);
+  mail.classList.toggle('one', conversation !== undefined && !isGroup(conversation));
+  if (conversation === undefined) return;
+  const { participants, names, details } = conversation;
+  fill(picture, face(peopleIn(conversation)));
+  const shown = participants.slice(0, PEOPLE_IN_TITLE).map((address) => personOf(address, names));
+  const others = participants.length - shown.length;
+  if (isGroup(conversation)) subtitle.textContent = shown.join(', ') + (others > 0 ? ` and ${others} others` : '');
+  else fill(subtitle, h('bdi', null, participants[0] ?? addressIn(id)), details?.service && ` · ${details.service}`);
+  showDetails(conversation);
+}
+
+/** For a conversation that is too old for the list. @param {string} id */
+async function readHead(id) {
+  try {
+    /** @type {Conversation} */
+    const conversation = await call(`conversations/${encodeURIComponent(id)}?include=${partsToInclude()}`);
+    noteConversations([conversation]);
+    if (currentRoute().id === id) showHead(id, conversation);
+  } catch (error) {
+    toast(reasonOf(error), true);
+  }
+}
+
+/** @param {string} id */
+async function messageOf(id) {
+  try {
+    return await call(`messages/${encodeURIComponent(id)}`);
+  } catch (error) {
+    toast(reasonOf(error), true);
+    return undefined;
+  }
+}
+
+function listenToEvents() {
+  isListening = true;
+  onEvent(take);
+}
+
+/** Updates the conversations and the open thread for an event. @param {any} event */
+function take({ type, data, changes }) {
+  switch (type) {
+    case 'message.received':
+    case 'message.sent':
+      addMessage(data);
+      void noteMessage(data);
+      break;
+    case 'message.updated':
+      updateMessage(data, changes);
+      if (changes.includes('read')) noteRead(data);
+      break;
+    case 'message.removed':
+      removeMessage(data.id);
+      break;
+    case 'reaction.added':
+    case 'reaction.removed':
+      noteReaction(data, type === 'reaction.added');
+      break;
+    case 'messages.changed':
+      void showConversations().catch(() => {});
+      void reloadThread();
+      break;
+  }
+}
+
+/** For the keyboard: Escape goes back to the list, and `/` to the search. */
+addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape' || mail.hidden || document.querySelector('dialog[open]') !== null) return;
+  if (/^(?:INPUT|SELECT)$/.test(document.activeElement?.tagName ?? '') || !location.hash.startsWith('#/c/')) return;
+  const { id = '' } = currentRoute();
+  goTo('#/messages');
+  /** @type {HTMLElement | null} */ (list.querySelector(`[data-id="${CSS.escape(id)}"]`))?.focus();
+});
+
+export function focusSearch() {
+  if (!found.hidden) closeSearch();
+  input.focus();
+}

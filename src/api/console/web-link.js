@@ -1,0 +1,50 @@
+// Links of strangers: only http and https, opened without telling where from.
+
+import { h } from './dom.js';
+
+/** @import { Children } from './dom.js' */
+
+/** A link ends before the punctuation that ends the sentence. */
+const LINK = /https?:\/\/[^\s<>"]*[^\s<>"'.,;:!?)\]}]/g;
+
+/**
+ * The address, if it is one of the web.
+ * @param {string | undefined} address
+ */
+export function webAddress(address) {
+  const url = address === undefined ? null : parsed(address);
+  return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
+}
+
+/** @param {string} address */
+function parsed(address) {
+  try {
+    return new URL(address);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {string} href
+ * @param {string} kind
+ * @param {...Children} children
+ */
+export const webLink = (href, kind, ...children) =>
+  h('a', { href, class: kind, target: '_blank', rel: 'noopener noreferrer' }, ...children);
+
+/**
+ * A text with its links.
+ * @param {string} text
+ * @returns {(string | Node)[]}
+ */
+export function linked(text) {
+  const parts = [];
+  let end = 0;
+  for (const { 0: address, index } of text.matchAll(LINK)) {
+    parts.push(text.slice(end, index), webLink(address, '', address));
+    end = index + address.length;
+  }
+  parts.push(text.slice(end));
+  return parts;
+}

@@ -1,0 +1,251 @@
+// One webhook: what is wrong and what happens next, its deliveries, its settings.
+
+import { call } from './api.js';
+import { barChart } from './charts.js';
+import { nameIn, readDirectory } from './directory.js';
+import { fill, h, icon } from './dom.js';
+import { busily, button, note, pageHead, segments, stateMark, toast } from './parts.js';
+import { currentRoute } from './route.js';
+import { setTitle } from './shell.js';
+import { hoursOf, menuOf, pathOf, replay, sendTest } from './view-webhooks.js';
+import { nameOfWebhook, responseOf, STATES, shareOf, troubleOf, whenOf, withoutPassword } from './webhook-words.js';
+import { addressIn, counted, exactTimeOf, number, spanOf, timeOf } from './words.js';
+
+/** @import { Hours, ShownWebhook } from './webhook-words.js' */
+
+/**
+ * @param {HTMLElement} root
+ * @param {string} id
+ */
+export async function showWebhook(root, id) {
+  const [webhook, deliveries, hours] = await Promise.all([
+    call(pathOf(id)),
+    call(`${pathOf(id)}/deliveries`),
+    hoursOf(),
+    readDirectory().catch(() => {}),
+  ]);
+  if (currentRoute().id !== id) return;
+  const name = nameOfWebhook(webhook);
+  const [kind, word] = STATES[webhook.state] ?? ['off', webhook.state];
+  setTitle(name);
+  const own = hours[id];
+  /** @type {HTMLButtonElement} */
+  const test = button('', 'Send a test', () => busily(test, () => sendTest(webhook).then(() => showWebhook(root, id))));
+  fill(
+    root,
+    pageHead(name, {
+      back: ['#/webhooks', 'All webhooks'],
+      beside: stateMark(kind, word),
+      actions: [test, button('', [icon('retry'), 'Replay …'], () => replay(webhook)), menuOf(webhook)],
+      text: withoutPassword(webhook.url),
+    }),
+    troubleNote(root, webhook, deliveries[0]?.error),
+    h(
+      'section',
+      'card stats',
+      stat('Delivered, 24 h', own && shareOf(own)),
+      stat('Typical response', own && responseOf(own.median_ms)),
+      stat('Waiting', number(webhook.behind)),
+      stat('Last success', whenOf(webhook.last_success_at)),
+    ),
+    own && own.points.length > 0 && chartOf(own),
+    h('div', 'cols', deliveryCard(deliveries), settingsCard(webhook)),
+  );
+}
+
+/**
+ * @param {string} label
+ * @param {string | undefined} value left out where it is not known
+ */
+const stat = (label, value) =>
+  value !== undefined && h('div', null, h('span', 'quiet small', label), h('strong', null, value));
+
+/**
+ * @param {HTMLElement} root
+ * @param {ShownWebhook} webhook
+ * @param {string | null | undefined} lastError
+ */
+function troubleNote(root, webhook, lastError) {
+  const trouble = troubleOf(webhook, lastError);
+  if (trouble === undefined) return undefined;
+  const next = webhook.next_attempt_at
+    ? ` Next try in ${spanOf(Math.max(0, (Date.parse(webhook.next_attempt_at) - Date.now()) / 1000))}.`
+    : '';
+  /** @type {HTMLButtonElement} */
+  const now = button('mini', 'Try now', () =>
+    busily(now, async () => {
+      await call(`${pathOf(webhook.id)}/retry`, { method: 'POST' });
+      toast('Trying now');
+      await showWebhook(root, webhook.id);
+    }),
+  );
+  return note(
+    webhook.state === 'held' ? 'warn' : 'bad',
+    h('p', null, h('strong', null, trouble.what), trouble.since && ` Since ${timeOf(trouble.since)}.`),
+    (trouble.next !== '' || next !== '') && h('p', null, trouble.next, next),
+    webhook.state === 'held' && webhook.next_attempt_at !== undefined && h('p', 'acts', now),
+  );
+}
+
+/** @param {Hours} hours */
+function chartOf({ points }) {
+  const bars = points.map(({ at, counts }) => ({
+    label: timeOf(at),
+    values: [counts.delivered ?? 0, counts.retried ?? 0, (counts.dropped ?? 0) + (counts.failed ?? 0)],
+  }));
+  const sum = (/** @type {number} */ kind) => bars.reduce((total, { values }) => total + (values[kind] ?? 0), 0);
+  const { plot, legend } = barChart({
+    bars,
+    names: ['delivered', 'after a retry', 'failed'],
+    classes: ['t-good', 't-warn', 't-bad'],
+    ticks: points.flatMap(({ at }, place) =>
+      new Date(at).getHours() % 6 === 0
+        ? [/** @type {const} */ ([place, new Date(at).toLocaleTimeString([], { timeStyle: 'short' })])]
+        : [],
+    ),
+    title: `Deliveries per hour in 24 hours: ${sum(0) + sum(1)} delivered, ${sum(2)} failed`,
+  });
+  plot.classList.add('low');
+  return h('section', 'card', h('header', null, h('h2', null, 'Deliveries per hour'), legend), h('div', 'body', plot));
+}
+
+/** @type {Readonly<Record<string, readonly [icon: string, kind: string]>>} */
+const OUTCOMES = { delivered: ['check', 'yes'], dropped: ['x', 'no'], failed: ['x', 'no'], gone: ['info', ''] };
+
+/** @param {readonly any[]} deliveries */
+function deliveryCard(deliveries) {
+  const list = h('div', { class: 'timeline', id: 'delivery-list' });
+  /** @param {'all' | 'failed'} which */
+  const show = (which) => {
+    const shown = deliveries.filter(({ outcome }) => which === 'all' || outcome !== 'delivered');
+    fill(
+      list,
+      shown.length === 0
+        ? h(
+            'p',
+            'quiet body',
+            which === 'all'
+              ? 'Nothing has been delivered yet. Send a test to see what arrives.'
+              : 'None of the last 100 failed.',
+          )
+        : shown.map((delivery) => deliveryRow(delivery)),
+    );
+  };
+  show('all');
+  return h(
+    'section',
+    'card c8 top',
+    h(
+      'header',
+      null,
+      h('h2', null, 'Deliveries'),
+      segments(
+        'Show',
+        [
+          ['all', 'All'],
+          ['failed', 'Failed'],
+        ],
+        'all',
+        show,
+      ),
+    ),
+    list,
+  );
+}
+
+/** @param {any} delivery */
+function deliveryRow({ id, at, event, row_id: row, outcome, attempts, status, error, duration_ms: ms, tries, answer }) {
+  const [name, kind] = OUTCOMES[outcome] ?? ['info', ''];
+  const says = error ?? (status === null ? outcome : `${status} ${status < 300 ? 'OK' : ''}`.trim());
+  return h(
+    'details',
+    'delivery',
+    h(
+      'summary',
+      null,
+      h('span', kind, icon(name), h('span', 'unseen', outcome)),
+      h('time', { class: 'mono small quiet', datetime: at }, exactTimeOf(at)),
+      h('span', 'mono small aside', event),
+      h('span', 'cut', says),
+      h('span', 'small quiet aside', attempts > 1 ? counted(attempts, 'try', 'tries') : ''),
+      h('span', 'num small quiet end aside', `${number(ms)} ms`),
+      h('span', 'chevron', icon('right')),
+    ),
+    h(
+      'div',
+      'tries',
+      tries &&
+        h(
+          'ol',
+          null,
+          tries.map((/** @type {any} */ one) =>
+            h(
+              'li',
+              null,
+              h('time', 'num quiet', exactTimeOf(one.at)),
+              h('span', 'grow', one.error ?? `answered ${one.status}`),
+              h('span', 'num quiet', `${number(one.duration_ms)} ms`),
+            ),
+          ),
+        ),
+      answer && h('div', 'code', h('pre', null, answer)),
+      h(
+        'div',
+        'row wrap',
+        h('span', 'quiet small', event === 'webhook.test' ? '' : `row ${row}`),
+        h('span', 'quiet small mono', id),
+      ),
+    ),
+  );
+}
+
+/** @param {ShownWebhook} webhook */
+function settingsCard({
+  id,
+  events,
+  filter,
+  include,
+  has_secret: isSigned,
+  header_names: headers,
+  on_failure: onFailure,
+  created_at: created,
+}) {
+  const only = [
+    ...(filter?.conversation_ids ?? []).map((one) => nameIn(one) ?? addressIn(one)),
+    ...(filter?.senders ?? []).map((one) => `from ${one}`),
+    ...(filter?.is_from_me === undefined ? [] : [filter.is_from_me ? 'only your own' : 'only of others']),
+  ];
+  /** @type {readonly (readonly [string, string])[]} */
+  const rows = [
+    ['Events', events.join(', ')],
+    ['Only', only.join(', ') || 'everything'],
+    ['Adds', include.join(', ') || 'nothing'],
+    ['Signed', isSigned ? 'yes' : 'no'],
+    ['Headers', headers.join(', ') || 'none'],
+    ['If it fails', onFailure === 'hold' ? 'holds' : 'drops after three tries'],
+    ['Since', timeOf(created)],
+    ['Id', id],
+  ];
+  return h(
+    'section',
+    'card c4 top',
+    h(
+      'header',
+      null,
+      h('h2', null, 'Settings'),
+      h('a', { class: 'small', href: `#/webhooks/${encodeURIComponent(id)}/edit` }, 'Edit'),
+    ),
+    h(
+      'div',
+      'body',
+      h(
+        'dl',
+        'kv',
+        rows.map(([name, value]) => [
+          h('dt', null, name),
+          h('dd', { class: name === 'Id' ? 'mono' : '', dir: 'auto' }, value),
+        ]),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import ts from 'typescript';
+import { withoutComments } from '../../src/api/http/routes/static-files.ts';
+import { HttpGateway } from '../support/http-gateway.ts';
+
+const FOLDER = join(import.meta.dirname, '../../src/api/console');
+const KB = 1000;
+const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8');
+const HTML = 'console.html';
+const ALL = readdirSync(FOLDER).filter((name) => /\.(?:js|css|html|svg)$/.test(name) && !name.startsWith('docs'));
+const SCRIPTS = ALL.filter((name) => name.endsWith('.js'));
+
+let gateway: HttpGateway;
+beforeAll(async () => {
+  gateway = await HttpGateway.start();
+});
+afterAll(() => gateway.close());
+
+/** Bytes of the bodies that a browser receives. */
+async function received(names: Iterable<string>): Promise<number> {
+  let bytes = 0;
+  for (const name of names) {
+    const path = name === HTML ? '/console' : `/console/${name}`;
+    const headers = { 'accept-encoding': 'gzip, deflate, br' };
+    bytes += Number((await gateway.call('HEAD', path, { key: false, headers })).headers['content-length']);
+  }
+  return bytes;
+}
+
+/** A module and everything it imports at once; what it imports on demand is left out. */
+function withImports(name: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(name)) return found;
+  found.add(name);
+  for (const [, imported = ''] of read(name).matchAll(/^(?:import|export)\s[^;]*?from '\.\/([\w-]+\.js)';$/gm)) {
+    withImports(imported, found);
+  }
+  return found;
+}
+
+test('the console has at most 100 kB compressed in all', async () => {
+  expect(await received(ALL)).toBeLessThan(100 * KB);
+});
+
+test('the first view has at most 45 kB compressed: the others load when somebody opens them', async () => {
+  const files = [...read(HTML).matchAll(/href="console\/([\w-]+\.(?:css|svg))"/g)].map(([, name = '']) => name);
+  const modules = ['console.js', 'view-overview.js', 'held-watch.js'].flatMap((name) => [...withImports(name)]);
+  const first = new Set([HTML, ...files, ...modules]);
+  expect(await received(first)).toBeLessThan(45 * KB);
+  // The other views are not among them.
+  expect([...first].filter((name) => name.startsWith('view-'))).toEqual(['view-overview.js']);
+});
+
+test('a script loses its comments on the way to the browser, and nothing else', async () => {
+  const options = { removeComments: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext };
+  const code = (text: string): string => ts.transpileModule(text, { compilerOptions: options }).outputText;
+  for (const name of SCRIPTS) {
+    expect(code(withoutComments(read(name)))).toBe(code(read(name)));
+  }
+  const { text } = await gateway.get('/console/console.js', { key: false });
+  expect(text).toBe(withoutComments(read('console.js')));
+  expect(text).not.toMatch(/^\s*(?:\/\/|\/\*\*$)/m);
+});
+
+test('no text can become markup: nothing in the console writes HTML', () => {
+  const writing = /\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|eval)\b/;
+  expect(SCRIPTS.filter((name) => writing.test(read(name)))).toEqual([]);
+  expect(ALL.filter((name) => name.endsWith('.html') && /\son\w+=|\sstyle=|<script>/.test(read(name)))).toEqual([]);
+});

@@ -1,9 +1,10 @@
 // Completes what the compiler put into dist/: the files it does not copy, the entry, and the bundled program.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, extname, join, relative } from 'node:path';
+import { dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from './tools/packages.mjs';
+import { STANDALONE } from './tools/standalone.mjs';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -54,43 +55,88 @@ const compiledImports = {
   },
 };
 
-/** Modules find their scripts and pages beside themselves: in the bundle, where the compiler put the module. */
-const modulePaths = {
-  name: 'module-paths',
-  setup({ onLoad }) {
-    onLoad({ filter: /\/(src|installer)\/.*\.ts$/ }, ({ path }) => {
-      const compiled = relative(root, path).replace(/\.ts$/, '.js');
-      const contents = readFileSync(path, 'utf8').replaceAll(
-        'import.meta.url',
-        `new URL('../${compiled}', import.meta.url).href`,
-      );
-      return { contents, loader: 'ts' };
-    });
+/**
+ * Modules that are loaded when they are first needed, and the file of a bundle that holds each: `program` is the
+ * service, `commands` everything else. A further file costs npm a millisecond and more when it unpacks the package, and
+ * Node some at a start. A module that is not listed has its own file.
+ */
+const GROUPS = {
+  program: {
+    service: /^(?:app\/service|cli\/commands\/(?:serve|run|demo))$/,
+    access: /^(?:access\/|app\/limited-access|api\/http\/routes\/on-demand|schema\/(?:demo|sign-in))/,
+    mcp: /^api\/mcp\//,
+    documents: /^api\/openapi\//,
+    search: /^search\//,
+    programs:
+      /^(?:api\/(?:oauth|wires)\/|events\/webhooks\/subscriptions\/|api\/http\/(?:issuer-door|wire-port|multipart))/,
+    storage: /^(?:store\/state\/(?:oauth|subscriptions)|runtime\/public-document|config\/report)$/,
+    fleet: /^(?:app\/(?:hub|fleet)|cli\/commands\/hub)$/,
+  },
+  commands: {
+    fleet: /^(?:cli\/commands\/fleet|cli\/doctor\/fleet|fleet\/)/,
+    mac: /^cli\/(?:doctor\/|commands\/(?:doctor|install|uninstall|agent|logs)$)/,
+    demo: /^cli\/commands\/demo-people$/,
+    files: /^cli\/commands\/(?:export|export-verify|backup|restore)$/,
+    programs: /^cli\/(?:commands\/(?:imsg|mcp)|mcp-channel)$/,
+    client: /^(?:cli|client)\//,
   },
 };
+const DYNAMIC_IMPORT = /(?<!typeof )\bimport\('(\.[^']+\.ts)'\)/g;
 
-/** Paths of the commands beside the service, by name. */
-const commands = new Map();
-/** These run the service. */
-const SERVING = new Set(['serve', 'run', 'demo']);
+/** The path below src/, without its ending. */
+const moduleOf = (file) => relative(`${root}src`, file).replace(/\.ts$/, '');
+const memberOf = (file) => moduleOf(file).replaceAll(/\W/g, '_');
+const groupIn = (bundle, file) =>
+  Object.entries(GROUPS[bundle]).find(([, pattern]) => pattern.test(moduleOf(file)))?.[0];
+const isCommand = (file) => /^cli\//.test(moduleOf(file)) && groupIn('program', file) === undefined;
+
+/** Every module that another one loads on demand. */
+const onDemand = new Set(
+  readdirSync(`${root}src`, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .flatMap(({ parentPath, name }) =>
+      [...readFileSync(join(parentPath, name), 'utf8').matchAll(DYNAMIC_IMPORT)].map(([, to]) => join(parentPath, to)),
+    ),
+);
 
 /**
- * The other commands have a bundle of their own: esbuild makes a file of each set of modules that the same entries
- * need, and with every command among them a start of the service reads 67 files, without them 45.
+ * Puts modules into the files of GROUPS, each as a member of its file. Lets modules find their scripts and pages beside
+ * themselves: in a bundle, where the compiler put the module.
  */
-const commandsApart = {
-  name: 'commands-apart',
-  setup({ onResolve }) {
-    onResolve({ filter: /^\..*\.ts$/ }, ({ path, resolveDir, kind }) => {
-      const from = join(resolveDir, path);
-      const name = basename(path, '.ts');
-      if (kind !== 'dynamic-import' || !from.startsWith(`${root}src/cli/`) || SERVING.has(name)) return undefined;
-      if (commands.has(name) && commands.get(name) !== from) throw new Error(`two commands are in files named ${name}`);
-      commands.set(name, from);
-      return { path: `../commands/${name}.mjs`, external: true };
-    });
-  },
-};
+function groupedModules(bundle) {
+  const loading = (file) => {
+    if (bundle === 'program' && isCommand(file)) {
+      return `import('../commands/${groupIn('commands', file)}.mjs').then((of) => of.${memberOf(file)})`;
+    }
+    const group = groupIn(bundle, file);
+    return group && `import('group:${group}').then((of) => of.${memberOf(file)})`;
+  };
+  return {
+    name: 'grouped-modules',
+    setup({ onLoad, onResolve }) {
+      onLoad({ filter: /\/(src|installer)\/.*\.ts$/ }, ({ path }) => {
+        const compiled = relative(root, path).replace(/\.ts$/, '.js');
+        const contents = readFileSync(path, 'utf8')
+          .replaceAll('import.meta.url', `new URL('../${compiled}', import.meta.url).href`)
+          .replaceAll(DYNAMIC_IMPORT, (found, to) => loading(join(dirname(path), to)) ?? found);
+        return { contents, loader: 'ts' };
+      });
+      onResolve({ filter: /^group:/ }, ({ path }) => ({ path: path.slice('group:'.length), namespace: 'group' }));
+      onResolve({ filter: /^\.\.\/commands\/\w+\.mjs$/ }, ({ path }) => ({ path, external: true }));
+      onLoad({ filter: /./, namespace: 'group' }, ({ path: group }) => ({
+        contents: [...onDemand]
+          .filter(
+            (file) =>
+              groupIn(bundle, file) === group &&
+              (bundle === 'program' || isCommand(file) || !moduleOf(file).startsWith('cli/')),
+          )
+          .map((file) => `export * as ${memberOf(file)} from '${file}';`)
+          .join('\n'),
+        resolveDir: root,
+      }));
+    },
+  };
+}
 
 /** Packages whose licence must stand beside their code. */
 const APACHE_LICENSED = [
@@ -113,17 +159,18 @@ function copyLicences() {
 // Bundled into a few files, because loading several hundred takes longer than the rest of a start.
 copyAssets();
 await transpile();
-// In one file a thread starts in 45 ms instead of 60.
+// Scripts of threads and child processes, and the typed client: in one file a thread starts in 45 ms instead of 60.
 await build({
   absWorkingDir: root,
-  entryPoints: ['src/app/reader-worker.ts'],
-  outfile: 'dist/src/app/reader-worker.js',
+  entryPoints: STANDALONE.map((path) => `${path}.ts`),
+  outdir: 'dist',
+  outbase: '.',
   bundle: true,
   format: 'esm',
   platform: 'node',
   target: 'node20',
   sourcemap: true,
-  external: ['better-sqlite3', 'bun:sqlite'],
+  external: ['better-sqlite3', 'bun:sqlite', 'ws'],
   logLevel: 'warning',
 });
 for (const folder of ['program', 'commands']) rmSync(`${root}dist/${folder}`, { recursive: true, force: true });
@@ -153,13 +200,13 @@ await build({
   entryPoints: ['src/main.ts'],
   outdir: 'dist/program',
   entryNames: 'main',
-  plugins: [commandsApart, modulePaths],
+  plugins: [groupedModules('program')],
 });
 await build({
   ...bundle,
-  entryPoints: Object.fromEntries(commands),
+  entryPoints: Object.keys(GROUPS.commands).map((group) => ({ in: `group:${group}`, out: group })),
   outdir: 'dist/commands',
-  plugins: [modulePaths],
+  plugins: [groupedModules('commands')],
 });
 copyLicences();
 writeFileSync(`${root}dist/postern.1`, execFileSync(process.execPath, [`${root}dist/main.js`, 'man']));

@@ -1,4 +1,5 @@
-// Makes the guide out of the Markdown of docs/: dist/guide/, which the service serves at /guide.
+// Makes the guide out of the Markdown of docs/: dist/guide/, and dist/guide.pack with the same files in one, which the
+// service serves at /guide. npm takes a millisecond or more for each file of a package.
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
@@ -23,8 +24,11 @@ for (const { page, html, headings } of read) {
   write(`${page.output}.html`, layout(page, html, headings));
   write(page.twin, page.file.startsWith('docs/') ? page.source : page.source.replaceAll('](docs/', ']('));
 }
-write('llms.txt', llms());
+write('llms.txt', llms(''));
+write('llms-root.txt', llms('guide/'));
+write('llms-full.txt', pages.map(({ source }) => source.trimEnd()).join('\n\n---\n\n'));
 for (const file of copied) copy(file);
+pack();
 
 /** Their names are of their content, so that browsers keep them. */
 async function styleAndScript() {
@@ -75,15 +79,15 @@ function navigation() {
     name,
     pages: [...entries, ...(name === 'Guides' ? others.map((file) => [file]) : [])]
       .filter(([file]) => existsSync(root + file))
-      .map(([file, short]) => readSource(file, short)),
+      .map(([file, short, about]) => readSource(file, short, about)),
   }));
 }
 
-function readSource(file, short) {
+function readSource(file, short, about) {
   const source = readFileSync(root + file, 'utf8');
   const heading = /^# (.+)$/m.exec(source)?.[1] ?? file;
   const inside = file.startsWith('docs/') ? file.slice('docs/'.length) : `${outputOf(file)}.md`;
-  return { file, source, heading, title: short ?? heading, output: outputOf(file), twin: inside };
+  return { file, source, heading, title: short || heading, about, output: outputOf(file), twin: inside };
 }
 
 /** The address in the guide; undefined for a file of the project that is not in it. */
@@ -152,20 +156,40 @@ ${html}</main>
 `;
 }
 
-/** The map for language models (llmstxt.org): every page as Markdown, with its first sentence. */
-function llms() {
+/** The map for language models (llmstxt.org): every page as Markdown, below `folder`, with a sentence from pages.mjs. */
+function llms(folder) {
   const list = sections.map(({ name, pages }) => {
-    const entries = pages.map(({ twin, heading, source }) => {
-      const prose = source.replaceAll(/```[\s\S]*?```|<!--[\s\S]*?-->/g, '');
-      const first = /^(?![#|`\-<!\d\s])(.+)$/m.exec(prose)?.[1] ?? '';
-      const sentence = (/^.*?[.:](?= |$)/.exec(first)?.[0] ?? first)
-        .replace(/:$/, '.')
-        .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
-      return `- [${heading}](${twin})${sentence && `: ${sentence}`}`;
-    });
+    const entries = pages.map(
+      ({ twin, heading, about }) => `- [${heading}](${folder}${twin})${about === undefined ? '' : `: ${about}`}`,
+    );
     return `## ${name}\n\n${entries.join('\n')}\n`;
   });
-  return `# Postern\n\n> A local gateway to Apple Messages: REST API, streams, WebSocket, signed webhooks and MCP from an agent on your own Mac.\n\nThe whole API as OpenAPI is at ../openapi.json of the service.\n\n${list.join('\n')}`;
+  const root = folder === '' ? '../' : '';
+  return `# Postern
+
+> A local gateway to Apple Messages: REST API, streams, WebSocket, signed webhooks and MCP from an agent on your own Mac.
+
+- [OpenAPI](${root}openapi.json): Every operation of the REST API, with schemas and examples.
+- [AsyncAPI](${root}asyncapi.json): The events on the WebSocket and at webhooks.
+- [All pages in one file](${folder}llms-full.txt): The whole guide as Markdown.
+
+${list.join('\n')}`;
+}
+
+/** One file: a line of JSON with place and size of each, then their bytes. */
+function pack() {
+  const names = readdirSync(target, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => posix.join(entry.parentPath, entry.name).slice(target.length))
+    .sort();
+  const contents = names.map((name) => readFileSync(target + name));
+  let offset = 0;
+  const places = contents.map(({ length }, at) => {
+    offset += length;
+    return [names[at], [offset - length, length]];
+  });
+  const index = `${JSON.stringify(Object.fromEntries(places))}\n`;
+  writeFileSync(`${root}dist/guide.pack`, Buffer.concat([Buffer.from(index), ...contents]));
 }
 
 function text(words) {

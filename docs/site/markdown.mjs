@@ -5,6 +5,7 @@ import { Marked } from '../../tools/packages.mjs';
 export function readPage(source, link) {
   const headings = [];
   const parts = [{ heading: '', id: '', text: '' }];
+  const named = [];
   const ids = new Map();
   const marked = new Marked({ gfm: true });
   const plain = (tokens) => tokens.map((token) => (token.tokens ? plain(token.tokens) : (token.text ?? ''))).join('');
@@ -34,10 +35,17 @@ export function readPage(source, link) {
           .replaceAll(/(src|srcset)="([^"]+)"/g, (_, name, href) => `${name}="${attribute(link(href) ?? '')}"`);
       },
       table({ header, rows }) {
-        const row = (cells, tag) =>
-          `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>\n`;
-        const body = rows.map((cells) => row(cells, 'td')).join('');
-        return `<div class="table" tabindex="0"><table><thead>${row(header, 'th')}</thead><tbody>${body}</tbody></table></div>\n`;
+        const row = (cells, tag, id = '') =>
+          `<tr${id}>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>\n`;
+        const names = namedRows(header, rows);
+        const body = rows.map((cells, at) => {
+          if (names[at] === undefined) return row(cells, 'td');
+          const id = idOf(names[at], ids);
+          const text = cells.map(({ tokens }) => words(this.parser.parseInline(tokens))).join(' ');
+          named.push({ heading: names[at], id, text });
+          return row(cells, 'td', ` id="${id}"`);
+        });
+        return `<div class="table" tabindex="0"><table><thead>${row(header, 'th')}</thead><tbody>${body.join('')}</tbody></table></div>\n`;
       },
       code({ text, lang }) {
         return `<pre tabindex="0"${lang ? ` data-lang="${attribute(lang)}"` : ''}><code>${escaped(text)}\n</code></pre>\n`;
@@ -52,7 +60,20 @@ export function readPage(source, link) {
       return made;
     })
     .join('');
-  return { html, headings, parts };
+  return { html, headings, parts: [...parts, ...named] };
+}
+
+/** What the search finds by its name: each row of a table of commands, or of settings, which are `section` and `key`. */
+function namedRows(header, rows) {
+  const [first, second] = header.map(({ text }) => text);
+  const name = (cell) => /^`([^`]+)`/.exec(cell?.text ?? '')?.[1];
+  if (first === 'command') return rows.map(([cell]) => name(cell));
+  if (first !== 'section' || second !== 'key') return rows.map(() => undefined);
+  let section = '';
+  return rows.map(([group, key]) => {
+    section = name(group) ?? section;
+    return name(key) && `${section}.${name(key)}`;
+  });
 }
 
 /** As GitHub makes them, so that one link works in both. */

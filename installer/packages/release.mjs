@@ -7,6 +7,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statS
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { STANDALONE } from '../../tools/standalone.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const project = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
@@ -17,9 +18,13 @@ const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd',
 const PACKAGES = {
   'swagger-ui-dist': ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
 };
-/** Type declarations and files that only a debugger reads. */
-const LEFT_OUT = /\.(?:tgz|mcpb|map)$/;
-const KEPT_TYPES = /\/domain\/|\/client\/[^/]+$/;
+/** The pages that dist/guide.pack holds, and files that only a debugger reads. */
+const LEFT_OUT = /\/dist\/guide$|\.(?:tgz|mcpb|map)$/;
+/** A module of dist/src or dist/installer that is in the bundles, or a type declaration. */
+const MODULE = /\/dist\/((?:src|installer)\/.+?)(\.d\.ts|\.js)$/;
+/** Scripts of pages, and a program without imports. */
+const ASSETS = /^src\/(?:api\/console\/|simulator\/osascript$)/;
+const TYPES = typesOf('src/client/postern-client');
 
 const stage = mkdtempSync(join(tmpdir(), 'postern-release-'));
 try {
@@ -72,8 +77,26 @@ function copy(from, to) {
   mkdirSync(dirname(to), { recursive: true });
   cpSync(from, to, {
     recursive: true,
-    filter: (path) => !LEFT_OUT.test(path) && (!path.endsWith('.d.ts') || KEPT_TYPES.test(path)),
+    filter: isKept,
   });
+}
+
+function isKept(path) {
+  const [, module, ending] = MODULE.exec(path) ?? [];
+  if (LEFT_OUT.test(path)) return false;
+  if (module === undefined || ASSETS.test(module)) return true;
+  return ending === '.js' ? STANDALONE.includes(module) : TYPES.has(module);
+}
+
+/** The modules whose types a module's types name, and itself. */
+function typesOf(module, found = new Set()) {
+  if (found.has(module)) return found;
+  found.add(module);
+  const text = readFileSync(`${root}dist/${module}.d.ts`, 'utf8');
+  for (const [, path] of text.matchAll(/(?:from|import\()\s*'(\.[^']+)\.(?:ts|js)'/g)) {
+    typesOf(join(dirname(module), path), found);
+  }
+  return found;
 }
 
 /** Copies a package. Returns false if it is not installed, such as a native one that could not be built. */

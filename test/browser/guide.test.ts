@@ -74,6 +74,23 @@ describe('in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  for (const [words, found] of [
+    ['webhooks listen', 'Command line › webhooks listen'],
+    ['demo say', 'Command line › demo say'],
+    ['poll_interval_ms', 'Configuration › backend.poll_interval_ms'],
+    ['rate limit per minute', 'Configuration › server.rate_limit_per_minute'],
+  ] as const) {
+    inBrowser(`the first thing that the guide finds for "${words}" is its own row`, async () => {
+      const { page, url } = stage as BrowserStage;
+      await page.goto(`${url}/guide/`);
+      await page.keyboard.press('/');
+      await page.keyboard.type(words);
+      await eventually(async () => expect(await page.locator('#results a strong').first().innerText()).toBe(found));
+      await page.keyboard.press('Enter');
+      await eventually(async () => expect(await page.locator('tr:target').count()).toBe(1));
+    });
+  }
+
   inBrowser('the guide has no fault that axe finds, in light, and in dark on a phone', async () => {
     const { page, url, complaints } = stage as BrowserStage;
     await page.goto(`${url}/guide/contacts.html`);

@@ -16,7 +16,8 @@ import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const TARBALL = join(ROOT, `release/postern-${version}.tgz`);
-const MAX_BYTES = 12 * 2 ** 20;
+const MAX_BYTES = 6 * 2 ** 20;
+const MAX_FILES = 300;
 
 const root = temporaryFolder();
 const prefix = join(root, 'prefix');
@@ -81,10 +82,12 @@ const runtimes = [...new Set([process.execPath, node22])]
   }))
   .map((runtime) => ({ ...runtime, hasSqlite: !/^(?:20|21)\./.test(runtime.version) }));
 
-test('it holds no program of any system', () => {
+test('it has few files, and no program of any system', () => {
   const { stdout } = spawnSync('tar', ['-tzf', TARBALL], { encoding: 'utf8', maxBuffer: 1 << 26 });
   const files = stdout.split('\n');
   expect(files).toContain('package/project/dist/main.js');
+  // npx unpacks them two or three times at each command.
+  expect(files.filter((file) => /[^/]$/.test(file)).length).toBeLessThan(MAX_FILES);
   expect(files.filter((file) => /\.(?:node|dylib|so|dll|exe)$|node_modules\/better-sqlite3/.test(file))).toEqual([]);
 });
 
@@ -157,9 +160,14 @@ testIf(withSqlite !== undefined, 'needs a Node with SQLite')(
       const headers = { 'x-api-key': key.trim() };
       const health = await named(`${url}/api/v1/health`, 'container.example');
       expect(health).toBe(200);
-      for (const page of ['console', 'docs', 'docs/swagger-ui-bundle.js', 'openapi.json']) {
+      const pages = ['console', 'docs', 'docs/swagger-ui-bundle.js', 'openapi.json', 'asyncapi.json', 'guide/'];
+      for (const page of [...pages, 'guide/project/guarantees.html', 'guide/img/terminal.svg', 'llms-full.txt']) {
         expect([page, (await fetch(`${url}/${page}`)).status]).toEqual([page, 200]);
       }
+      const map = await (await fetch(`${url}/llms.txt`)).text();
+      const linked = [...map.matchAll(/\]\(([^)]+)\)/g)].map(([, to = '']) => to);
+      expect(linked).toContain('guide/webhooks.md');
+      for (const to of linked) expect([to, (await fetch(`${url}/${to}`)).status]).toEqual([to, 200]);
       const events = await fetch(`${url}/api/v1/events?after=0&wait=20`, { headers });
       expect(await events.json()).toEqual(
         expect.arrayContaining([expect.objectContaining({ type: 'message.received' })]),

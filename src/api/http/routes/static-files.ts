@@ -8,6 +8,7 @@ import { isKnown, vary } from '../conditions.ts';
 import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodings.ts';
 import type { Exchange } from '../exchange.ts';
 import { isForPerson } from '../missing-page.ts';
+import { FOR_MODELS, GUIDE_NAME, guideContent, guideFile } from './guide-pack.ts';
 
 /** Serves one page. */
 export type ServedPage = (exchange: Exchange) => Answer | Promise<Answer>;
@@ -50,12 +51,6 @@ const TYPES: Readonly<Record<string, string>> = {
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../../console/', import.meta.url);
-/** The guide that docs/site makes of docs/. Only the built project has it. */
-const GUIDE = new URL('../../../../guide/', import.meta.url);
-const GUIDE_FILE = /^(?:recipes\/|img\/)?[A-Za-z0-9-]+\.[a-z]+$/;
-/** A page of the guide as a person types it, without its ending. */
-const GUIDE_NAME = /^\/guide\/(?:recipes\/)?([A-Za-z0-9-]+)$/;
-
 /** A file's page is the first part of its name: `docs-operation.js` belongs to /docs. */
 const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
   .filter((name) => /\.(?:css|js|svg)$/.test(name))
@@ -88,6 +83,7 @@ export function staticFiles(version: string, notReady: () => readonly string[]):
       cached(() => (file.endsWith('.html') ? readHtml(file) : readPage(file))),
     );
   made.set('/guide', () => ({ status: 308, headers: { Location: './guide/' } }));
+  for (const [path, file] of Object.entries(FOR_MODELS)) made.set(path, guide(file));
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
   made.set('/', toConsole);
   made.set('/ready', () => readyAnswer(notReady()));
@@ -150,17 +146,10 @@ function versionedPath(path: string): string | undefined {
   return Object.hasOwn(FILES, file) ? file : undefined;
 }
 
-/** Returns undefined for invalid page names, so that no path leads out of the folder. */
-function guideFile(path: string): string | undefined {
-  const file = path === '/guide/' ? 'index.html' : path.slice('/guide/'.length);
-  return path.startsWith('/guide/') && GUIDE_FILE.test(file) ? file : undefined;
-}
-
 function guide(file: string): ServedPage {
   const page = cached(async () => {
-    const bytes = await readFile(new URL(file, GUIDE)).catch(() => {
-      throw problem('not_found');
-    });
+    const bytes = await guideContent(file);
+    if (bytes === undefined) throw problem('not_found');
     return { type: typeOf(file) ?? PLAIN_TEXT, bytes };
   });
   return VERSIONED_GUIDE.test(file) ? async (exchange) => keptForAYear(await page(exchange)) : page;

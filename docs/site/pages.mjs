@@ -65,6 +65,11 @@ export const NAVIGATION = {
       'Let ChatGPT, Claude and other hosted agents sign in through a tunnel with OAuth.',
     ],
     [
+      'docs/tunnels.md',
+      'Private tunnels',
+      "Let ChatGPT or Claude's API in by OpenAI's and Anthropic's tunnels, with nothing on the internet.",
+    ],
+    [
       'docs/remote-access.md',
       'From another machine',
       'Reach the service from another machine through a tunnel, a proxy or your own network.',

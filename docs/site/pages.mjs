@@ -134,6 +134,7 @@ export const NAVIGATION = {
     ],
     ['CONTRIBUTING.md', '', 'How to run, test and change Postern.'],
     ['docs/project/mac-checklist.md', '', 'What can only be checked on a real Mac.'],
+    ['docs/project/publishing.md', 'Publishing', 'What only the owner can do: names, accounts, signatures.'],
   ],
 };
 

@@ -37,6 +37,8 @@ try {
     version: project.version,
     description: project.description,
     license: project.license,
+    // The name in the registry of MCP servers, which looks for it here.
+    mcpName: JSON.parse(readFileSync(`${root}server.json`, 'utf8')).name,
     bin: { postern: 'project/dist/main.js' },
     man: ['project/dist/postern.1'],
     exports: {

@@ -10,7 +10,7 @@ import { freePort } from '../support/service.ts';
 import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGES = ['', 'docs/', 'docs/recipes/']
+const PAGES = ['', 'docs/', 'docs/recipes/', 'integrations/skill/postern/']
   .flatMap((folder) => readdirSync(ROOT + folder).map((name) => folder + name))
   .filter((name) => name.endsWith('.md'));
 /** A block of a page, with the comment before it that says how it is run. */

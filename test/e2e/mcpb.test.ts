@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import * as z from 'zod';
 import { testIf } from '../support/conditions.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { Service } from '../support/service.ts';
@@ -68,8 +69,50 @@ withPython('the MCPB bundle runs as its manifest says, from another folder', asy
   await client.close();
 });
 
-test('server.json names this version, and the header of the key as a secret', () => {
-  const server = JSON.parse(readFileSync(join(REPOSITORY, 'server.json'), 'utf8')) as Record<string, unknown>;
-  expect(server).toMatchObject({ version, remotes: [{ headers: [{ name: 'X-API-Key', isSecret: true }] }] });
-  expect(String(server.description).length).toBeLessThanOrEqual(100);
+/** The rules of the registry's schema of 2025-12-11 for what server.json uses, and those of its publisher. */
+const SERVER = z.strictObject({
+  $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
+  name: z
+    .string()
+    .max(200)
+    .regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
+  title: z.string().min(1).max(100),
+  description: z.string().min(1).max(100),
+  version: z.literal(version),
+  packages: z.tuple([
+    z.strictObject({
+      registryType: z.literal('npm'),
+      identifier: z.literal('postern'),
+      version: z.literal(version),
+      runtimeHint: z.literal('npx'),
+      transport: z.strictObject({ type: z.literal('stdio') }),
+      packageArguments: z.array(z.strictObject({ type: z.literal('positional'), value: z.string() })),
+      environmentVariables: z.array(
+        z.strictObject({
+          name: z.string(),
+          description: z.string(),
+          isRequired: z.boolean().optional(),
+          isSecret: z.boolean().optional(),
+        }),
+      ),
+    }),
+  ]),
 });
+
+test('server.json is what a registry takes, for this version, with the key as a secret', () => {
+  const server = SERVER.parse(JSON.parse(readFileSync(join(REPOSITORY, 'server.json'), 'utf8')));
+  const [{ environmentVariables: variables, packageArguments: given }] = server.packages;
+  expect(given.map(({ value }) => value)).toEqual(['mcp']);
+  expect(variables.find(({ name }) => name === 'POSTERN_API_KEY')).toMatchObject({ isRequired: true, isSecret: true });
+});
+
+const VALIDATOR = join(REPOSITORY, 'test/support/mcpb/node_modules/@anthropic-ai/mcpb/dist/cli/cli.js');
+
+testIf(existsSync(VALIDATOR), 'needs npm ci --prefix test/support/mcpb')(
+  'the official validator takes the manifest of the bundle',
+  () => {
+    const manifest = join(REPOSITORY, 'installer/mcpb/manifest.json');
+    const { status, stdout } = spawnSync(process.execPath, [VALIDATOR, 'validate', manifest], { encoding: 'utf8' });
+    expect([status, stdout]).toEqual([0, expect.stringContaining('passes')]);
+  },
+);

@@ -178,3 +178,23 @@ testIf(withSqlite !== undefined, 'needs a Node with SQLite')(
     }
   },
 );
+
+test('npx runs its MCP server, and stdout has nothing but the protocol', async () => {
+  const packed = JSON.parse(readFileSync(join(prefix, 'lib/node_modules/postern/package.json'), 'utf8')) as Readonly<
+    Record<string, unknown>
+  >;
+  expect(packed.mcpName).toBe((JSON.parse(readFileSync(join(ROOT, 'server.json'), 'utf8')) as { name: string }).name);
+  const args = ['-y', '--offline', '--cache', join(root, 'npx-cache'), '--package', TARBALL, 'postern', 'mcp'];
+  const env = { ...BARE_ENVIRONMENT, HOME: root, POSTERN_API_KEY: 'k', POSTERN_URL: 'http://127.0.0.1:9' };
+  const child = spawn('npx', args, { cwd: root, env, stdio: ['pipe', 'pipe', 'ignore'] });
+  const clientInfo = { name: 'test', version: '1' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  child.stdin.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await once(child, 'close');
+  const lines = output.trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { jsonrpc: '2.0', id: 1, error: { message: expect.stringContaining('does not answer') } },
+  ]);
+});

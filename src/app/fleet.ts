@@ -49,6 +49,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
     isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
     status: () => owner.status(),
     addresses: () => owned.addresses(),
+    rowOfGuid: (guid) => connection.read((snapshot) => snapshot.rowIdOf(guid)),
   });
 }
 

@@ -25,8 +25,11 @@ import { HubFeed, isStreamOffset } from '../fleet/hub/feed.ts';
 import { MacReads } from '../fleet/hub/mac-reads.ts';
 import { Macs } from '../fleet/hub/macs.ts';
 import { Offsets } from '../fleet/hub/offsets.ts';
+import { PairCopies } from '../fleet/hub/pair-copies.ts';
+import { Pairs } from '../fleet/hub/pairs.ts';
 import { HubReader } from '../fleet/hub/reader.ts';
 import { Readiness } from '../fleet/hub/readiness.ts';
+import { SendLeases } from '../fleet/hub/send-leases.ts';
 import { HubSender } from '../fleet/hub/sender.ts';
 import { HubStatus } from '../fleet/hub/status.ts';
 import { StreamEvents } from '../fleet/hub/stream-events.ts';
@@ -34,6 +37,7 @@ import { HubWebhooks } from '../fleet/hub/webhooks/hub-webhooks.ts';
 import { FleetConnection, readFleetFile } from '../fleet/protocol/connection.ts';
 import { Envelope, hubKeys } from '../fleet/protocol/envelope.ts';
 import { hubName } from '../fleet/protocol/layout.ts';
+import type { Pair } from '../fleet/protocol/pair.ts';
 import { Cleanup } from '../runtime/cleanup.ts';
 import { Counters } from '../runtime/counters.ts';
 import { eventSerializer } from '../schema/event-json.ts';
@@ -66,8 +70,10 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const database = openHubDatabase(join(config.dir, 'hub.db'));
     closers.add('hub.db', () => database.close());
     const envelope = envelopeOf(settings);
-    const store = new EventStore(database);
-    const reader = new EventReader(envelope);
+    const pairs = new Pairs(database);
+    const reader = new EventReader(envelope, (mac) => pairs.nameOf(mac));
+    const copies = new PairCopies(database, pairs, (event) => reader.read(event));
+    const store = new EventStore(database, copies);
     const events = new HubEventLog(store, reader);
     const connection = new FleetConnection(settings, {
       clock,
@@ -78,9 +84,12 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     closers.add('connection', () => connection.close());
     const brokerClock = new BrokerClock({ connection, clock, log });
     closers.add('clock', () => brokerClock.close());
-    const macs = new Macs({ connection, envelope, brokerClock, clock, log });
+    const onPair = (pair: Pair): void => copies.mergeStored(pair);
+    const macs = new Macs({ connection, envelope, pairs, onPair, brokerClock, clock, log });
     closers.add('macs', () => macs.close());
-    const reads = new MacReads({ connection, envelope, clock, macs });
+    const guidOfRow = (mac: string, row: number): string | undefined => events.guidOfRow(mac, row);
+    const reads = new MacReads({ connection, envelope, clock, macs, guidOfRow });
+    const leases = new SendLeases({ connection, macs, reads, clock, log });
 
     const channel = new Channel();
     channel.restart(rowOffset(store.newest));
@@ -149,7 +158,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       attachments: new HubAttachments(reads),
       feed,
       json,
-      sender: new HubSender({ connection, envelope, macs, reads, brokerClock, clock, log }),
+      sender: new HubSender({ connection, envelope, macs, reads, leases, brokerClock, clock, log }),
       uploads: NO_UPLOADS,
       webhooks,
       search: absentPort(),

@@ -45,6 +45,13 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   onMac('revoke', 'Take a Mac out of the fleet. Its key is refused from the next reload on.').action(
     runs(async () => (await code()).revokeMac),
   );
+  located(fleet.command('pair'))
+    .description('Make two Macs of one Apple account one member, whose second Mac takes over when the first one dies.')
+    .argument('<mac>', 'the Mac whose id both have from now on', macId)
+    .argument('<standby>', 'the other Mac', macId)
+    .option('--offline', 'only write files; postern fleet init --connect does the rest later')
+    .addHelpText('after', helpExamples('postern fleet pair m7 m8'))
+    .action(runs(async () => (await import('./commands/fleet-pair.ts')).pairMacs));
   located(fleet.command('rotate'))
     .description('Change the content key, in three steps: run it, distribute the files it names, and run it again.')
     .addHelpText('after', helpExamples('postern fleet rotate'))

@@ -39,3 +39,24 @@ export function splitId(text: string): QualifiedId | undefined {
   const id = text.slice(end + 1);
   return MAC_ID.test(mac) && id !== '' ? { mac, id } : undefined;
 }
+
+/** A Mac as clients of a hub know it: the two of a pair are one member (decision N6). */
+export interface MacName {
+  readonly mac: string;
+  readonly member: string;
+  readonly isPair: boolean;
+}
+
+export function nameOfOne(mac: string): MacName {
+  return { mac, member: mac, isPair: false };
+}
+
+/** The id of a pair's message: both Macs have its guid, and different rows (decision N6). */
+export function idOfGuid(guid: string): string {
+  return `g${guid}`;
+}
+
+/** The guid in such an id; undefined for a row id. */
+export function guidOfId(id: string): string | undefined {
+  return /^g./s.test(id) ? id.slice(1) : undefined;
+}

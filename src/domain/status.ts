@@ -74,6 +74,8 @@ export interface FleetMac {
   readonly behind: number | null;
   /** Those of its addresses that another Mac announces too: a send by one of them needs the id of a Mac in `from`. */
   readonly shared_addresses: readonly string[];
+  /** The id under which hubs show it, if it is in a pair. */
+  readonly pair?: string | undefined;
   /** Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait. */
   readonly open_holes: number;
 }

@@ -19,6 +19,8 @@ export const attachmentAnswer = z
   })
   .nullable();
 
+export const knowsKeyAnswer = z.boolean();
+
 export const attachmentMistakesAnswer = z.array(z.object({ pointer: z.string(), message: z.string() }));
 
 /** Events that the stream lacks, each as JSON that is parsed like the stream's. */

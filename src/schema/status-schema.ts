@@ -67,6 +67,7 @@ const macs = z
       open_holes: z.int().meta({
         description: 'Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait.',
       }),
+      pair: z.string().optional().meta({ description: 'The id under which the hub shows it, if it is in a pair.' }),
     }),
   )
   .readonly();

@@ -5,7 +5,7 @@ import type { Msg } from '@nats-io/nats-core';
 import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
 import { parseToml } from '../../src/config/syntax.ts';
-import { qualify, splitId } from '../../src/domain/fleet.ts';
+import { nameOfOne, qualify, splitId } from '../../src/domain/fleet.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { problem } from '../../src/domain/problems.ts';
 import { qualifiedMessage } from '../../src/fleet/hub/qualified.ts';
@@ -69,7 +69,7 @@ test('a qualified id is split at its first ~', () => {
 test('every row that a message names is named with its Mac', () => {
   const details = { reply_to: { id: '3' }, part_of: { id: '4', guid: 'G' }, reactions: [{ id: '5', message_id: '7' }] };
   const message = { id: '7', conversation_id: 'any;-;a', details } as unknown as Message;
-  expect(qualifiedMessage('m7', message)).toMatchObject({
+  expect(qualifiedMessage(nameOfOne('m7'), message)).toMatchObject({
     id: 'm7~7',
     details: {
       reply_to: { id: 'm7~3' },

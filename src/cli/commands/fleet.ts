@@ -26,7 +26,7 @@ interface InitOptions extends FleetOptions {
   readonly keepHours?: number;
 }
 
-interface MacOptions extends FleetOptions {
+export interface OneMacOptions extends FleetOptions {
   readonly offline?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function initFleet(options: InitOptions, context: ClientContext): Promise
   });
 }
 
-export function addMac(mac: string, options: MacOptions, context: ClientContext): Promise<number> {
+export function addMac(mac: string, options: OneMacOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const folder = FleetFolder.open(fleetPath(options, context));
     if (folder.macs.includes(mac)) {
@@ -74,7 +74,7 @@ export function addMac(mac: string, options: MacOptions, context: ClientContext)
 }
 
 /** Lets a new machine take over a Mac's id: it gets a new key, and the old machine's user is removed. */
-export function adoptMac(mac: string, options: MacOptions, context: ClientContext): Promise<number> {
+export function adoptMac(mac: string, options: OneMacOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const folder = FleetFolder.open(fleetPath(options, context));
     assertKnown(mac, folder);
@@ -84,7 +84,7 @@ export function adoptMac(mac: string, options: MacOptions, context: ClientContex
   });
 }
 
-export function revokeMac(mac: string, options: MacOptions, context: ClientContext): Promise<number> {
+export function revokeMac(mac: string, options: OneMacOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const folder = FleetFolder.open(fleetPath(options, context));
     const isKnown = folder.macs.includes(mac);
@@ -133,7 +133,7 @@ export async function showFleet(
   });
 }
 
-function fleetPath({ dir, configDir }: FleetOptions, { environment }: Context): string {
+export function fleetPath({ dir, configDir }: FleetOptions, { environment }: Context): string {
   return dir === undefined ? join(configFolder(configDir, environment), 'fleet') : resolve(dir);
 }
 
@@ -172,19 +172,19 @@ async function withServers(
 
 /** Creates streams, buckets and each Mac's queue. Existing ones stay unchanged. */
 async function createMissing(folder: FleetFolder, keepHours: number | undefined, context: Context): Promise<void> {
-  await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents }, jsm) => {
-    const replicas = folder.servers.length >= 3 ? 3 : 1;
-    await createFleet(jsm, { ...DEFAULT_SIZE, replicas });
+  await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents, writePair }, jsm) => {
+    await createFleet(jsm, { ...DEFAULT_SIZE, replicas: folder.servers.length >= 3 ? 3 : 1 });
     if (keepHours !== undefined) await keepEvents(jsm, keepHours);
     for (const mac of folder.macs) await createMac(jsm, mac);
+    for (const pair of folder.pairs) await writePair(jsm, pair);
   });
   const macs = folder.macs.length === 0 ? '' : `, and the queues of ${folder.macs.join(', ')}`;
   context.stdout(`The servers have all streams and buckets${macs}.`);
 }
 
 /** Changes the files even if the servers cannot be reached. */
-async function onServers(
-  { offline }: MacOptions,
+export async function onServers(
+  { offline }: OneMacOptions,
   folder: FleetFolder,
   context: Context,
   work: (streams: Streams, jsm: Manager) => Promise<void>,
@@ -198,7 +198,7 @@ async function onServers(
   }
 }
 
-function assertKnown(mac: string, folder: FleetFolder): void {
+export function assertKnown(mac: string, folder: FleetFolder): void {
   if (folder.macs.includes(mac)) return;
   throw new AppError('mac_unknown', `There is no Mac ${mac} in this fleet.`, {
     hint: `There are: ${folder.macs.join(', ') || 'none yet; postern fleet add adds one'}.`,
@@ -284,7 +284,7 @@ function today(): string {
 }
 
 /** Prints an AppError as its sentence and advice. */
-async function reported(context: Context, work: () => Promise<number>): Promise<number> {
+export async function reported(context: Context, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
   } catch (error) {

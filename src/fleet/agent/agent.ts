@@ -32,6 +32,7 @@ export interface AgentParts {
   readonly health: () => BackendHealth;
   /** Numbers and addresses of the person; throws while chat.db is away. */
   readonly addresses: () => readonly string[];
+  readonly rowOfGuid: (guid: string) => number | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -1,6 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { LogEntry } from '../../domain/event.ts';
-import type { FleetContent } from '../../domain/fleet.ts';
+import { type FleetContent, guidOfId } from '../../domain/fleet.ts';
 import { INCLUDES, type Include, includeSet } from '../../domain/include.ts';
 import { rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed.ts';
@@ -29,6 +29,8 @@ export interface AnswersParts {
   readonly reader: MessageReader;
   readonly attachments: AttachmentReader;
   readonly sender: Pick<CallerSender, 'attachmentMistakes'>;
+  readonly isKept: (key: string) => boolean;
+  readonly rowOfGuid: (guid: string) => number | undefined;
   readonly status: () => StatusReport | Promise<StatusReport>;
   readonly store: Pick<FleetStore, 'epoch'>;
   readonly messages: Pick<MessageLog, 'entries'>;
@@ -102,7 +104,7 @@ export class Answers {
           cursor: request.optionalText('cursor'),
         });
       case 'message':
-        return (await reader.message(request.text('id'), options)) ?? null;
+        return (await reader.message(this.#rowOf(request.text('id')), options)) ?? null;
       case 'listConversations':
         return reader.listConversations({
           ...options,
@@ -117,9 +119,17 @@ export class Answers {
         return sender.attachmentMistakes(request.texts('paths', 10));
       case 'status':
         return status();
+      case 'knowsKey':
+        return this.#parts.isKept(request.text('key'));
       case 'events':
         return this.#events(request);
     }
+  }
+
+  /** The row that an id names, by its guid or as it is. */
+  #rowOf(id: string): string {
+    const guid = guidOfId(id);
+    return guid === undefined ? id : String(this.#parts.rowOfGuid(guid) ?? id);
   }
 
   #events(request: Request): readonly RowEvent[] | null {
@@ -139,7 +149,7 @@ export class Answers {
     const at = request.integer('at', 0, Number.MAX_SAFE_INTEGER);
     const wanted = request.integer('bytes', 0, CHUNK_BYTES);
     const place = request.integer('n', 0, 9999);
-    const file = await this.#parts.attachments.open(request.text('id'), place, request.form());
+    const file = await this.#parts.attachments.open(this.#rowOf(request.text('id')), place, request.form());
     if (file === undefined) return null;
     const { name, mimeType, bytes, version } = file;
     const end = Math.min(at + wanted, bytes) - 1;

@@ -15,11 +15,15 @@ export class HubAttachments implements AttachmentReader {
   async open(id: string, n: number, form?: ConvertedForm): Promise<AttachmentFile | undefined> {
     const of = splitId(id);
     if (of === undefined || !this.#reads.isKnown(of.mac)) return undefined;
-    const { mac } = of;
-    const asked = { id: of.id, n, form };
-    const file = await this.#reads.attachment(mac, { ...asked, at: 0, bytes: 0 });
-    if (file === undefined) return undefined;
-    const { name, mimeType, bytes, version } = file;
+    const found = await this.#reads.first(this.#reads.placesOf(of), async ({ mac, id: own }) => {
+      const asked = { id: own, n, form };
+      const file = await this.#reads.attachment(mac, { ...asked, at: 0, bytes: 0 });
+      return file && { mac, asked, file };
+    });
+    if (found === undefined) return undefined;
+    // All chunks come from one Mac: the files of two are not the same.
+    const { mac, asked } = found;
+    const { name, mimeType, bytes, version } = found.file;
     const reads = this.#reads;
     return {
       name,

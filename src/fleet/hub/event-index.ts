@@ -29,6 +29,13 @@ export class EventIndex {
     return row && toEvent(row);
   }
 
+  /** The newest event of a Mac's row. */
+  ofRow(mac: string, row: number): StoredEvent | undefined {
+    const where = 'WHERE source.mac = ? AND event.row = ? ORDER BY event.number DESC LIMIT 1';
+    const found = this.#database.get(`SELECT ${COLUMNS} ${FROM} ${where}`, mac, row);
+    return found && toEvent(found);
+  }
+
   oldest(): StoredEvent | undefined {
     return this.events(0, Number.MAX_SAFE_INTEGER, 1)[0];
   }

@@ -44,6 +44,12 @@ export class HubEventLog implements MessageLog {
     return this.entries(rowOffset(number - 1), rowOffset(number), 1)[0];
   }
 
+  /** The guid of a Mac's row; undefined if its event is no longer kept, or unreadable. */
+  guidOfRow(mac: string, row: number): string | undefined {
+    const event = this.#store.index.ofRow(mac, row);
+    return event && this.readable([event])[0]?.event.data.guid;
+  }
+
   /** Always none: every stored event is published. */
   pendingRows(): readonly PendingRow[] {
     return [];

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Event, RowEntry } from '../../domain/event.ts';
-import { qualify } from '../../domain/fleet.ts';
+import { type MacName, nameOfOne, qualify } from '../../domain/fleet.ts';
 import { rowOffset } from '../../domain/offset.ts';
 import { eventSchema } from '../../schema/event-schema.ts';
 import type { Envelope } from '../protocol/envelope.ts';
@@ -14,9 +14,11 @@ export const GENERATION = 0;
 /** Opens events of the stream and turns them into what clients receive. */
 export class EventReader {
   readonly #envelope: Envelope;
+  readonly #nameOf: (mac: string) => MacName;
 
-  constructor(envelope: Envelope) {
+  constructor(envelope: Envelope, nameOf: (mac: string) => MacName = nameOfOne) {
     this.#envelope = envelope;
+    this.#nameOf = nameOf;
   }
 
   /** The event with qualified ids. Throws AppError `fleet_content_unreadable` unless an agent with its key wrote it. */
@@ -24,7 +26,7 @@ export class EventReader {
     const text = openEvent(event, event.keyId ?? undefined, event.body, this.#envelope);
     const read = eventSchema.safeParse(jsonOf(text));
     if (!read.success) throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
-    return qualifiedEvent(event.mac, read.data);
+    return qualifiedEvent(this.#nameOf(event.mac), read.data);
   }
 
   /** Throws like `read`. */
@@ -36,7 +38,7 @@ export class EventReader {
       offset: rowOffset(number),
       rowId: number,
       // Two Macs in one conversation have rows with the same guid.
-      guid: qualify(mac, guid === '' ? `${epoch} row ${row}` : guid),
+      guid: qualify(guid === '' ? mac : this.#nameOf(mac).member, guid === '' ? `${epoch} row ${row}` : guid),
       event,
       generation: GENERATION,
     };

@@ -1,7 +1,9 @@
+import type { StreamOffset } from '../../domain/offset.ts';
 import type { LastPublished } from '../protocol/presence.ts';
 import type { HubDatabase } from './database.ts';
 import { EventIndex } from './event-index.ts';
 import { HoleTable } from './hole-table.ts';
+import type { PairCopies } from './pair-copies.ts';
 import type { FilledRow, Hole, MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 
 /** Rows deleted at once: a few milliseconds' work. */
@@ -21,13 +23,15 @@ export class EventStore {
   readonly index: EventIndex;
   readonly #database: HubDatabase;
   readonly #holes: HoleTable;
+  readonly #copies: PairCopies | undefined;
   readonly #sources = new Map<string, Source>();
   /** Set while the stream may lack rows that no Mac has named yet: offsets name this sequence as their floor. */
   doubtfulAfter: number | undefined;
   #newest = 0;
 
-  constructor(database: HubDatabase) {
+  constructor(database: HubDatabase, copies?: PairCopies) {
     this.#database = database;
+    this.#copies = copies;
     this.index = new EventIndex(database);
     this.#holes = new HoleTable(database);
     this.#load();
@@ -52,6 +56,11 @@ export class EventStore {
   /** The highest row seen of this Mac and epoch; undefined if there is none. */
   lastRow(mac: string, epoch: string): number | undefined {
     return this.#sources.get(`${mac} ${epoch}`)?.lastRow;
+  }
+
+  /** Reports whether a place of the stream holds the copy of an event that another Mac published. */
+  hasCopyAt(offset: StreamOffset): boolean {
+    return this.#copies?.hasPlace(offset) === true;
   }
 
   get hasHoles(): boolean {
@@ -104,7 +113,7 @@ export class EventStore {
     const source = this.#source(mac, epoch);
     return this.#changed(() => {
       const { stream, ...place } = this.#holes.placeOf(source.id, before);
-      const added = rows.map((row) => this.#insertLate(stream, source, { mac, epoch, ...place, ...row }));
+      const added = rows.flatMap((row) => this.#insertLate(stream, source, { mac, epoch, ...place, ...row }));
       const last = rows.at(-1)?.row;
       if (last !== undefined) this.#holes.shrink(source.id, before, last);
       return isComplete ? [...added, ...this.#close(source, mac, epoch, before)] : added;
@@ -137,6 +146,7 @@ export class EventStore {
         ...[last, last],
       );
       this.#database.run('DELETE FROM gap WHERE number < (SELECT min(number) FROM event)');
+      this.#copies?.cut(beforeMs);
       return numbers.length === CUT_ROWS;
     });
   }
@@ -155,8 +165,8 @@ export class EventStore {
       // Nobody knows the first of the missing rows.
       this.#holes.addGap();
     }
-    if (!source.isWaiting) return [this.#insert(stream, source, event)];
-    this.#wait(stream, source, event);
+    if (!source.isWaiting) return this.#insert(stream, source, event);
+    this.#holes.wait(stream, source.id, event);
     return [];
   }
 
@@ -188,7 +198,7 @@ export class EventStore {
       if (hole !== undefined) {
         const added = this.#insertLate(stream, source, event);
         this.#holes.shrink(source.id, hole.before, row);
-        return row < hole.last ? [added] : [added, ...this.#close(source, mac, epoch, hole.before)];
+        return row < hole.last ? added : [...added, ...this.#close(source, mac, epoch, hole.before)];
       }
       this.#database.run(
         `UPDATE waiting SET stream = (SELECT id FROM stream WHERE created = ?), sequence = ?, at_ms = ?
@@ -199,10 +209,13 @@ export class EventStore {
     const found = 'SELECT number FROM event WHERE source = ? AND row = ? AND NOT (sequence = ? AND at_ms = ?)';
     const number = this.#database.number(found, source.id, row, sequence, atMs);
     if (number !== undefined) this.#notePlace(stream, sequence, atMs, number);
+    else this.#copies?.merge(stream, event);
     return [];
   }
 
-  #insert(stream: string, source: Source, event: MacEvent): StoredEvent {
+  /** Empty for a copy of what the other Mac of a pair has published. */
+  #insert(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
+    if (this.#copies?.merge(stream, event) === true) return [];
     const floor = this.#floor(stream, event.sequence);
     this.#database.run(
       `INSERT INTO event (stream, sequence, message_id, at_ms, source, row, type, key_id, body, floor)
@@ -211,14 +224,16 @@ export class EventStore {
       ...[event.keyId, event.body, floor ?? null],
     );
     this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
-    return { ...event, number: this.#newest, stream, floor };
+    const stored = { ...event, number: this.#newest, stream, floor };
+    this.#copies?.add(stored);
+    return [stored];
   }
 
   /** Inserts an event whose number is higher than its place in the stream says. */
-  #insertLate(stream: string, source: Source, event: MacEvent): StoredEvent {
-    const stored = this.#insert(stream, source, event);
-    this.#notePlace(stream, event.sequence, event.atMs, stored.number);
-    return stored;
+  #insertLate(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
+    const added = this.#insert(stream, source, event);
+    for (const { number } of added) this.#notePlace(stream, event.sequence, event.atMs, number);
+    return added;
   }
 
   #notePlace(stream: string, sequence: number, atMs: number, number: number): void {
@@ -227,35 +242,14 @@ export class EventStore {
     this.#database.run(sql, stream, sequence, atMs, number);
   }
 
-  #wait(stream: string, source: Source, event: MacEvent): void {
-    this.#database.run(
-      `INSERT INTO waiting (stream, source, row, sequence, message_id, at_ms, type, key_id, body)
-       VALUES ((SELECT id FROM stream WHERE created = ?), ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[stream, source.id, event.row, event.sequence, event.messageId, event.atMs, event.type],
-      ...[event.keyId, event.body],
-    );
-  }
-
   /** Deletes a hole, and moves what waited behind it into the log, up to the next hole of its Mac. */
   #close(source: Source, mac: string, epoch: string, before: number): readonly StoredEvent[] {
     const { id } = source;
     const first = this.#holes.delete(id, before);
-    const until = first ?? Number.MAX_SAFE_INTEGER;
-    const rows = this.#database.all(
-      `SELECT created, row, sequence, message_id, at_ms, type, key_id, body FROM waiting JOIN stream ON stream.id = stream
-       WHERE source = ? AND row < ? ORDER BY row`,
-      ...[id, until],
-    );
     // Before they are inserted, so that they count as missing no longer.
-    this.#database.run('DELETE FROM waiting WHERE source = ? AND row < ?', id, until);
+    const waited = this.#holes.takeWaiting(id, first ?? Number.MAX_SAFE_INTEGER);
     source.isWaiting = first !== undefined;
-    return rows.map(([stream, row, sequence, messageId, atMs, type, keyId, body]) =>
-      this.#insertLate(String(stream), source, {
-        ...{ mac, epoch, row: Number(row), sequence: Number(sequence), messageId: String(messageId) },
-        ...{ atMs: Number(atMs), type: String(type), keyId: keyId === null ? null : String(keyId) },
-        body: body as Uint8Array,
-      }),
-    );
+    return waited.flatMap(([stream, event]) => this.#insertLate(stream, source, { mac, epoch, ...event }));
   }
 
   /** The sequence up to which nothing is missing, if that is before this event's own. */

@@ -75,6 +75,33 @@ export class HoleTable {
     return this.#database.number(`SELECT min(CASE WHEN ${IN_STREAM} THEN floor ELSE 0 END) FROM hole`, stream);
   }
 
+  /** Keeps an event behind a hole. */
+  wait(stream: string, source: number, event: MacEvent): void {
+    this.#database.run(
+      `INSERT INTO waiting (stream, source, row, sequence, message_id, at_ms, type, key_id, body)
+       VALUES ((SELECT id FROM stream WHERE created = ?), ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[stream, source, event.row, event.sequence, event.messageId, event.atMs, event.type],
+      ...[event.keyId, event.body],
+    );
+  }
+
+  /** Takes the events below a row that waited, with the stream of each. */
+  takeWaiting(source: number, until: number): readonly (readonly [string, Omit<MacEvent, 'mac' | 'epoch'>])[] {
+    const rows = this.#database.all(
+      `SELECT created, row, sequence, message_id, at_ms, type, key_id, body FROM waiting JOIN stream ON stream.id = stream
+       WHERE source = ? AND row < ? ORDER BY row`,
+      ...[source, until],
+    );
+    this.#database.run('DELETE FROM waiting WHERE source = ? AND row < ?', source, until);
+    return rows.map(([stream, row, sequence, messageId, atMs, type, keyId, body]) => [
+      String(stream),
+      {
+        ...{ row: Number(row), sequence: Number(sequence), messageId: String(messageId), atMs: Number(atMs) },
+        ...{ type: String(type), keyId: keyId === null ? null : String(keyId), body: body as Uint8Array },
+      },
+    ]);
+  }
+
   /** Adds a number without an event, which durable readers record as gone. */
   addGap(): void {
     this.#database.run("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'event'");

@@ -1,5 +1,6 @@
 import type { Conversation } from '../../domain/conversation.ts';
-import type { Mistake } from '../../domain/errors.ts';
+import { type AppError, isAppError, type Mistake } from '../../domain/errors.ts';
+import { idOfGuid, type QualifiedId } from '../../domain/fleet.ts';
 import type { IncludeSet } from '../../domain/include.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../domain/ports/host.ts';
@@ -11,6 +12,7 @@ import {
   conversationAnswer,
   conversationsAnswer,
   eventsAnswer,
+  knowsKeyAnswer,
   messageAnswer,
   messagesAnswer,
 } from '../../schema/mac-answers.ts';
@@ -30,10 +32,20 @@ export interface MacReadsParts {
   readonly envelope: Envelope;
   readonly clock: Clock;
   readonly macs: Macs;
+  /** The guid of a published row, for an id of a Mac that is away. */
+  readonly guidOfRow: (mac: string, row: number) => string | undefined;
 }
 
 /** Limit for a Mac that left its last request unanswered. */
 const SUSPECT_MS = 500;
+/** Limit for a Mac that another one can stand in for. */
+const PAIRED_MS = 3000;
+
+/** A Mac to ask, and its own id for what is wanted. */
+export interface ReadPlace {
+  readonly mac: string;
+  readonly id: string;
+}
 
 /**
  * Asks one Mac. Its answers are checked and have its own ids. Throws the problem that the Mac reports, `mac_away` at
@@ -51,7 +63,46 @@ export class MacReads {
   /** Reports whether the fleet has a Mac of this id. Throws while that is unknown. */
   isKnown(mac: string): boolean {
     this.#parts.macs.assertLoaded();
-    return this.#parts.macs.get(mac) !== undefined;
+    return this.#parts.macs.macsOf(mac).length > 0;
+  }
+
+  /**
+   * The Macs that can answer for an id, in the order in which they are asked. A row id is one Mac's own; while that is
+   * away, the guid of its row finds the message at the other Mac of a pair.
+   */
+  placesOf({ mac, id }: QualifiedId): readonly ReadPlace[] {
+    const { macs, guidOfRow } = this.#parts;
+    const known = macs.macsOf(mac);
+    if (!macs.nameOf(mac).isPair) return [{ mac, id }];
+    const row = /^[1-9]\d{0,14}$/.test(id) ? Number(id) : undefined;
+    const guid = row === undefined ? undefined : guidOfRow(mac, row);
+    const present = known.filter((one) => !macs.isAway(one));
+    const places = (present.length === 0 ? known : present).map((one) => one.mac);
+    if (row === undefined) return places.map((place) => ({ mac: place, id }));
+    const others = places.filter((place) => place !== mac);
+    return [{ mac, id }, ...(guid === undefined ? [] : others.map((place) => ({ mac: place, id: idOfGuid(guid) })))];
+  }
+
+  /**
+   * Asks one after the other until one has the answer. Throws if one of them could not be asked and the others do not
+   * have it.
+   */
+  async first<Answer>(
+    places: readonly ReadPlace[],
+    ask: (place: ReadPlace) => Promise<Answer | undefined>,
+  ): Promise<Answer | undefined> {
+    let failure: AppError | undefined;
+    for (const place of places) {
+      try {
+        const answer = await ask(place);
+        if (answer !== undefined) return answer;
+      } catch (error) {
+        if (!isAppError(error) || error.code === 'broker_away') throw error;
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+    return undefined;
   }
 
   async messages(mac: string, query: MessageQuery): Promise<Page<Message>> {
@@ -96,6 +147,11 @@ export class MacReads {
     return this.#ask(mac, 'attachmentMistakes', attachmentMistakesAnswer, { paths });
   }
 
+  /** Reports whether a Mac has used this Idempotency-Key for a send. */
+  async knowsKey(mac: string, key: string): Promise<boolean> {
+    return this.#ask(mac, 'knowsKey', knowsKeyAnswer, { key });
+  }
+
   /** Returns undefined if the Mac has another database by now. */
   async events(mac: string, request: ReadRequests['events']): Promise<readonly RowEvent[] | undefined> {
     return (await this.#ask(mac, 'events', eventsAnswer, request)) ?? undefined;
@@ -108,7 +164,10 @@ export class MacReads {
     request: ReadRequests[Name],
   ): Promise<Answer> {
     const { connection, envelope, clock } = this.#parts;
-    const timeoutMs = this.#suspects.has(mac) ? SUSPECT_MS : timeoutOf(operation);
+    const { macs } = this.#parts;
+    const isQuick = macs.nameOf(mac).isPair && operation !== 'attachment';
+    const limitMs = isQuick ? PAIRED_MS : timeoutOf(operation);
+    const timeoutMs = this.#suspects.has(mac) ? SUSPECT_MS : limitMs;
     let answer: unknown;
     try {
       answer = await ask(connection, envelope, clock, { mac, operation, request, timeoutMs });

@@ -1,13 +1,15 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { rightsAddress } from '../../domain/address.ts';
-import { MAC_ID } from '../../domain/fleet.ts';
+import { MAC_ID, type MacName } from '../../domain/fleet.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { AWAY_MS, BUCKETS } from '../protocol/layout.ts';
+import { decodePair, macOfPairKey, type Pair, pairKey } from '../protocol/pair.ts';
 import { type MacPresence, unpackPresence } from '../protocol/presence.ts';
 import type { BrokerClock } from './broker-clock.ts';
+import type { Pairs } from './pairs.ts';
 import { within } from './within.ts';
 
 const PREFIX = `$KV.${BUCKETS.macs}.`;
@@ -19,6 +21,13 @@ const REMOVED = new Set(['DEL', 'PURGE']);
 /** An address in the form in which two of them are compared. */
 export function plainAddress(address: string): string {
   return rightsAddress(address) ?? address;
+}
+
+/** What clients see as one Mac: one, or a pair. */
+export interface HubMember {
+  readonly id: string;
+  /** In the order in which they are asked. */
+  readonly macs: readonly KnownMac[];
 }
 
 /** A Mac of the fleet as this hub knows it. */
@@ -33,6 +42,9 @@ export interface KnownMac {
 export interface MacsParts {
   readonly connection: FleetConnection;
   readonly envelope: Envelope;
+  readonly pairs: Pairs;
+  /** Called with a new pair, before any more of its events are published. */
+  readonly onPair: (pair: Pair) => void;
   readonly brokerClock: Pick<BrokerClock, 'measured' | 'now'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -51,6 +63,7 @@ export class Macs {
   #cancelRetry: Cancel | undefined;
   #isClosed = false;
   #isLoaded = false;
+  #loading: Promise<void> = Promise.resolve();
 
   constructor(parts: MacsParts) {
     this.#parts = parts;
@@ -62,10 +75,29 @@ export class Macs {
     return [...this.#macs.values()].sort((a, b) => (a.mac < b.mac ? -1 : 1));
   }
 
-  /** The same for answers that must not lack one. Throws while it is not known which Macs there are. */
-  all(): readonly KnownMac[] {
+  nameOf(mac: string): MacName {
+    return this.#parts.pairs.nameOf(mac);
+  }
+
+  /** By id. Throws while it is not known which Macs there are. */
+  members(): readonly HubMember[] {
     this.assertLoaded();
-    return this.list();
+    const ids = new Set(this.list().map(({ mac }) => this.nameOf(mac).member));
+    return [...ids].map((id) => ({ id, macs: this.macsOf(id) }));
+  }
+
+  /** The known Macs that an id stands for, in the order in which they are asked. */
+  macsOf(id: string): readonly KnownMac[] {
+    return this.#parts.pairs.macsOf(id).flatMap((mac) => this.#macs.get(mac) ?? []);
+  }
+
+  isMemberAway({ macs }: HubMember): boolean {
+    return macs.every((mac) => this.isAway(mac));
+  }
+
+  /** Resolves once what is stored was read after the last connection. Rejects if it cannot be. */
+  read(): Promise<void> {
+    return this.#loading;
   }
 
   /** True once the stored presence was read. */
@@ -111,7 +143,8 @@ export class Macs {
         },
       });
     }
-    within(this.#readStored(), clock, READ_MS).catch((error: unknown) => {
+    this.#loading = within(this.#readStored(), clock, READ_MS);
+    this.#loading.catch((error: unknown) => {
       log.warn('the Macs of the fleet cannot be read, trying again', { reason: (error as Error).message });
       this.#cancelRetry = clock.after(RETRY_MS, () => this.#load());
     });
@@ -123,9 +156,12 @@ export class Macs {
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
+    // A pair that the broker has forgotten stays one; a deleted one leaves its mark.
+    for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(
       [...stored].map(async (mac) => {
         const entry = await bucket.get(mac);
+        if (entry !== null && this.#notePair(mac, entry.operation === 'PUT' ? entry.value : undefined)) return;
         if (entry === null || entry.operation !== 'PUT') return;
         const ageMs = Math.max(0, brokerMs - entry.created.getTime());
         this.#note(mac, entry.value, clock.monotonic() - ageMs);
@@ -136,8 +172,25 @@ export class Macs {
 
   #noteMessage({ subject, data, headers }: Msg): void {
     const mac = subject.slice(PREFIX.length);
-    if (REMOVED.has(headers?.get('KV-Operation') ?? '')) this.#macs.delete(mac);
+    const isRemoved = REMOVED.has(headers?.get('KV-Operation') ?? '');
+    if (this.#notePair(mac, isRemoved ? undefined : data)) return;
+    if (isRemoved) this.#macs.delete(mac);
     else this.#note(mac, data, this.#parts.clock.monotonic());
+  }
+
+  /** Takes the entry of a pair; undefined if it was deleted. Returns false for any other key. */
+  #notePair(key: string, value: Uint8Array | undefined): boolean {
+    const { pairs, onPair, log } = this.#parts;
+    const mac = macOfPairKey(key);
+    if (mac === undefined) return false;
+    const pair = value && decodePair(mac, value);
+    const known = pairs.of(mac);
+    if (known?.mac === mac && known.standby !== pair?.standby) pairs.end(mac);
+    if (pair !== undefined && pairs.add(pair)) {
+      log.info('two Macs are a pair', { mac, standby: pair.standby });
+      onPair(pair);
+    }
+    return true;
   }
 
   #note(mac: string, packed: Uint8Array, seenAtMs: number): void {

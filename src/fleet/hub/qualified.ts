@@ -1,53 +1,59 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Event } from '../../domain/event.ts';
-import { qualify } from '../../domain/fleet.ts';
+import { idOfGuid, type MacName, qualify } from '../../domain/fleet.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 
-/** An id of a Mac as clients of the hub see it (decision N1); "" stays what it is. */
-function idOf(mac: string, id: string): string {
-  return id === '' ? '' : qualify(mac, id);
+/** A row's id as clients of the hub see it (decisions N1, N6); "" stays what it is. */
+function idOf({ mac, member, isPair }: MacName, id: string, guid = ''): string {
+  if (id === '') return '';
+  // Without a guid, only this Mac knows the row.
+  return isPair && guid !== '' ? qualify(member, idOfGuid(guid)) : qualify(mac, id);
 }
 
-export function qualifiedMessage(mac: string, message: Message): Message {
+function conversationIdOf({ member }: MacName, id: string): string {
+  return id === '' ? '' : qualify(member, id);
+}
+
+export function qualifiedMessage(name: MacName, message: Message): Message {
   const { details, ...members } = message;
   const { reply_to, part_of } = details ?? {};
   return {
     ...members,
-    id: idOf(mac, message.id),
-    conversation_id: idOf(mac, message.conversation_id),
-    mac,
+    id: idOf(name, message.id, message.guid),
+    conversation_id: conversationIdOf(name, message.conversation_id),
+    mac: name.member,
     ...(details && {
       details: {
         ...details,
-        reply_to: reply_to ? { ...reply_to, id: idOf(mac, reply_to.id) } : null,
-        ...(part_of && { part_of: { ...part_of, id: idOf(mac, part_of.id) } }),
-        reactions: details.reactions.map((reaction) => qualifiedReaction(mac, reaction)),
+        reply_to: reply_to ? { ...reply_to, id: idOf(name, reply_to.id, reply_to.guid) } : null,
+        ...(part_of && { part_of: { ...part_of, id: idOf(name, part_of.id, part_of.guid) } }),
+        reactions: details.reactions.map((reaction) => qualifiedReaction(name, reaction)),
       },
     }),
   };
 }
 
-function qualifiedReaction(mac: string, reaction: Reaction): Reaction {
+function qualifiedReaction(name: MacName, reaction: Reaction): Reaction {
   return {
     ...reaction,
-    id: idOf(mac, reaction.id),
-    conversation_id: idOf(mac, reaction.conversation_id),
-    message_id: idOf(mac, reaction.message_id),
-    mac,
+    id: idOf(name, reaction.id, reaction.guid),
+    conversation_id: conversationIdOf(name, reaction.conversation_id),
+    message_id: idOf(name, reaction.message_id, reaction.message_guid),
+    mac: name.member,
   };
 }
 
-export function qualifiedConversation(mac: string, conversation: Conversation): Conversation {
+export function qualifiedConversation(name: MacName, conversation: Conversation): Conversation {
   const { details } = conversation;
-  const id = idOf(mac, conversation.id);
+  const id = conversationIdOf(name, conversation.id);
   if (details === undefined) return { ...conversation, id };
   const last = details.last_message;
-  return { ...conversation, id, details: { ...details, last_message: last && { ...last, id: idOf(mac, last.id) } } };
+  return { ...conversation, id, details: { ...details, last_message: last && { ...last, id: idOf(name, last.id) } } };
 }
 
-export function qualifiedEvent(mac: string, event: Event): Event {
+export function qualifiedEvent(name: MacName, event: Event): Event {
   return 'associated_message_type' in event.data
-    ? ({ type: event.type, data: qualifiedReaction(mac, event.data) } as Event)
-    : ({ type: event.type, data: qualifiedMessage(mac, event.data) } as Event);
+    ? ({ type: event.type, data: qualifiedReaction(name, event.data) } as Event)
+    : ({ type: event.type, data: qualifiedMessage(name, event.data) } as Event);
 }

@@ -1,12 +1,12 @@
 import { isAppError } from '../../domain/errors.ts';
-import { splitId } from '../../domain/fleet.ts';
+import { type QualifiedId, splitId } from '../../domain/fleet.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { MacReads } from './mac-reads.ts';
-import { type Macs, plainAddress } from './macs.ts';
+import { type KnownMac, type Macs, plainAddress } from './macs.ts';
 
-/** The Mac that sends, and its name for the recipient. */
+/** The Mac or pair that sends, and its name for the recipient. */
 export interface SendRoute {
-  readonly mac: string;
+  readonly member: string;
   readonly recipient: string;
 }
 
@@ -24,37 +24,39 @@ export async function routeOfSend(
   parts: RoutingParts,
 ): Promise<SendRoute> {
   const of = splitId(recipient);
-  const named = from === undefined ? undefined : macNamed(from, parts);
+  const named = from === undefined ? undefined : memberNamed(from, parts);
   if (of !== undefined && parts.reads.isKnown(of.mac)) {
-    if (named !== undefined && named !== of.mac) {
+    const member = parts.macs.nameOf(of.mac).member;
+    if (named !== undefined && named !== member) {
       const message = `"from" is another Mac than ${of.mac}, where this conversation is.`;
       throw invalidRequest([{ pointer: '/from', message }]);
     }
-    return { mac: of.mac, recipient: of.id };
+    return { member, recipient: of.id };
   }
-  if (named !== undefined) return { mac: named, recipient };
-  return { mac: await macWithConversation(recipient, parts), recipient };
+  if (named !== undefined) return { member: named, recipient };
+  return { member: await memberWithConversation(recipient, parts), recipient };
 }
 
 /** The Mac with this id, or the only one that announces this address as its own. */
-function macNamed(from: string, { macs }: RoutingParts): string {
-  if (macs.get(from) !== undefined) return from;
+function memberNamed(from: string, { macs }: RoutingParts): string {
+  if (macs.get(from) !== undefined) return macs.nameOf(from).member;
   const address = plainAddress(from);
-  const owners = macs
-    .all()
-    .filter(({ presence }) => presence?.addresses.some((own) => plainAddress(own) === address))
-    .map(({ mac }) => mac);
+  const isOwn = ({ presence }: KnownMac): boolean | undefined =>
+    presence?.addresses.some((own) => plainAddress(own) === address);
+  const owners = macs.members().flatMap((member) => (member.macs.some(isOwn) ? [member.id] : []));
   const [owner, second] = owners;
   if (owner === undefined) throw problem('mac_unknown');
   if (second !== undefined) throw fromRequired(`${owners.length} Macs have the address in "from"`, owners);
   return owner;
 }
 
-async function macWithConversation(recipient: string, { macs, reads }: RoutingParts): Promise<string> {
+async function memberWithConversation(recipient: string, { macs, reads }: RoutingParts): Promise<string> {
   const id = recipient.includes(';') ? recipient : `any;-;${plainAddress(recipient)}`;
-  const known = macs.all();
-  const all = known.map(({ mac }) => mac);
-  const found = await Promise.all(known.map(async (mac) => (macs.isAway(mac) ? 'away' : asked(mac.mac, id, reads))));
+  const known = macs.members();
+  const all = known.map((member) => member.id);
+  const found = await Promise.all(
+    known.map(async (member) => (macs.isMemberAway(member) ? 'away' : asked({ mac: member.id, id }, reads))),
+  );
   const having = all.filter((_, place) => found[place] === 'there');
   const away = all.filter((_, place) => found[place] === 'away');
   const [one, second] = having;
@@ -66,9 +68,10 @@ async function macWithConversation(recipient: string, { macs, reads }: RoutingPa
 }
 
 /** Returns `away` for a Mac that does not answer. */
-async function asked(mac: string, id: string, reads: MacReads): Promise<'there' | 'not_there' | 'away'> {
+async function asked(of: QualifiedId, reads: MacReads): Promise<'there' | 'not_there' | 'away'> {
   try {
-    return (await reads.conversation(mac, id)) === undefined ? 'not_there' : 'there';
+    const found = await reads.first(reads.placesOf(of), ({ mac, id }) => reads.conversation(mac, id));
+    return found === undefined ? 'not_there' : 'there';
   } catch (error) {
     if (!isAppError(error) || error.code === 'broker_away') throw error;
     return 'away';

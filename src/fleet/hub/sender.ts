@@ -18,6 +18,7 @@ import type { Macs } from './macs.ts';
 import { qualifiedMessage } from './qualified.ts';
 import { routeOfSend } from './routing.ts';
 import { type SendClaim, SendClaims } from './send-claims.ts';
+import type { SendLeases } from './send-leases.ts';
 
 /** What is not sent by then is not sent at all. */
 const DEADLINE_MS = 60_000;
@@ -35,6 +36,7 @@ export interface HubSenderParts {
   readonly envelope: Envelope;
   readonly macs: Macs;
   readonly reads: MacReads;
+  readonly leases: SendLeases;
   readonly brokerClock: BrokerClock;
   readonly clock: Clock;
   readonly log: Log;
@@ -71,7 +73,7 @@ export class HubSender implements CallerSender {
     const content = { body, ...(attachments.length > 0 && { attachments }) };
     const askedHash = hashOfRequest({ recipient, from, ...content });
     const earlier = key === undefined ? undefined : await this.#claims.find(key);
-    const claim = earlier ?? { ...(await routeOfSend(request, this.#parts)), askedHash };
+    const claim = earlier ?? { ...(await this.#route(request)), askedHash };
     const order: Order = {
       ...claim,
       key: key ?? randomUUID(),
@@ -92,7 +94,22 @@ export class HubSender implements CallerSender {
     const stored = await this.#claims.outcome(claim.mac, key);
     const request = { ...order.request, recipient: claim.recipient };
     if (stored !== undefined) return { ...this.#result({ ...order, ...claim, request }, stored), replayed: true };
-    return this.#deliver({ ...order, ...claim, request });
+    const delivered = this.#deliver({ ...order, ...claim, request });
+    if (!isRepeated || !this.#parts.macs.nameOf(claim.mac).isPair) return delivered;
+    // Nobody knows what became of the first attempt, and the other Mac of a pair must never try.
+    return delivered.catch((error: unknown) => {
+      throw isAppError(error) && error.code === 'mac_away' ? problem('send_outcome_unknown') : error;
+    });
+  }
+
+  /** The Mac to send by: of a pair, the one that its lease names. */
+  async #route(request: SendRequest): Promise<{ readonly mac: string; readonly recipient: string }> {
+    const { macs, leases } = this.#parts;
+    const { member, recipient } = await routeOfSend(request, this.#parts);
+    return {
+      recipient,
+      mac: macs.nameOf(member).isPair ? await leases.holder(member, request.idempotencyKey?.key) : member,
+    };
   }
 
   /** Puts it into the queue of the Mac, and waits for what becomes of it. */
@@ -149,14 +166,16 @@ export class HubSender implements CallerSender {
     const read = sendAnswer.safeParse(reply.result);
     // It may have been sent: never to be sent again.
     if (!read.success) throw problem('send_outcome_unknown');
-    return { ...read.data, message: qualifiedMessage(mac, read.data.message) };
+    return { ...read.data, message: qualifiedMessage(this.#parts.macs.nameOf(mac), read.data.message) };
   }
 
   async #dryRun(request: SendRequest): Promise<DryRun> {
-    const { mac, recipient } = await routeOfSend(request, this.#parts);
+    const { reads } = this.#parts;
+    const { member, recipient } = await routeOfSend(request, this.#parts);
     const id = recipient.includes(';') ? recipient : `any;-;${recipient}`;
-    const conversation = await this.#parts.reads.conversation(mac, id);
-    const to = qualify(mac, conversation?.id ?? recipient);
+    const places = reads.placesOf({ mac: member, id });
+    const conversation = await reads.first(places, (place) => reads.conversation(place.mac, place.id));
+    const to = qualify(member, conversation?.id ?? recipient);
     return { would: 'send', to, members: conversation?.participants ?? [], text: request.body };
   }
 }

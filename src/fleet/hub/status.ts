@@ -123,16 +123,17 @@ export class HubStatus {
       backend: presence?.health ?? null,
       newest_row: presence?.newestRow ?? null,
       behind: presence === undefined || copied === undefined ? null : Math.max(0, presence.newestRow - copied),
-      shared_addresses: sharedAddresses(known, macs.list()),
+      shared_addresses: sharedAddresses(known, macs),
+      ...(macs.nameOf(mac).isPair && { pair: macs.nameOf(mac).member }),
       open_holes: this.#holes().filter((hole) => hole.mac === mac).length,
     };
   }
 }
 
 /** The addresses of a Mac that others announce too. A Mac that was taken over may announce anybody's. */
-function sharedAddresses({ mac, presence }: KnownMac, all: readonly KnownMac[]): readonly string[] {
-  const others = new Set(
-    all.flatMap((other) => (other.mac === mac ? [] : (other.presence?.addresses ?? []).map(plainAddress))),
-  );
+function sharedAddresses({ mac, presence }: KnownMac, macs: Macs): readonly string[] {
+  const { member } = macs.nameOf(mac);
+  const strangers = macs.list().filter((other) => macs.nameOf(other.mac).member !== member);
+  const others = new Set(strangers.flatMap((other) => (other.presence?.addresses ?? []).map(plainAddress)));
   return presence?.addresses.filter((address) => others.has(plainAddress(address))) ?? [];
 }

@@ -31,6 +31,8 @@ export interface StreamCopyParts {
   readonly read: (event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>) => Event;
   /** Called with a message that is no event; why goes into the log, its body never. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
+  /** Resolves once what decides about events is known: which Macs are pairs. */
+  readonly before: () => Promise<void>;
   /** Called with the broker's report of the stream, every two seconds. */
   readonly onChecked: (info: StreamInfo) => void;
   /** Called before events behind a gap in the sequences are stored, with the last sequence before it. */
@@ -185,6 +187,7 @@ export class StreamCopy {
   async #follow(): Promise<void> {
     const { connection, store } = this.#parts;
     const jsm = await connection.js.jetstreamManager(false);
+    await this.#parts.before();
     const info = await jsm.streams.info(EVENTS.stream);
     const from = await firstToRead(jsm, info, this.#parts);
     const consumer = await connection.js.consumers.get(EVENTS.stream, { opt_start_seq: from });

@@ -67,6 +67,7 @@ export class StreamEvents {
         this.#holes.note();
       },
       read: (event) => reader.read(event),
+      before: () => parts.macs.read(),
       onRejected: (message, reason) => this.#reject(message, reason),
       onChecked: (info) => {
         this.#info = info;

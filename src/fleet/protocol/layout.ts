@@ -58,6 +58,7 @@ export const FLEET_OPERATIONS = [
   'attachmentMistakes',
   'status',
   'events',
+  'knowsKey',
 ] as const;
 export type FleetOperation = (typeof FLEET_OPERATIONS)[number];
 /** Asked by an agent that starts: another agent that answers has the same id. */

@@ -39,6 +39,8 @@ export interface ReadRequests {
   };
   readonly attachmentMistakes: { readonly paths: readonly string[] };
   readonly status: Readonly<Record<string, never>>;
+  /** Whether this Mac has sent, or tried to send, something with this Idempotency-Key. */
+  readonly knowsKey: { readonly key: string };
   /** Events that the stream lacks: of the rows between these two, the first ones. */
   readonly events: { readonly epoch: string; readonly after: number; readonly before: number };
 }
@@ -71,6 +73,7 @@ export interface ReadResults {
   readonly attachment: AttachmentChunk | null;
   readonly attachmentMistakes: readonly Mistake[];
   readonly status: StatusReport;
+  readonly knowsKey: boolean;
   /** `null`: the epoch is over. None: there are no more. */
   readonly events: readonly RowEvent[] | null;
 }

@@ -9,6 +9,7 @@ import {
 import { Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/nats-core';
 import { BUCKETS, EVENTS, MAX_SENDS, SENDS, sendConsumer, sendSubject } from './layout.ts';
+import { decodePair, encodePair, macOfPairKey, type Pair, pairKey } from './pair.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -79,9 +80,20 @@ export async function removeMac(jsm: JetStreamManager, mac: string): Promise<boo
   if (!hasBucket) return isQueueDeleted === true;
   const macs = await new Kvm(jsm.jetstream()).open(BUCKETS.macs);
   const isPresent = (await macs.get(mac))?.operation === 'PUT';
+  for await (const key of await macs.keys()) {
+    const first = macOfPairKey(key);
+    const pair = first === undefined ? null : decodePair(first, (await macs.get(key))?.value ?? new Uint8Array());
+    if (pair?.mac === mac || pair?.standby === mac) await macs.delete(key);
+  }
   // Hubs listen to this key.
   if (isPresent) await macs.delete(mac);
   return isPresent || isQueueDeleted === true;
+}
+
+/** Tells the hubs of a pair. May be repeated. */
+export async function writePair(jsm: JetStreamManager, pair: Pair): Promise<void> {
+  const macs = await new Kvm(jsm.jetstream()).open(BUCKETS.macs);
+  await macs.put(pairKey(pair.mac), encodePair(pair));
 }
 
 /** Changes how long events are kept; what is older is deleted. */

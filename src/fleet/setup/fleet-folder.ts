@@ -15,6 +15,7 @@ import { AppError, errorCode } from '../../domain/errors.ts';
 import type { FleetContent } from '../../domain/fleet.ts';
 import type { RunCommand } from '../../runtime/command.ts';
 import { Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../protocol/envelope.ts';
+import type { Pair } from '../protocol/pair.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { makeCertificates } from './certificates.ts';
 import { HUB_RIGHTS, macRights, SYSTEM_RIGHTS } from './rights.ts';
@@ -32,6 +33,7 @@ interface FleetRecord {
   readonly system: string;
   readonly hub: string;
   readonly macs: Readonly<Record<string, { readonly key: string; readonly added: string }>>;
+  readonly pairs?: readonly Pair[];
   /** The last step that was taken to a new content key. */
   readonly rotation?: RotationStep;
 }
@@ -111,6 +113,10 @@ export class FleetFolder {
     return Object.keys(this.#record.macs);
   }
 
+  get pairs(): readonly Pair[] {
+    return this.#record.pairs ?? [];
+  }
+
   /** Without it, the certificates of the servers are those of a public authority. */
   get hasAuthority(): boolean {
     return existsSync(join(this.path, 'server', AUTHORITY_FILE));
@@ -141,9 +147,23 @@ export class FleetFolder {
     return folder;
   }
 
+  /** Throws `mac_paired` if one of the two is in a pair, or they are one. */
+  addPair(pair: Pair): void {
+    const { mac, standby } = pair;
+    const taken = this.pairs.find((other) => [other.mac, other.standby].some((one) => one === mac || one === standby));
+    if (taken !== undefined || mac === standby) {
+      const reason = taken === undefined ? `${mac} is one Mac` : `${taken.mac} and ${taken.standby} are a pair already`;
+      throw new AppError('mac_paired', `${reason}. Nothing was changed.`, {
+        hint: 'A pair ends when one of its Macs is revoked.',
+      });
+    }
+    this.#store({ ...this.#record, pairs: [...this.pairs, pair] });
+  }
+
   removeMac(mac: string): void {
     const { [mac]: _removed, ...macs } = this.#record.macs;
-    this.#store({ ...this.#record, macs });
+    const pairs = this.pairs.filter((pair) => pair.mac !== mac && pair.standby !== mac);
+    this.#store({ ...this.#record, macs, pairs });
     rmSync(this.memberFolder({ mac }), { recursive: true, force: true });
   }
 

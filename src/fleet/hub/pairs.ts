@@ -1,0 +1,70 @@
+import type { MacName } from '../../domain/fleet.ts';
+import type { Pair } from '../protocol/pair.ts';
+import type { HubDatabase } from './database.ts';
+
+/** The pairs of the fleet (decision N6). hub.db keeps them, so that a broker that forgets splits none. */
+export class Pairs {
+  readonly #database: HubDatabase;
+  /** By both Macs. */
+  readonly #pairs = new Map<string, Pair>();
+  /** The Mac whose event was published last, by the pair's id. */
+  readonly #leading = new Map<string, string>();
+
+  constructor(database: HubDatabase) {
+    this.#database = database;
+    database.run(
+      'CREATE TABLE IF NOT EXISTS pair (mac TEXT PRIMARY KEY, standby TEXT NOT NULL UNIQUE, since_ms INTEGER NOT NULL)',
+    );
+    for (const [mac, standby, sinceMs] of database.all('SELECT mac, standby, since_ms FROM pair')) {
+      this.#remember({ mac: String(mac), standby: String(standby), sinceMs: Number(sinceMs) });
+    }
+  }
+
+  list(): readonly Pair[] {
+    return [...new Set(this.#pairs.values())];
+  }
+
+  /** The pair that a Mac is in. */
+  of(mac: string): Pair | undefined {
+    return this.#pairs.get(mac);
+  }
+
+  nameOf(mac: string): MacName {
+    const pair = this.#pairs.get(mac);
+    return { mac, member: pair?.mac ?? mac, isPair: pair !== undefined };
+  }
+
+  /** The Macs that `mac` stands for. Of a pair, the one whose event was published last comes first. */
+  macsOf(mac: string): readonly string[] {
+    const pair = this.#pairs.get(mac);
+    if (pair === undefined) return [mac];
+    const isStandbyFirst = this.#leading.get(pair.mac) === pair.standby;
+    return isStandbyFirst ? [pair.standby, pair.mac] : [pair.mac, pair.standby];
+  }
+
+  noteEvent({ member, mac }: MacName): void {
+    this.#leading.set(member, mac);
+  }
+
+  /** Adds a pair. Returns false if it is known, or one of its Macs is in another one. */
+  add(pair: Pair): boolean {
+    const { mac, standby, sinceMs } = pair;
+    if (this.#pairs.has(mac) || this.#pairs.has(standby)) return false;
+    this.#database.run('INSERT INTO pair (mac, standby, since_ms) VALUES (?, ?, ?)', mac, standby, sinceMs);
+    this.#remember(pair);
+    return true;
+  }
+
+  end(mac: string): void {
+    const pair = this.#pairs.get(mac);
+    if (pair === undefined) return;
+    this.#database.run('DELETE FROM pair WHERE mac = ?', pair.mac);
+    this.#pairs.delete(pair.mac);
+    this.#pairs.delete(pair.standby);
+  }
+
+  #remember(pair: Pair): void {
+    this.#pairs.set(pair.mac, pair);
+    this.#pairs.set(pair.standby, pair);
+  }
+}

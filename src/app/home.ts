@@ -1,8 +1,10 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LazyAccess } from '../access/lazy-access.ts';
+import { urlOf } from '../config/address.ts';
 import type { Config } from '../config/config.ts';
 import type { Approval } from '../domain/approval.ts';
+import { type ClientLines, clientLines } from '../domain/client-lines.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../domain/overview.ts';
 import type { Home } from '../domain/ports/home.ts';
@@ -103,6 +105,14 @@ export class HomePage implements Home {
       ...(loaded && { keys: this.#keys(), approvals: await this.#held() }),
       host: await this.#host(),
     };
+  }
+
+  clientsOf(secret: string): readonly ClientLines[] {
+    const { config, host } = this.#parts;
+    if (host.programs === undefined) return [];
+    const { server, bluebubbles } = config;
+    const blueBubblesUrl = bluebubbles.port === 0 ? undefined : urlOf({ ...server, ...bluebubbles });
+    return clientLines({ secret, url: urlOf(server), ...host.programs, blueBubblesUrl });
   }
 
   async statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries> {

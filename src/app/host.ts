@@ -1,3 +1,4 @@
+import type { ClientSetup } from '../domain/client-lines.ts';
 import type { DemoPeople } from '../domain/ports/demo.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { RunCommand } from '../runtime/command.ts';
@@ -16,6 +17,8 @@ export interface Host {
   readonly cacheFolder: string;
   /** Runs programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
+  /** The command lines of the programs that clients start. Absent where no command line started the service. */
+  readonly programs?: Pick<ClientSetup, 'mcp' | 'imsg'>;
   /** The simulated people. Demo only. */
   readonly people?: DemoPeople;
   /** Called once this process holds the configuration folder's lock, before anything else is opened. */

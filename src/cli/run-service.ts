@@ -12,7 +12,8 @@ import { commandRunner } from '../runtime/command.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Shutdown } from '../runtime/shutdown.ts';
 import { assertSqlite, sqliteLibrary } from '../runtime/sqlite.ts';
-import { type Context, EXIT } from './context.ts';
+import { type Context, EXIT, quoted } from './context.ts';
+import { invocationOf } from './invocation.ts';
 import { isDemoRunning } from './service-connection.ts';
 
 export interface ServiceOptions {
@@ -67,6 +68,7 @@ export async function runService(
       ...(onLocked && { onLocked }),
       cacheFolder: platform === 'simulated' ? join(config.dir, 'cache') : cacheFolder(context.environment),
       run: commandRunner(context.environment.env),
+      programs: programsOf(config, context),
       restart: () => ending.want(EXIT.startAgain),
     });
   } catch (error) {
@@ -85,6 +87,12 @@ export async function runService(
   await app.close();
   log.info('stopped');
   return ending.exitCode;
+}
+
+/** The programs that a client starts beside this service, found by its folder. */
+function programsOf({ dir: configDir }: Config, context: Context) {
+  const { command, args } = invocationOf('imsg', { configDir }, context);
+  return { mcp: invocationOf('mcp', { configDir }, context), imsg: [command, ...args].map(quoted).join(' ') };
 }
 
 /** Reports the configuration's mistakes (decision A4). Returns the exit code. */

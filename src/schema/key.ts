@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { callbackHost } from '../domain/callback-hosts.ts';
+import type { ClientLines } from '../domain/client-lines.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import {
   APPROVAL_MODES,
@@ -71,10 +72,29 @@ export const keyCheckQuery = z.object({
     .meta({ description: 'An address or a conversation id.' }),
 });
 
+/** A new key with its secret and, if asked for, the lines that connect clients. */
+type NewKey = KeyRecord & { readonly key: string; readonly clients?: readonly ClientLines[] | undefined };
+
+/** Parameters of `POST /keys`. */
+export const newKeyQuery = z.object({
+  include: z
+    .literal('clients', { error: 'The parameter include must be clients.' })
+    .optional()
+    .meta({ description: 'Adds the lines that connect each client with the key.' }),
+});
+
 /** The only answer that contains the key itself. */
-export const newKeySchema = shapeOf<KeyRecord & { readonly key: string }>()(
+export const newKeySchema = shapeOf<NewKey>()(
   z
-    .object({ ...keySchema.shape, key: z.string().meta({ description: 'The key. It is never shown again.' }) })
+    .object({
+      ...keySchema.shape,
+      key: z.string().meta({ description: 'The key. It is never shown again.' }),
+      clients: z
+        .array(z.object({ client: z.string(), where: z.string(), lines: z.array(z.string()).readonly() }))
+        .readonly()
+        .optional()
+        .meta({ description: 'With `include=clients`: the lines that connect each client, and their place.' }),
+    })
     .meta({ id: 'NewKey' }),
 );
 

@@ -153,6 +153,14 @@ describe('keys and approvals in the console', () => {
     const secret = await page.locator('.code pre').first().textContent();
     expect(secret).toMatch(/^postern_[0-9a-f]{8}_/);
     expect(await count()).toBe(before + 1);
+    // The lines that `postern keys add` prints, with this key in them.
+    const lines = page.locator('#client-lines .code pre');
+    expect(await lines.textContent()).toContain(`claude mcp add --transport http messages ${there().url}/mcp`);
+    expect(await lines.textContent()).toContain(secret);
+    await page.getByLabel('For which client?').selectOption('Claude Desktop, Cursor and others');
+    expect(JSON.parse((await lines.textContent()) ?? '')).toMatchObject({
+      mcpServers: { messages: { command: process.execPath, env: { POSTERN_API_KEY: secret } } },
+    });
     const made = await ask('/keys/me', secret ?? '');
     expect(made).toMatchObject({ name: 'claude-on-my-laptop', approval: 'always', caps: { per_day: 7 } });
     expect(made).toMatchObject({ read: ['any;+;chat424242'], send: ['cho@example.com'] });

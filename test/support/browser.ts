@@ -50,6 +50,13 @@ export async function openPage(executablePath: string): Promise<{ readonly brows
   return { browser, page };
 }
 
+/** Faults that axe finds, in few words. */
+export async function axeFaults(page: Page): Promise<readonly unknown[]> {
+  // Sending axe to the page takes longer than running it, so each document receives it once.
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
+  return page.evaluate<readonly unknown[]>(FAULTS);
+}
+
 /** The demo as a child process, and a browser in front of it that keeps what it complains about. */
 export class BrowserStage {
   readonly url: string;
@@ -97,10 +104,8 @@ export class BrowserStage {
   }
 
   /** Faults of the page that axe finds, in few words. */
-  async faults(): Promise<readonly unknown[]> {
-    // Sending axe to the page takes longer than running it, so each document receives it once.
-    if (!(await this.page.evaluate<boolean>('"axe" in globalThis'))) await this.page.evaluate(AXE);
-    return this.page.evaluate<readonly unknown[]>(FAULTS);
+  faults(): Promise<readonly unknown[]> {
+    return axeFaults(this.page);
   }
 
   /** Asks the Messages of the demo to do something. */

@@ -9,7 +9,8 @@ import { bytesOf, reasonOf } from './words.js';
 /**
  * @typedef {{ readonly name: string, readonly path: string, readonly at: string, readonly bytes: number,
  *   readonly type: string | undefined, readonly transcript?: string | undefined,
- *   readonly width?: number | undefined, readonly height?: number | undefined }} Attachment
+ *   readonly width?: number | undefined, readonly height?: number | undefined,
+ *   readonly sticker?: { readonly description?: string } | undefined }} Attachment
  * @typedef {HTMLButtonElement & { show?: (isByItself: boolean) => Promise<void> }} Offer
  */
 
@@ -77,7 +78,7 @@ export function showAttachments(place, message) {
     const name = path.split('/').at(-1);
     const details = message.details?.attachments[index];
     const at = `messages/${encodeURIComponent(message.id)}/attachments/${details?.n ?? index}`;
-    const { bytes = Number.POSITIVE_INFINITY, transcript, width, height } = details ?? {};
+    const { bytes = Number.POSITIVE_INFINITY, transcript, width, height, sticker } = details ?? {};
     place.append(
       offerOf({
         name,
@@ -88,6 +89,7 @@ export function showAttachments(place, message) {
         transcript,
         width,
         height,
+        sticker,
       }),
     );
   }
@@ -124,7 +126,7 @@ function offerOf(attachment) {
   /** @type {Offer} */
   const control = h('button', { type: 'button', title: path }, name);
   if (kind === 'image') {
-    control.className = 'picture waiting';
+    control.className = `picture waiting ${attachment.sticker === undefined ? '' : 'sticker'}`.trim();
     // The room of the picture is kept before it has been loaded.
     if (width !== undefined && height !== undefined && height > 0) control.style.aspectRatio = `${width} / ${height}`;
     control.show = (isByItself) => showThumbnail(control, attachment, isByItself);
@@ -192,7 +194,7 @@ async function showThumbnail(control, attachment, isByItself) {
   const { name } = attachment;
   try {
     const picture = new Image();
-    picture.alt = name;
+    picture.alt = attachment.sticker?.description ?? name;
     picture.src = await addressOf(attachment, THUMBNAIL_PIXELS, isByItself);
     await picture.decode();
     control.replaceChildren(picture);

@@ -34,6 +34,21 @@ export function textOf({ body, attachments, details }) {
   return details.attachments.some(isTold) ? sentence : '';
 }
 
+/**
+ * The parts of a text with the styles of their words; undefined where the text has none.
+ * @param {any} message
+ * @returns {readonly { readonly text: string, readonly runs?: readonly any[] }[] | undefined}
+ */
+export function styledParts({ body, details }) {
+  const { kind = 'message', parts = [], link, poll, app } = details ?? {};
+  if (kind !== 'message' || body === '' || (link ?? poll ?? app) !== undefined) return undefined;
+  const written = parts.filter((/** @type {any} */ { text }) => text.replaceAll('\uFFFC', '').trim() !== '');
+  return written.some((/** @type {any} */ { runs = [] }) => runs.some(hasStyle)) ? written : undefined;
+}
+
+/** @param {any} run */
+const hasStyle = ({ styles, mention }) => (styles ?? mention) !== undefined;
+
 /** A link alone. */
 const WEB = /^(?:https?:\/\/\S*)?$/;
 

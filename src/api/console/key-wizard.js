@@ -254,7 +254,7 @@ async function make(result) {
   result.textContent = '';
   const { name, preset, scopes, read, send, approval, caps, dry_run } = draft;
   try {
-    made = await call('keys', {
+    made = await call('keys?include=clients', {
       method: 'POST',
       body: {
         name,
@@ -281,7 +281,23 @@ function connectStep() {
     h('span', 'dot live'),
     'Waiting for its first request …',
   );
-  const { id } = made;
+  const { id, clients = [] } = made;
+  const lines = h('div', { class: 'stack', id: 'client-lines' });
+  /** @param {string} name */
+  const showClient = (name) => {
+    const { where, lines: text } = clients.find((/** @type {any} */ { client }) => client === name);
+    fill(
+      lines,
+      h('p', 'hint', `${where.charAt(0).toUpperCase()}${where.slice(1)}:`),
+      codeLine(text.join('\n'), `Copy the lines for ${name}`),
+    );
+  };
+  const chooser = h(
+    'select',
+    { class: 'input', onchange: () => showClient(chooser.value) },
+    clients.map((/** @type {any} */ { client }) => h('option', null, client)),
+  );
+  if (clients.length > 0) showClient(clients[0].client);
   looking = setInterval(async () => {
     if (!waiting.isConnected || document.hidden) return;
     const { last_used_at: used } = await call(`keys/${id}`, { isByItself: true }).catch(() => ({ last_used_at: null }));
@@ -303,6 +319,7 @@ function connectStep() {
       ),
     ),
     h('div', 'field', h('span', 'label', 'Key'), codeLine(made.key, 'Copy the key')),
+    clients.length > 0 && [field('For which client?', chooser), lines],
     waiting,
   );
 }

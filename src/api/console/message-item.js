@@ -3,7 +3,7 @@
 import { call } from './api.js';
 import { showAttachments } from './attachments.js';
 import { cardsOf, historyOf } from './cards.js';
-import { isNotice, marksOf, notesOf, textOf } from './content.js';
+import { isNotice, marksOf, notesOf, styledParts, textOf } from './content.js';
 import { fill, h, icon } from './dom.js';
 import { avatar, busily, toast } from './parts.js';
 import { pathOfConversation } from './route.js';
@@ -92,12 +92,46 @@ function bodyOf(message) {
     'p',
     { class: isEvent ? 'body' : 'body bubble', dir: 'auto' },
     subject && h('strong', null, subject),
-    linked(text),
+    // Messages shows strokes that nobody can read here: the pen stands for them.
+    /^(?:handwriting|digital_touch)$/.test(message.details?.kind ?? '') && icon('pen'),
+    styledParts(message)?.map((part, place) => [place > 0 && '\n', styled(part)]) ?? linked(text),
+    translationsOf(message.details),
   );
   place.classList.toggle('big', BIG.test(text));
   place.hidden = text === '' && subject === undefined;
   return place;
 }
+
+/** @type {Readonly<Record<string, 'b' | 'i' | 'u' | 's'>>} */
+const STYLES = { bold: 'b', italic: 'i', underline: 'u', strikethrough: 's' };
+
+/** @param {{ readonly text: string, readonly runs?: readonly any[] }} part */
+function styled({ text, runs = [] }) {
+  /**
+   * @param {number} from
+   * @param {number} [to]
+   */
+  const read = (from, to) => linked(text.slice(from, to).replaceAll('\uFFFC', ''));
+  /** @type {import('./dom.js').Children[]} */
+  const shown = [];
+  let at = 0;
+  for (const { start, end, styles = [], mention } of runs) {
+    if (start < at || (styles.length === 0 && mention === undefined)) continue;
+    /** @type {import('./dom.js').Children} */
+    let words = read(start, end);
+    for (const style of styles) if (STYLES[style]) words = h(STYLES[style], null, words);
+    if (mention !== undefined) words = h('b', { title: mention }, words);
+    shown.push(read(at, start), words);
+    at = end;
+  }
+  return [...shown, read(at)];
+}
+
+/** @param {any} details */
+const translationsOf = (details) =>
+  (details?.translations ?? []).map((/** @type {any} */ { text, language }) =>
+    h('span', 'translated', h('small', null, 'Translated'), h('bdi', { lang: language?.replaceAll('_', '-') }, text)),
+  );
 
 /** @param {any} message */
 function quoteOf({ details, names, conversation_id: conversation }) {

@@ -34,6 +34,7 @@ export function suggestPeople(input, choose) {
 
   const close = () => {
     asked += 1;
+    clearTimeout(timer);
     list.hidden = true;
     at = -1;
     input.setAttribute('aria-expanded', 'false');

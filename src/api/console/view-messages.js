@@ -21,8 +21,9 @@ import { onEvent } from './live.js';
 import { macChooser, macTag } from './macs.js';
 import { chip, face, iconButton, toast } from './parts.js';
 import { currentRoute, goTo } from './route.js';
+import { scheduled, showScheduled } from './scheduled.js';
 import { closeSearch, found, input, searchForm, takeWanted } from './search.js';
-import { isDemo, may, partsToInclude } from './service.js';
+import { isDemo, isOwner, may, partsToInclude } from './service.js';
 import { setTitle } from './shell.js';
 import { showSpeakers, speakBox } from './speak.js';
 import {
@@ -80,7 +81,7 @@ export function create() {
     { class: 'thread', id: 'thread', 'aria-labelledby': 'thread-title' },
     h('div', null, head, toLine),
     h('div', 'log-room', noThread, log, toNewest),
-    may('send') ? h('div', 'write', makeComposer(), isDemo() && speakBox) : h('div'),
+    may('send') ? h('div', 'write', scheduled, makeComposer(), isDemo() && speakBox) : h('div'),
   );
   takeDrops(thread);
   mail = h(
@@ -152,6 +153,10 @@ async function show({ id, item: message, query }) {
   if (isByKeyboard) body.focus();
   await openConversation(id, target);
   noteOpen();
+  const conversation = shownConversation(id);
+  if (conversation === undefined) return;
+  void showScheduled(conversation);
+  if (isDemo() && isOwner()) void call('demo/read', { method: 'POST', body: { conversation_id: id } }).catch(() => {});
 }
 
 /** @param {boolean} isShown */

@@ -1,9 +1,27 @@
 import { createHash } from 'node:crypto';
 import { visible } from '../../domain/visible.ts';
 
-const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:3rem auto;padding:0 1rem;color:#1c1c1e}
-label{display:block;margin:1rem 0 .25rem;font-weight:600}input,textarea,select{width:100%;font:inherit;padding:.5rem;box-sizing:border-box}
-button{font:inherit;padding:.6rem 1.2rem;margin:1.5rem .5rem 0 0}[role=alert]{color:#b00020}code{word-break:break-all}`;
+/** The tokens and the form of the console. The issuer's address serves no files, so they stand in the page. */
+const STYLE = `:root{color-scheme:light dark;--page:light-dark(#f7f6f3,#0f1114);--card:light-dark(#fff,#16181c);
+--sunk:light-dark(#f2f0eb,#1e2126);--text:light-dark(#1b1d20,#eceae5);--quiet:light-dark(#62666d,#9a9fa8);
+--line:light-dark(#e8e5de,#262a30);--edge:light-dark(#d8d4ca,#343941);--field:light-dark(#8b8981,#727984);
+--accent:light-dark(#0b5cad,#8bbdf6);--accent-soft:light-dark(#e7f0fa,#14263a);--on-accent:light-dark(#fff,
+#0b1f35);--bad:light-dark(#b3261e,#ff9d94);--bad-soft:light-dark(#fdecea,#331715)}*{box-sizing:border-box}
+body{margin:0;padding:24px 16px;background:var(--page);color:var(--text);font:14px/20px -apple-system,system-ui,
+"Segoe UI",sans-serif;overflow-wrap:anywhere}main{max-width:480px;margin:0 auto;display:grid;gap:16px}
+h1{margin:0;font-size:20px;line-height:28px;letter-spacing:-.015em}p{margin:0}form{display:grid;gap:16px;
+padding:16px;background:var(--card);border:1px solid var(--line);border-radius:12px}.field{display:grid;gap:6px}
+.field label,legend{font-weight:500;padding:0}.hint,small{color:var(--quiet);font-size:13px;line-height:18px}
+.input{width:100%;font:inherit;font-size:max(16px,1em);color:inherit;padding:7px 10px;
+border:1px solid var(--field);border-radius:8px;background:var(--card)}fieldset{display:grid;gap:8px;margin:0;
+padding:0;border:0}legend{margin-bottom:8px}.option{display:grid;grid-template-columns:20px 1fr;gap:2px 10px;
+padding:12px;border:1px solid var(--edge);border-radius:8px}.option input{accent-color:var(--accent);width:16px;
+height:16px;margin:2px 0 0}.option small{grid-column:2}.option:has(:checked){border-color:var(--accent);
+background:var(--accent-soft)}.acts{display:flex;flex-wrap:wrap;gap:8px}.btn{font:inherit;font-weight:500;
+min-height:40px;padding:5px 14px;border:1px solid var(--edge);border-radius:8px;background:var(--card);
+color:inherit}.first{background:var(--accent);border-color:var(--accent);color:var(--on-accent)}
+[role=alert]{padding:10px 12px;border-radius:8px;background:var(--bad-soft);color:var(--bad)}
+code{font:13px ui-monospace,Menlo,monospace}:focus-visible{outline:2px solid var(--accent);outline-offset:2px}`;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /** The presets that the page offers. */
@@ -26,21 +44,28 @@ interface Entered {
 /** The page on which the owner decides what a program may do: his key, people, and a preset. */
 export function consentPage({ id, clientName, clientId, redirectUri }: Consent, entered: Entered): string {
   const { people, preset, mistakes } = entered;
-  const option = (value: string, text: string): string =>
-    `<option value="${value}"${value === preset ? ' selected' : ''}>${text}</option>`;
+  const option = (value: string, title: string, text: string): string =>
+    `<label class="option"><input type="radio" name="preset" value="${value}"${value === preset ? ' checked' : ''}>
+<b>${title}</b><small>${text}</small></label>`;
   const alerts = mistakes.map((mistake) => `<p role="alert">${shown(mistake)}</p>`).join('');
   return page(
     'Allow a program to use Messages',
     `<p><strong>${shown(clientName)}</strong> asks to use Messages on this Mac. That is the name it gave itself; it is
 <code>${shown(clientId)}</code>, and the answer goes to ${receiverOf(redirectUri)}.</p>${alerts}
 <form method="post" action="/oauth/authorize" autocomplete="off"><input type="hidden" name="consent" value="${id}">
-<label for="key">Your key (api_key of config.toml)</label>
-<input id="key" name="key" type="password" autocomplete="off">
-<label for="people">People and groups, one a line</label>
-<textarea id="people" name="people" rows="4" placeholder="+15550100">${escaped(people)}</textarea>
-<label for="preset">It may</label>
-<select id="preset" name="preset">${option('reader', 'read')}${option('assistant', 'read, and write what you approve')}</select>
-<button name="decision" value="allow">Allow for 90 days</button><button name="decision" value="deny">Refuse</button>
+<fieldset><legend>What is it for?</legend>${option('reader', 'A reader', 'It reads what you allow. It never sends.')}
+${option('assistant', 'An assistant', 'It reads and writes where you allow it; every send waits for you.')}
+</fieldset>
+<div class="field"><label for="people">Whose conversations?</label>
+<textarea class="input" id="people" name="people" rows="3" placeholder="+15550100"
+ aria-describedby="people-hint">${escaped(people)}</textarea>
+<span class="hint" id="people-hint">A number, address or group on each line, or * for everybody. Others do not exist for
+it.</span></div>
+<div class="field"><label for="key">Your key</label>
+<input class="input" id="key" name="key" type="password" autocomplete="off" aria-describedby="key-hint">
+<span class="hint" id="key-hint">From <code>postern config key</code>. The program gets a limited one.</span></div>
+<div class="acts"><button class="btn first" name="decision" value="allow">Allow for 90 days</button>
+<button class="btn" name="decision" value="deny">Refuse</button></div>
 </form>`,
   );
 }

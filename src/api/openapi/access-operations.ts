@@ -1,6 +1,6 @@
 import { approvalQuery, approvalsQuery, approveBody } from '../../schema/approval.ts';
 import { auditQuery } from '../../schema/audit.ts';
-import { keyBody, keyChangesBody, keyCheckQuery } from '../../schema/key.ts';
+import { keyBody, keyChangesBody, keyCheckQuery, newKeyQuery } from '../../schema/key.ts';
 import { proveBody } from '../../schema/self-chat.ts';
 import { accessExamples as examples } from './access-examples.ts';
 import { CHAT_DB, MADE, type Operation, SENDING, STATE_DB } from './operation.ts';
@@ -21,13 +21,15 @@ export const ACCESS_OPERATIONS = {
     description:
       'Makes a key that may do less than the owner’s: choose a `preset`, or `scopes`, and whom it may read and write to. ' +
       'Lists that are not given are empty, and an empty list is nobody. ' +
-      'The key itself is only in this answer.',
+      'The key itself is only in this answer, and with `include=clients` in lines to paste for each client.',
+    query: newKeyQuery,
     body: { schema: keyBody, example: examples.keyRequest },
     answers: { 201: { description: 'Made.', schema: 'NewKey', example: examples.newKey, headers: MADE } },
     problems: ['too_many_keys', 'chat_db_missing', ...STATE_DB],
     mistakes: [
       { pointer: '/name', message: 'The name is missing.' },
       { pointer: '/approval', message: 'The approval must be one of always, new, never.' },
+      { pointer: '?include', message: 'The parameter include must be clients.' },
     ],
   },
   getOwnKey: {

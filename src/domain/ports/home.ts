@@ -1,3 +1,4 @@
+import type { ClientLines } from '../client-lines.ts';
 import type { Overview, ShownSetting } from '../overview.ts';
 import type { StatisticKind, StatisticSeries, StatisticSpan } from '../statistics.ts';
 
@@ -32,4 +33,6 @@ export interface Home {
   overview(): Promise<Overview>;
   statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries>;
   settings(): Promise<readonly ShownSetting[]>;
+  /** Returns the lines that connect each client with this key. */
+  clientsOf(secret: string): readonly ClientLines[];
 }

@@ -1,6 +1,7 @@
 import type { AccessService } from '../../../domain/ports/access.ts';
+import type { Home } from '../../../domain/ports/home.ts';
 import { NO_USE } from '../../../domain/statistics.ts';
-import { keyBody, keyChangesBody, keyCheckQuery } from '../../../schema/key.ts';
+import { keyBody, keyChangesBody, keyCheckQuery, newKeyQuery } from '../../../schema/key.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query.ts';
 import { API } from '../../../schema/routes.ts';
@@ -8,7 +9,7 @@ import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
 /** The keys beside the owner's (decision L1). */
-export function keyRoutes(access: () => Promise<AccessService>) {
+export function keyRoutes(access: () => Promise<AccessService>, home: Home) {
   return {
     async listKeys() {
       const { keys, audit } = await access();
@@ -17,9 +18,11 @@ export function keyRoutes(access: () => Promise<AccessService>) {
     },
 
     async addKey(exchange) {
+      const { include } = readQuery(newKeyQuery, exchange.query);
       const { name, preset, scopes, ...settings } = readBody(keyBody, await exchange.json());
       const key = (await access()).keys.add({ name, preset, scopes, settings: given(settings) });
-      return { status: 201, body: key, headers: { Location: `${API}/keys/${key.id}` } };
+      const body = include === undefined ? key : { ...key, clients: home.clientsOf(key.key) };
+      return { status: 201, body, headers: { Location: `${API}/keys/${key.id}` } };
     },
 
     async getKey(exchange) {

@@ -15,7 +15,7 @@ export function onDemandRoutes(access: () => Promise<AccessService>, home: Home)
     ...peopleRoutes(),
     ...searchRoutes(),
     ...scheduledRoutes(),
-    ...keyRoutes(access),
+    ...keyRoutes(access, home),
     ...auditRoutes(access),
     ...approvalRoutes(access),
     ...webhookRoutes(),

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const FROM = '+15550142';
+const folder = temporaryFolder();
+let stage: BrowserStage | undefined;
+
+function there(): BrowserStage {
+  if (stage === undefined) throw new Error('there is no browser');
+  return stage;
+}
+
+async function ask(path: string, body?: unknown): Promise<Response> {
+  return fetch(`${there().url}/api/v1/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'x-api-key': there().key, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+beforeAll(async () => {
+  stage = await BrowserStage.open(folder, 1000);
+  if (stage === undefined) return;
+  await stage.command({ do: 'receive', from: FROM, text: 'Everything that Messages can send follows.' });
+  await stage.command({ do: 'contents', from: FROM });
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const answer = await ask('messages', { recipient: FROM, body: 'Written now, sent later', send_at: sendAt });
+  expect(answer.status).toBe(202);
+  await stage.page.goto(`${stage.url}/console#key=${encodeURIComponent(stage.key)}`);
+  await stage.page.locator('#verdict').waitFor();
+  await stage.page.evaluate(`location.hash = '#/c/${encodeURIComponent(`any;-;${FROM}`)}'`);
+  await stage.page.locator('#message-list .msg').first().waitFor();
+});
+afterAll(async () => {
+  await stage?.close();
+});
+
+const seen = (selector: string, hasText?: string | RegExp) =>
+  there()
+    .page.locator(`#message-list ${selector}`, hasText === undefined ? {} : { hasText })
+    .first()
+    .waitFor();
+
+describe('what is more than text in a conversation', () => {
+  inBrowser('shows bold words as bold, and a mentioned person in the text', async () => {
+    await seen('.body b', /^(?:bold|a bold word|bold word)/);
+    await seen(`.body b[title]`, 'Ana');
+  });
+
+  inBrowser('shows a link, a song, an app, a place and a document as cards', async () => {
+    expect(await there().page.locator('#message-list .card2').count()).toBeGreaterThan(5);
+    await seen('a.card2[href^="https://music.example/"]', 'Band · Record');
+    await seen('a.card2[target="_blank"][rel="noopener noreferrer"]', 'A page');
+    await seen('.card2', 'Puzzle');
+    await seen('.card2', 'Cove');
+    await seen('.card2', 'Apple Cash');
+  });
+
+  inBrowser('shows a poll with its options and votes', async () => {
+    await seen('.poll li', 'Pizza');
+    await seen('.poll [role="img"][aria-label^="Soup: "]');
+  });
+
+  inBrowser('shows what was said in a voice message, and a sticker by what it depicts', async () => {
+    await seen('.msg', 'I am on my way');
+    await seen('.msg', 'a cat in a hat');
+  });
+
+  inBrowser('says that something was drawn, and names an effect', async () => {
+    await seen('.body', /[Hh]andwrit/);
+    await seen('.under', /Sent with (?:balloons|happy birthday)/);
+  });
+
+  inBrowser('shows earlier texts of an edited message, a part that was unsent, and a translation', async () => {
+    await seen('details.mark summary', /^Edited/);
+    await there().page.locator('#message-list details.mark summary').first().click();
+    await seen('.history li', 'first');
+    await seen('.under', 'One part unsent');
+    await seen('.translated');
+  });
+
+  inBrowser('tells what happened to a conversation in sentences', async () => {
+    expect(await there().page.locator('#message-list li.notice').count()).toBeGreaterThan(4);
+    await seen('li.notice', /named the conversation|Trip/);
+  });
+
+  inBrowser('shows an own send that waits for its time, and cancels it', async () => {
+    const { page } = there();
+    const item = page.locator('#scheduled li', { hasText: 'Written now, sent later' });
+    await item.getByText(/^Goes out /).waitFor();
+    expect(await there().faults()).toEqual([]);
+    await item.getByRole('button', { name: 'Cancel' }).click();
+    await item.waitFor({ state: 'detached' });
+    expect(await (await ask('scheduled')).json()).toEqual([]);
+  });
+
+  inBrowser('marks a conversation as read in the demo when somebody opens it', async () => {
+    await eventually(async () => {
+      const path = `conversations/${encodeURIComponent(`any;-;${FROM}`)}?include=details`;
+      const { details } = (await (await ask(path)).json()) as { readonly details: { readonly unread_count: number } };
+      expect(details.unread_count).toBe(0);
+    });
+    expect(there().complaints).toEqual([]);
+  });
+});

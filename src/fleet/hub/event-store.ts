@@ -4,6 +4,7 @@ import type { HubDatabase } from './database.ts';
 import { EventIndex } from './event-index.ts';
 import { HoleTable } from './hole-table.ts';
 import type { PairCopies } from './pair-copies.ts';
+import { PlaceTable } from './place-table.ts';
 import type { FilledRow, Hole, MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 
 /** Rows deleted at once: a few milliseconds' work. */
@@ -23,6 +24,7 @@ export class EventStore {
   readonly index: EventIndex;
   readonly #database: HubDatabase;
   readonly #holes: HoleTable;
+  readonly #places: PlaceTable;
   readonly #copies: PairCopies | undefined;
   readonly #sources = new Map<string, Source>();
   /** Set while the stream may lack rows that no Mac has named yet: offsets name this sequence as their floor. */
@@ -34,6 +36,7 @@ export class EventStore {
     this.#copies = copies;
     this.index = new EventIndex(database);
     this.#holes = new HoleTable(database);
+    this.#places = new PlaceTable(database);
     this.#load();
   }
 
@@ -83,8 +86,11 @@ export class EventStore {
     nowMs: number,
   ): readonly StoredEvent[] {
     return this.#changed(() => {
+      const before = this.position;
+      const from = events[0]?.sequence ?? position.sequence;
+      if (before?.stream === stream && from <= before.sequence) this.#places.lose(stream, from);
       // A stream that follows another one was to be seen from its start.
-      const first = this.position === undefined ? (events[0]?.sequence ?? position.sequence) : 0;
+      const first = before === undefined ? from : 0;
       this.#database.run('INSERT OR IGNORE INTO stream (created, first_sequence) VALUES (?, ?)', stream, first);
       const added = events.flatMap((event) => this.#addOne(stream, event, nowMs));
       const sql = 'INSERT OR REPLACE INTO position (one, stream, sequence, message_id) VALUES (1, ?, ?, ?)';
@@ -206,10 +212,13 @@ export class EventStore {
         ...[stream, sequence, atMs, source.id, row],
       );
     }
-    const found = 'SELECT number FROM event WHERE source = ? AND row = ? AND NOT (sequence = ? AND at_ms = ?)';
-    const number = this.#database.number(found, source.id, row, sequence, atMs);
-    if (number !== undefined) this.#notePlace(stream, sequence, atMs, number);
-    else this.#copies?.merge(stream, event);
+    const found = 'SELECT number, sequence = ? AND at_ms = ? FROM event WHERE source = ? AND row = ?';
+    const [number, isThere] = this.#database.get(found, sequence, atMs, source.id, row) ?? [];
+    if (number === undefined) this.#copies?.merge(stream, event);
+    else {
+      this.#places.find(stream, Number(number));
+      if (Number(isThere) === 0) this.#places.note(stream, event, Number(number));
+    }
     return [];
   }
 
@@ -232,14 +241,8 @@ export class EventStore {
   /** Inserts an event whose number is higher than its place in the stream says. */
   #insertLate(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
     const added = this.#insert(stream, source, event);
-    for (const { number } of added) this.#notePlace(stream, event.sequence, event.atMs, number);
+    for (const { number } of added) this.#places.note(stream, event, number);
     return added;
-  }
-
-  #notePlace(stream: string, sequence: number, atMs: number, number: number): void {
-    const id = '(SELECT id FROM stream WHERE created = ?)';
-    const sql = `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number) VALUES (${id}, ?, ?, ?)`;
-    this.#database.run(sql, stream, sequence, atMs, number);
   }
 
   /** Deletes a hole, and moves what waited behind it into the log, up to the next hole of its Mac. */

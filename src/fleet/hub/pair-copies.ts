@@ -5,6 +5,7 @@ import type { Pair } from '../protocol/pair.ts';
 import type { HubDatabase } from './database.ts';
 import { EventIndex } from './event-index.ts';
 import type { Pairs } from './pairs.ts';
+import { PlaceTable } from './place-table.ts';
 import type { MacEvent, StoredEvent } from './stored-event.ts';
 
 const MS_PER_S = 1000;
@@ -54,6 +55,8 @@ export class PairCopies {
     const { sequence, atMs, messageId } = event;
     const copy = `INSERT OR IGNORE INTO copy_place (stream, sequence, at_ms, message_id) VALUES (${STREAM_ID}, ?, ?, ?)`;
     this.#database.run(copy, stream, sequence, atMs, messageId);
+    const places = new PlaceTable(this.#database);
+    if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
     // A refilled stream may have the event at this place alone, or here first.
     this.#database.run(
       `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)

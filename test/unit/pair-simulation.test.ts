@@ -1,0 +1,44 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { Chance } from '../../src/simulator/chatter.ts';
+import { isLong } from '../support/conditions.ts';
+import {
+  describedPair,
+  drawPairSchedule,
+  PairFiles,
+  pairFailureOf,
+  parsedPair,
+  shrunkPair,
+} from '../support/pair-simulation.ts';
+import { newSeed } from '../support/seed.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const SCHEDULES = isLong ? 100_000 : 2000;
+
+const files = new PairFiles(temporaryFolder());
+afterAll(() => files.close());
+
+test(
+  'whatever two Macs, two hubs and a broker that forgets do, a client gets each message of a pair, and a hub has it once',
+  () => {
+    const seed = newSeed('pair');
+    for (let number = 0; number < SCHEDULES; number += 1) {
+      const steps = drawPairSchedule(new Chance((seed + number) >>> 0));
+      if (pairFailureOf(files, steps) === undefined) continue;
+      const shortest = shrunkPair(steps, (some) => pairFailureOf(files, some) !== undefined);
+      const failure = pairFailureOf(files, shortest);
+      throw new Error(`SEED=${(seed + number) >>> 0}\n${describedPair(shortest)}\n${failure}`);
+    }
+    expect(SCHEDULES).toBeGreaterThan(0);
+  },
+  SCHEDULES * 100,
+);
+
+/** What shrinking left of schedules that failed. */
+test.each([
+  [
+    'a hub has events that a restored broker lost, and a client comes from a hub that never had them',
+    'message 566 2, arrive 120 4, publish 974 0, message 568 6, arrive 413 0, copy 376 4, loseEnd 118 4, publish 325 7, copy 474 6, copy 819 7, read 104 1, forget 81 5, read 440 2',
+  ],
+])('a schedule that failed: %s', (_name, steps) => {
+  expect(pairFailureOf(files, parsedPair(steps))).toBeUndefined();
+});

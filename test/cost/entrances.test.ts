@@ -8,6 +8,7 @@ import { clientPrograms } from './client-programs.ts';
 import { doors } from './doors.ts';
 import { type Entrance, functions, rows } from './entrances.ts';
 import { frames } from './frames.ts';
+import { oauthDoors } from './oauth-doors.ts';
 
 const INPUTS = isLong ? 100_000 : Number.POSITIVE_INFINITY;
 const PROCESSOR_MS = isLong ? Number.POSITIVE_INFINITY : 20_000;
@@ -35,8 +36,8 @@ async function tooMuch(entrance: Entrance, text: string): Promise<number | undef
 
 test('no input of up to 256 KB, however it is made, costs more than 50 ms for each 64 KB', async () => {
   const seed = isLong || process.env.SEED !== undefined ? newSeed('expensive inputs') : SHORT_SEED;
-  const { entrances, close } = await doors();
-  const all = [...inProcess, ...clientPrograms(), ...entrances, ...(await frames())];
+  const [{ entrances, close }, oauth] = await Promise.all([doors(), oauthDoors()]);
+  const all = [...inProcess, ...clientPrograms(), ...entrances, ...oauth.entrances, ...(await frames())];
   const failures: string[] = [];
   try {
     const chance = new Chance(seed);
@@ -62,6 +63,7 @@ test('no input of up to 256 KB, however it is made, costs more than 50 ms for ea
     expect(failures).toEqual([]);
   } finally {
     await close();
+    await oauth.close();
   }
 }, 7_200_000);
 
@@ -102,6 +104,19 @@ test.each([
   },
   600_000,
 );
+
+test('a form of many names costs a stranger as much as us', async () => {
+  const { entrances, close } = await oauthDoors();
+  try {
+    const names = Array.from({ length: 12_000 }, (_, at) => at.toString(36));
+    const form = entrances.find(({ name }) => name === 'a form of OAuth') ?? never();
+    const query = entrances.find(({ name }) => name === 'a query for consent') ?? never();
+    expect(await tooMuch(form, names.join('&').slice(0, STEP_BYTES))).toBeUndefined();
+    expect(await tooMuch(query, names.join('&').slice(0, query.limit))).toBeUndefined();
+  } finally {
+    await close();
+  }
+});
 
 function never(): never {
   throw new Error('there is no entrance');

@@ -104,6 +104,9 @@ test(
     }, CATCH_UP_MS);
     hangUp.abort();
     await Promise.all(reading);
+    const figures = [streamed, polled, posted()].map((rows) => compare(written, rows));
+    const shown = figures.map(({ lost, repeats }) => `${lost.length} lost, ${repeats} repeated`);
+    console.log(`${KILLS} kills, ${written.length} events: stream ${shown[0]}; poll ${shown[1]}; posts ${shown[2]}`);
     expect(refused).toBe(0);
     for (const rows of [streamed, polled, posted()]) {
       expect(compare(written, rows)).toMatchObject({ lost: [], outOfOrder: 0, unknown: [] });

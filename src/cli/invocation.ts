@@ -15,6 +15,26 @@ export function programText({ environment }: Context): string {
   return `${isUsual ? runtime : quoted(process.execPath)} ${quoted(path)}`;
 }
 
+/**
+ * Completes each command in backticks, such as `postern keys list`, so that it can be copied: the program as it was
+ * started, and the options that select the same service. `space` separates the words of a command.
+ */
+export function copyable(
+  text: string,
+  { demo, configDir, url }: ConnectionOptions,
+  context: Context,
+  space = ' ',
+): string {
+  const place = [
+    ...(url === undefined ? [] : ['--url', quoted(url)]),
+    ...(demo === true ? ['--demo'] : []),
+    ...(configDir === undefined ? [] : ['--config-dir', quoted(resolve(configDir))]),
+  ];
+  return text.replaceAll(/`postern ([^`]+)`/g, (_found, words: string) =>
+    [programText(context), words, ...place].join(' ').replaceAll(' ', space),
+  );
+}
+
 /** A command line for programs that start it without a shell and maybe without a PATH. */
 export interface Invocation {
   readonly command: string;

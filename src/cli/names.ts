@@ -39,6 +39,6 @@ export function withId<Item extends { readonly id: string }>(
     only === undefined
       ? `There is no ${kind} ${given}.`
       : `${found.length} ${kind}s have an id that begins with ${given}.`,
-    `${list} shows them.`,
+    `\`${list}\` shows them.`,
   );
 }

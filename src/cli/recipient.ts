@@ -49,7 +49,7 @@ export async function conversationIdOf(client: PosternClient, given: string): Pr
   throw new Refusal(
     EXIT.refusedInput,
     `There is no conversation with ${given} among the latest ${PAGE}.`,
-    'postern conversations lists them; a whole id, such as "iMessage;-;+15550100", always works.',
+    '`postern conversations` lists them; a whole id, such as "iMessage;-;+15550100", always works.',
   );
 }
 
@@ -70,7 +70,7 @@ export async function personIdOf(client: PosternClient, given: string): Promise<
   throw new Refusal(
     EXIT.refusedInput,
     `There are no conversations with a person of the name or address ${given}.`,
-    'postern people lists everybody with their ids.',
+    '`postern people` lists everybody with their ids.',
   );
 }
 

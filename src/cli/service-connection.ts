@@ -9,8 +9,9 @@ import { configPath, readConfig } from '../config/file.ts';
 import { errorCode } from '../domain/errors.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { type ClientContext, type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
+import { copyable } from './invocation.ts';
 import { type Column, sayTable } from './output/table.ts';
-import { json, printable, wrapped } from './output/text.ts';
+import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
 
 /** The options that lead to the service and its key. An option beats the environment, which beats the configuration. */
 export interface ConnectionOptions extends PlaceOptions {
@@ -38,6 +39,8 @@ export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly place: string;
+  /** Completes the commands in backticks, so that they can be copied. */
+  readonly copyable: (text: string) => string;
   /** Prints `value` as JSON with --json, else these lines. */
   readonly answer: (value: unknown, ...lines: readonly string[]) => void;
   /** Prints `value` as JSON with --json, else a table, or `none` if it has no rows. */
@@ -62,6 +65,7 @@ export async function withService(
     return work({
       ...context,
       place,
+      copyable: (text) => copyable(text, options, context),
       client: new PosternClient(destination),
       answer(value, ...lines) {
         if (isJson) context.stdout(json(value, 2));
@@ -88,7 +92,8 @@ export async function reportRefusal(
     const refusal = refusalOf(error, options, await demoAdvice(error, options, context));
     if (refusal === undefined) throw error;
     const width = context.isErrorTerminal ? context.columns : undefined;
-    const [sentence = [], ...advice] = refusal.lines.map((line) => wrapped(printable(line), width, 0));
+    const lines = refusal.lines.map((line) => copyable(line, options, context, UNBROKEN));
+    const [sentence = [], ...advice] = lines.map((line) => wrapped(printable(line), width, 0));
     context.stderr(...sentence.map((line) => context.paintError('red', line)), ...advice.flat());
     return refusal.exitCode;
   } finally {

@@ -111,7 +111,9 @@ export class ApprovalsApi {
   }
 
   /** Lists approvals. With `wait`, an empty list is returned only after that many seconds, at most 50. */
-  list(filter: { readonly state?: ApprovalState; readonly wait?: number } = {}): Promise<Approval[]> {
+  list(
+    filter: { readonly state?: ApprovalState; readonly wait?: number; readonly include?: 'contacts' } = {},
+  ): Promise<Approval[]> {
     return this.#transport.list(`approvals${queryOf(filter)}`, 'members');
   }
 

@@ -1,4 +1,5 @@
-import type { Approval, ApprovalState, PosternClient } from '../../client/postern-client.ts';
+import { type Approval, type ApprovalState, isPosternError, type PosternClient } from '../../client/postern-client.ts';
+import type { Names } from '../../domain/names.ts';
 import { visible } from '../../domain/visible.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
@@ -14,6 +15,7 @@ const APPROVALS: readonly Column[] = [
   { title: 'ID' },
   { title: 'STATE', style: stateStyle },
   { title: 'ASKED', style: () => 'dim' },
+  { title: 'KEY', isFlexible: true, least: 8 },
   { title: 'TO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
@@ -24,20 +26,20 @@ export async function listApprovals(
   { client, columns, list }: Served,
 ): Promise<void> {
   const state = options.state ?? (options.all === true ? undefined : 'held');
-  const approvals = await client.approvals.list(state === undefined ? {} : { state });
-  const rows = approvals.map(({ id, state: now, created_at: at, to, text }) => [
-    columns === undefined ? id : id.slice(0, SHORT_ID),
-    now,
-    shownTime(at, systemClock.now()),
-    to,
-    oneLine(text ?? ''),
-  ]);
-  list(approvals, APPROVALS, rows, 'Nothing waits for a decision.');
+  const approvals = await client.approvals.list({ ...(state !== undefined && { state }), include: 'contacts' });
+  const keys = approvals.length === 0 ? new Map<string, string>() : await keyNames(client);
+  const rows = approvals.map((approval) => {
+    const { id, state: now, created_at: at, key_id: key, text } = approval;
+    const shortId = columns === undefined ? id : id.slice(0, SHORT_ID);
+    const asked = shownTime(at, systemClock.now());
+    return [shortId, now, asked, oneLine(keys.get(key) ?? key), oneLine(recipient(approval)), oneLine(text ?? '')];
+  });
+  list(approvals, APPROVALS, rows, 'No send is waiting for a decision.');
 }
 
 export async function showApproval(given: string, _options: object, { client, answer }: Served): Promise<void> {
   const approval = await approvalOf(client, given);
-  answer(approval, ...description(approval));
+  answer(approval, ...description(approval, await keyNames(client)));
 }
 
 /** Shows exactly what would be sent, and asks at the terminal whether to approve it. */
@@ -50,7 +52,7 @@ export async function approve(
   const { id, shown } = approval;
   if (shown === undefined) throw new Refusal(EXIT.refusedInput, `It was decided already: it is ${approval.state}.`);
   if (options.yes !== true) {
-    stderr(...description(approval), '', 'Send it? Type yes and press Return.');
+    stderr(...description(approval, await keyNames(client)), '', 'Send it? Type yes and press Return.');
     if ((await typedLine(input())) !== 'yes') {
       stderr('Nothing was decided.');
       return EXIT.crash;
@@ -69,27 +71,51 @@ export async function deny(given: string, _options: object, { client, answer }: 
 }
 
 async function approvalOf(client: PosternClient, given: string): Promise<Approval> {
-  return withId(await client.approvals.list(), given, 'approval', 'postern approvals list --all');
+  return withId(
+    await client.approvals.list({ include: 'contacts' }),
+    given,
+    'approval',
+    'postern approvals list --all',
+  );
 }
 
-/** The address first, then the exact text with invisible characters made visible. */
-function description({
-  id,
-  key_id: key,
-  state,
-  to,
-  members,
-  text,
-  attachments,
-  expires_at: expires,
-}: Approval): readonly string[] {
+/** Names of limited keys by their id. Empty for a key that may decide but not list keys. */
+async function keyNames(client: PosternClient): Promise<ReadonlyMap<string, string>> {
+  try {
+    return new Map((await client.keys.list()).map(({ id, name }) => [id, name]));
+  } catch (error) {
+    if (isPosternError(error) && error.status === 403) return new Map();
+    throw error;
+  }
+}
+
+/** The person's name, and the address that tells two of that name apart. */
+function named(address: string, names: Names): string {
+  const name = names[address];
+  return name === undefined ? address : `${name} (${address})`;
+}
+
+/** The one person who will read it, else the conversation. */
+function recipient({ to, members, names = {} }: Approval): string {
+  const [only = ''] = members;
+  const name = members.length === 1 ? names[only] : undefined;
+  return name === undefined ? to : `${name} (${to})`;
+}
+
+/** The person first, then the exact text with invisible characters made visible. */
+function description(approval: Approval, keys: ReadonlyMap<string, string>): readonly string[] {
+  const { id, key_id: keyId, state, to, members, names = {}, text, attachments, expires_at: expires } = approval;
+  const key = keys.get(keyId);
   return [
-    `To: ${shown(to)}`,
-    ...(members.length === 1 && members[0] === to ? [] : [`Read by: ${members.map(shown).join(', ')}`]),
+    `To: ${shown(recipient(approval))}`,
+    ...(members.length === 1 && (members[0] === to || names[members[0] ?? ''] !== undefined)
+      ? []
+      : [`Read by: ${members.map((member) => shown(named(member, names))).join(', ')}`]),
+    ...(approval.new_contact === true ? ['You never wrote there before.'] : []),
     `Text: ${text === null ? '(erased, because it ended)' : ''}`,
     ...(text === null ? [] : text.split('\n').map((line) => `  ${shown(line)}`)),
     ...attachments.map(({ name, bytes, sha256 }) => `File: ${shown(name)}, ${bytes} bytes, sha256 ${sha256}`),
-    `Asked by key ${key}; ${state}, expires ${expires} (approval ${id})`,
+    `Asked by key ${key === undefined ? keyId : `${shown(key)} (${keyId})`}; ${state}, expires ${expires} (approval ${id})`,
   ];
 }
 

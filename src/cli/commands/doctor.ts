@@ -14,7 +14,8 @@ import { type Finding, fault, finding, ok } from '../doctor/finding.ts';
 import { fleetFindings } from '../doctor/fleet.ts';
 import { macFindings } from '../doctor/mac.ts';
 import { askHub, askService } from '../doctor/service.ts';
-import { json, printable, wrapped } from '../output/text.ts';
+import { copyable } from '../invocation.ts';
+import { json, printable, UNBROKEN, wrapped } from '../output/text.ts';
 import { isDemoRunning } from '../service-connection.ts';
 import { thisMachine } from '../this-machine.ts';
 
@@ -46,6 +47,17 @@ export async function doctor(
 
 /** Runs all of doctor's checks. Prints nothing. */
 export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
+  // Nothing is wrapped in JSON.
+  const space = options.json === true ? ' ' : UNBROKEN;
+  const complete = (text: string): string => copyable(text, options, context, space);
+  return (await findingsOf(options, context, machine)).map((found) => ({
+    ...found,
+    sentence: complete(found.sentence),
+    what_to_do: found.what_to_do && complete(found.what_to_do),
+  }));
+}
+
+async function findingsOf(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
   const { environment, version } = context;
   const prompt = options.prompt ?? false;
   const folder = folderOf(options, context);
@@ -110,7 +122,7 @@ function startOf({ demo, configDir }: DoctorOptions, { platform }: Machine): str
   if (demo === true) return 'Start it: postern demo';
   return platform === 'darwin' && configDir === undefined
     ? 'Run: postern start — or, if it was never installed: make install'
-    : 'Start it: postern serve';
+    : 'Start it: `postern serve`';
 }
 
 async function port(machine: Machine, host: string, number: number, isDemo = false): Promise<Finding> {

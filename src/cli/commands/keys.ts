@@ -71,7 +71,7 @@ export async function addKey(name: string, options: AddOptions, service: Served)
   answer(key, ...made(key, setup));
 }
 
-export async function listKeys(_options: object, { client, list }: Served): Promise<void> {
+export async function listKeys(_options: object, { client, list, copyable }: Served): Promise<void> {
   const keys = await client.keys.list();
   const rows = keys.map((key) => [
     key.id,
@@ -82,7 +82,7 @@ export async function listKeys(_options: object, { client, list }: Served): Prom
     key.scopes.includes('send') ? key.approval : '',
     key.last_used_at === null ? NEVER : shownTime(key.last_used_at, systemClock.now()),
   ]);
-  list(keys, KEYS, rows, 'There is no limited key. postern keys add makes one.');
+  list(keys, KEYS, rows, copyable('There is no limited key. `postern keys add NAME` makes one.'));
 }
 
 export async function showKey(given: string, _options: object, { client, answer }: Served): Promise<void> {
@@ -161,7 +161,7 @@ async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
   throw new Refusal(
     EXIT.refusedInput,
     only === undefined ? `There is no key ${given}.` : `${found.length} keys are named ${given}: use the id.`,
-    'postern keys list shows them.',
+    '`postern keys list` shows them.',
   );
 }
 

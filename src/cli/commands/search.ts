@@ -64,7 +64,7 @@ function showHits(hits: readonly SearchHit[], context: Served): void {
 
 function incomplete(from: string | undefined): string {
   const since = from === undefined ? '' : ` so far it has the messages since ${from};`;
-  return `The index is still being built:${since} postern search --status shows how far it is.`;
+  return `The index is still being built:${since} \`postern search --status\` shows how far it is.`;
 }
 
 /** Prints one line, or on a terminal a bar until the index is complete. Exits with 69 while the index is unusable. */

@@ -42,7 +42,7 @@ export async function send(
   }
   if (options.until !== undefined && options.at === undefined) throw new Refusal(EXIT.usage, '--until needs --at.');
   if (options.at !== undefined && wanted !== undefined) {
-    throw new Refusal(EXIT.usage, 'With --at there is nothing to wait for.', 'postern scheduled list shows it.');
+    throw new Refusal(EXIT.usage, 'With --at there is nothing to wait for.', '`postern scheduled list` shows it.');
   }
   const to = await recipientOf(client, recipient);
   if (to.id !== recipient && options.json !== true) service.stderr(printable(`To ${to.shown}.`));

@@ -55,7 +55,9 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
     ...(paused === true && { enabled: false }),
   });
   const begins =
-    paused === true ? `To begin: postern webhooks resume ${webhook.id.slice(0, 8)}` : 'It receives events from now on.';
+    paused === true
+      ? service.copyable(`To begin: \`postern webhooks resume ${webhook.id.slice(0, 8)}\``)
+      : 'It receives events from now on.';
   service.answer(webhook, `Webhook ${webhook.id} registered. ${begins}`);
   if (environment.platform === 'darwin' && paused !== true && isOnLocalNetwork(url)) {
     await tryLocalNetwork(webhook.id, service);
@@ -112,14 +114,19 @@ export async function pauseWebhook(
   answer(webhook, sentence);
 }
 
-export async function showWebhook(given: string, _options: object, { client, answer }: Served): Promise<void> {
+export async function showWebhook(
+  given: string,
+  _options: object,
+  { client, answer, copyable }: Served,
+): Promise<void> {
   const webhook = await client.webhook((await webhookOf(client, given)).id);
-  answer(webhook, ...linesOf(webhook));
+  answer(webhook, ...linesOf(webhook, copyable));
 }
 
-function linesOf(webhook: Webhook & WebhookStatus): readonly string[] {
+function linesOf(webhook: Webhook & WebhookStatus, copyable: Served['copyable']): readonly string[] {
   const { held, dropped, behind, filter, previous_secret_until: until, header_names: headers } = webhook;
   const line = (name: string, text: string): string => `${name.padEnd(12)}${oneLine(text)}`;
+  const redeliver = `\`postern webhooks replay ${webhook.id.slice(0, 8)} --dropped\``;
   return [
     line('Webhook', webhook.id),
     ...(webhook.name === null ? [] : [line('Name', webhook.name)]),
@@ -138,7 +145,7 @@ function linesOf(webhook: Webhook & WebhookStatus): readonly string[] {
       ? []
       : [line('', `row ${held.row_id} since ${held.since}, ${held.attempts} attempts: ${held.error}`)]),
     line('Position', `row ${webhook.row_id}, ${behind === 0 ? 'nothing is waiting' : `${behind} behind`}`),
-    ...(dropped === 0 ? [] : [line('Dropped', `${dropped}; to deliver them again: postern webhooks replay --dropped`)]),
+    ...(dropped === 0 ? [] : [line('Dropped', `${dropped}; to deliver them again: ${copyable(redeliver)}`)]),
   ];
 }
 

@@ -41,7 +41,7 @@ export async function reportCommand(
   const reading = readConfig(folderOf(options, context), context.environment);
   const config = reading.state === 'usable' ? reading.config : undefined;
   const socket = config === undefined ? undefined : trustedSocketOf(config);
-  const findings = await examine({ ...options, prompt: false }, context, machine);
+  const findings = await examine({ ...options, prompt: false, json: true }, context, machine);
   const report = await macReport({
     version: context.version,
     probes: {

@@ -20,7 +20,7 @@ export interface Asked {
 export async function askHub(client: PosternClient, place: string): Promise<Asked> {
   const status = await answered(client.status());
   if (isPosternError(status)) {
-    const found = troubleOf(status, place, 'Start it: postern hub');
+    const found = troubleOf(status, place, 'Start it: `postern hub`');
     return { findings: [found], isUp: false, isConnected: false };
   }
   const { backend, macs = [], version, webhooks } = status;
@@ -210,8 +210,9 @@ function eventFindings({ newest_row: row, newest_event: event, version }: Status
 function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[] {
   if (webhooks.length === 0) return [ok('webhooks', 'There are no webhooks.')];
   return webhooks.map((webhook) => {
-    const name = `webhook ${webhook.id}`;
-    const command = (verb: string): string => `postern webhooks ${verb} ${webhook.id.slice(0, 8)}`;
+    const shortId = webhook.id.slice(0, 8);
+    const name = `webhook ${webhook.name ?? shortId}`;
+    const command = (verb: string, option = ''): string => `\`postern webhooks ${verb} ${shortId}${option}\``;
     if (webhook.state === 'healthy') {
       return ok(
         name,
@@ -223,7 +224,7 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
       return fault(
         name,
         `${webhook.origin} holds an event that is attempted until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
-        `Look at the receiver. To skip what is not delivered: ${command('replay')} --latest`,
+        `Look at the receiver. To skip what is not delivered: ${command('replay', ' --latest')}`,
       );
     }
     const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
@@ -254,7 +255,7 @@ function permission({ name, state, detail }: PermissionReport, program: string, 
     return ok(name, `${detail} It belongs to ${program}.${until}`);
   }
   if (state === 'unknown')
-    return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: postern doctor --prompt');
+    return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: `postern doctor --prompt`');
   const pane =
     name === 'automation' ? 'Automation: switch on Messages below Postern' : 'Full Disk Access: switch on Postern';
   return fault(

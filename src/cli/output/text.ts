@@ -81,6 +81,9 @@ export function fitted(text: string, columns: number): string {
   return text;
 }
 
+/** A space at which no line is broken; `wrapped` prints it as an ordinary one. */
+export const UNBROKEN = '\u00a0';
+
 /**
  * Wraps the text to this many columns and indents each line; without `columns`, one indented line. A longer word,
  * such as a path, stays whole on one line.
@@ -96,7 +99,7 @@ export function wrapped(text: string, columns: number | undefined, indent: numbe
         lines[lines.length - 1] = `${last} ${word}`;
       } else lines.push(margin + word);
     }
-    return lines;
+    return lines.map((one) => one.replaceAll(UNBROKEN, ' '));
   });
 }
 

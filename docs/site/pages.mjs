@@ -95,6 +95,11 @@ export const NAVIGATION = {
     ['docs/api.md', '', 'Every endpoint, parameter, event, stream and error of the REST API and the WebSocket.'],
     ['docs/cli.md', '', 'Every command of postern with its options, exit codes and examples.'],
     ['docs/configuration.md', '', 'Every key of config.toml with its type, default and meaning.'],
+    [
+      'docs/performance.md',
+      '',
+      'Five measured figures: how fast events arrive, and what the service costs while it waits.',
+    ],
     ['docs/limits.md', '', 'The fixed limits: sizes, rates, waits and how many of each.'],
     [
       'docs/not-possible.md',

@@ -15,6 +15,9 @@ export function programText({ environment }: Context): string {
   return `${isUsual ? runtime : quoted(process.execPath)} ${quoted(path)}`;
 }
 
+/** Commands that look at this machine and take no address. */
+const ON_THIS_MACHINE = /^(?:doctor|config|serve|hub)\b/;
+
 /**
  * Completes each command in backticks, such as `postern keys list`, so that it can be copied: the program as it was
  * started, and the options that select the same service. `space` separates the words of a command.
@@ -26,13 +29,13 @@ export function copyable(
   space = ' ',
 ): string {
   const place = [
-    ...(url === undefined ? [] : ['--url', quoted(url)]),
     ...(demo === true ? ['--demo'] : []),
     ...(configDir === undefined ? [] : ['--config-dir', quoted(resolve(configDir))]),
   ];
-  return text.replaceAll(/`postern ([^`]+)`/g, (_found, words: string) =>
-    [programText(context), words, ...place].join(' ').replaceAll(' ', space),
-  );
+  return text.replaceAll(/`postern ([^`]+)`/g, (_found, words: string) => {
+    const address = url === undefined || ON_THIS_MACHINE.test(words) ? [] : ['--url', quoted(url)];
+    return [programText(context), words, ...address, ...place].join(' ').replaceAll(' ', space);
+  });
 }
 
 /** A command line for programs that start it without a shell and maybe without a PATH. */

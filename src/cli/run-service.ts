@@ -13,8 +13,8 @@ import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Shutdown } from '../runtime/shutdown.ts';
 import { assertSqlite, sqliteLibrary } from '../runtime/sqlite.ts';
 import { type Context, EXIT, quoted } from './context.ts';
+import { isDemoRunning } from './demo-running.ts';
 import { invocationOf } from './invocation.ts';
-import { isDemoRunning } from './service-connection.ts';
 
 export interface ServiceOptions {
   readonly supervised: boolean;

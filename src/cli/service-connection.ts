@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { type ClientOptions, isPosternError, PosternClient, type PosternError } from '../client/postern-client.ts';
 import { isOwnUrl, trustedSocketOf, urlOf } from '../config/address.ts';
 import type { Config } from '../config/config.ts';
@@ -9,6 +7,7 @@ import { configPath, readConfig } from '../config/file.ts';
 import { errorCode } from '../domain/errors.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { type ClientContext, type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
+import { isDemoRunning } from './demo-running.ts';
 import { copyable } from './invocation.ts';
 import { type Column, sayTable } from './output/table.ts';
 import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
@@ -262,22 +261,6 @@ async function demoAdvice(
   return ['Only a demo runs on this machine. For the demo, add --demo to the command.'];
 }
 
-/** Reports whether a demo in the usual folder accepts connections on its Unix socket. */
-export async function isDemoRunning({ environment }: Context): Promise<boolean> {
-  const reading = readConfig(demoFolder(undefined, environment), environment);
-  const socket = reading.state === 'usable' ? trustedSocketOf(reading.config) : undefined;
-  if (socket === undefined || !('path' in socket)) return false;
-  const connection = connect(socket.path);
-  try {
-    await once(connection, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    connection.destroy();
-  }
-}
-
 function exitCodeOf({ status, code }: PosternError): number {
   if (code === 'invalid_key') return EXIT.config;
   if (code === 'connection_lost') return EXIT.serviceFailed;
@@ -290,8 +273,10 @@ function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): reado
   switch (code) {
     case 'unreachable':
       return demo === true
-        ? ['Is it running (postern demo)? postern doctor --demo finds out.']
-        : ['Is it running (postern serve, postern demo)? After an update, was it restarted? postern doctor finds out.'];
+        ? ['Is it running (postern demo)? `postern doctor` finds out.']
+        : [
+            'Is it running (postern serve, postern demo)? After an update, was it restarted? `postern doctor` finds out.',
+          ];
     case 'unauthorized':
       return ['Give the api_key that the running service has: it reads config.toml only when it starts.'];
     case 'connection_lost':

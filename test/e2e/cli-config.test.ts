@@ -50,7 +50,7 @@ describe('the configuration', () => {
     const place = ['--demo', '--config-dir', folder];
     expect(await postern(['status', ...place])).toMatchObject({
       exitCode: 69,
-      stderr: expect.stringContaining('postern doctor --demo finds out'),
+      stderr: expect.stringContaining(` doctor --demo --config-dir ${folder} finds out`),
     });
     const { exitCode, stdout } = await postern(['doctor', ...place], { env: { HOME: root } });
     expect(exitCode).toBe(1);

@@ -10,11 +10,11 @@ import { freePort } from '../support/service.ts';
 import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGES = ['', 'docs/', 'docs/recipes/', 'integrations/skill/postern/']
+const PAGES = ['', 'docs/', 'docs/project/', 'docs/recipes/', 'integrations/skill/postern/']
   .flatMap((folder) => readdirSync(ROOT + folder).map((name) => folder + name))
   .filter((name) => name.endsWith('.md'));
 /** A block of a page, with the comment before it that says how it is run. */
-const BLOCK = /(?:<!-- (not run|run for a second): [^\n]+ -->\n *)?```sh\n([\s\S]*?)```/g;
+const BLOCK = /(?:<!-- (not run|run for a second): ([^\n]+) -->\n *)?```sh\n([\s\S]*?)```/g;
 
 interface Block {
   readonly page: string;
@@ -22,11 +22,17 @@ interface Block {
   readonly isEndless: boolean;
 }
 
-const blocks = PAGES.flatMap((page) =>
-  [...readFileSync(ROOT + page, 'utf8').matchAll(BLOCK)]
-    .filter(([, how]) => how !== 'not run')
-    .map(([, how, commands = '']): Block => ({ page, commands, isEndless: how !== undefined })),
+const all = PAGES.flatMap((page) =>
+  [...readFileSync(ROOT + page, 'utf8').matchAll(BLOCK)].map(([, how, reason = '', commands = '']) => ({
+    page,
+    commands,
+    how,
+    reason,
+  })),
 );
+const blocks = all
+  .filter(({ how }) => how !== 'not run')
+  .map(({ page, commands, how }): Block => ({ page, commands, isEndless: how !== undefined }));
 
 const folder = temporaryFolder();
 const home = join(folder, 'home');
@@ -122,4 +128,12 @@ test('every command of the documents runs on the demo, or is marked why not', as
     for (const failure of failures) if (failure !== '') failed.push(`${block.page}\n${block.commands}${failure}`);
   }
   expect(failed).toEqual([]);
+});
+
+test('test/commands-not-run.md lists every block that is not run, with its reason', () => {
+  const rows = all
+    .filter(({ how }) => how === 'not run')
+    .map(({ page, commands, reason }) => `| ${page} | \`${commands.trim().split('\n', 1)[0]?.trim()}\` | ${reason} |`);
+  const listed = readFileSync(`${ROOT}test/commands-not-run.md`, 'utf8').split('\n');
+  expect(listed.filter((line) => /^\| [\w/-]+\.md /.test(line))).toEqual(rows.map((row) => row.replaceAll(/ +/g, ' ')));
 });

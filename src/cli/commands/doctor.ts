@@ -9,6 +9,7 @@ import { readConfig } from '../../config/file.ts';
 import { described } from '../../mac/system/port-listeners.ts';
 import { pause } from '../../runtime/clock.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
+import { isDemoRunning } from '../demo-running.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/files.ts';
 import { type Finding, fault, finding, ok } from '../doctor/finding.ts';
 import { fleetFindings } from '../doctor/fleet.ts';
@@ -16,7 +17,6 @@ import { macFindings } from '../doctor/mac.ts';
 import { askHub, askService } from '../doctor/service.ts';
 import { copyable } from '../invocation.ts';
 import { json, printable, UNBROKEN, wrapped } from '../output/text.ts';
-import { isDemoRunning } from '../service-connection.ts';
 import { thisMachine } from '../this-machine.ts';
 
 export interface DoctorOptions extends PlaceOptions {

@@ -2,7 +2,8 @@ const ITEM = 24;
 const WIDTH = 232;
 const PADDING = 6;
 const TOP = 28;
-const ofLongest = (rows) => Math.round(Math.max(...rows.map(({ text }) => text.length)) * 6.9 + 34);
+const ofLongest = (rows) => Math.round(Math.max(...rows.map(({ text = '' }) => text.length)) * 6.9 + 34);
+const widthOf = (rows) => Math.max(WIDTH, ofLongest(rows));
 const LOOKS = {
   light: { desk: ['#c9d6ea', '#e9dfd3'], bar: '#ffffffb3', panel: '#f6f6f6', text: '#1d1d1f', line: '#0000001f', edge: '#00000026', red: '#c4281c' },
   dark: { desk: ['#1d2b40', '#40324a'], bar: '#00000059', panel: '#2b2b2e', text: '#f2f2f2', line: '#ffffff26', edge: '#ffffff33', red: '#ff8078' },
@@ -10,6 +11,8 @@ const LOOKS = {
 /** Shapes of the two SF Symbols that the plugin names. */
 const SYMBOLS = {
   envelope: '<rect x="1" y="3" width="16" height="12" rx="2.5"/><path d="M1.8 4.6 9 10.4l7.2-5.8"/>',
+  'questionmark.circle': '<circle cx="9" cy="9" r="7.2"/><path d="M6.8 7a2.2 2.2 0 1 1 3 2.1c-.6.3-.8.7-.8 1.4M9 12.7v.3"/>',
+  'xmark.circle': '<circle cx="9" cy="9" r="7.2"/><path d="m6.4 6.4 5.2 5.2m0-5.2-5.2 5.2"/>',
   'exclamationmark.triangle': '<path d="M9 2 17 16H1Z"/><path d="M9 7v4.2M9 13.4v.4"/>',
 };
 
@@ -22,13 +25,13 @@ export function menuPicture(texts, scheme) {
   let x = gap;
   const drawn = menus.map((menu) => {
     const child = menu.rows.find(({ children }) => children.length > 0);
-    const width = WIDTH + (child === undefined ? 0 : ofLongest(child.children));
+    const width = widthOf(menu.rows) + (child === undefined ? 0 : ofLongest(child.children));
     const piece = `<g transform="translate(${x} 0)">${menuAt(menu, child, look)}</g>`;
     x += width + gap;
     return piece;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${x} ${height}" width="${x}" height="${height}">
-<title>The menu of the menu bar plugin: all is well, and a webhook is failing</title>
+<title>The menu of the menu bar plugin</title>
 <style>text{font:13px -apple-system,BlinkMacSystemFont,"Helvetica Neue","Segoe UI",system-ui,sans-serif;dominant-baseline:central}</style>
 <defs><linearGradient id="desk" x2="1" y2="1"><stop stop-color="${look.desk[0]}"/><stop offset="1" stop-color="${look.desk[1]}"/></linearGradient>
 <filter id="shadow" x="-20%" y="-80%" width="140%" height="300%"><feDropShadow dy="5" stdDeviation="7" flood-opacity=".28"/></filter></defs>
@@ -63,9 +66,9 @@ function menuAt({ symbol, rows }, child, look) {
   let submenu = '';
   if (child !== undefined) {
     const y = TOP + heightOf(rows.slice(0, rows.indexOf(child))) - 2 * PADDING;
-    submenu = panelAt(WIDTH - 3, y, ofLongest(child.children), child.children, undefined, look);
+    submenu = panelAt(widthOf(rows) - 3, y, ofLongest(child.children), child.children, undefined, look);
   }
-  return icon + panelAt(0, TOP, WIDTH, rows, child, look) + submenu;
+  return icon + panelAt(0, TOP, widthOf(rows), rows, child, look) + submenu;
 }
 
 function panelAt(x, y, width, rows, opened, look) {

@@ -32,10 +32,10 @@ describe('the menu text', () => {
       [
         '| sfimage=envelope',
         '---',
-        'Running, version 0.1.0',
+        'Everything works',
         'Last event 2 min ago',
         'No webhooks',
-        'Up for 1 day',
+        'Running, version 0.1.0, for 1 day',
         '---',
         'Open documentation | href=http://127.0.0.1:3001/docs',
         '',
@@ -43,9 +43,22 @@ describe('the menu text', () => {
     );
   });
 
+  test.each<[Partial<StatusReport>, string]>([
+    [{ permissions: [{ name: 'automation', state: 'denied', detail: 'no' }] }, 'Messages arrive, but none can be sent'],
+    [
+      { webhooks: [{ ...failing('https://example.org', '500'), name: 'My receiver' }] },
+      'Messages work; My receiver is behind',
+    ],
+    [{ webhooks: [failing('https://example.org', '500')] }, 'Messages work; example.org is behind'],
+    [{ webhooks: [failing('https://a', '500'), failing('https://b', '500')] }, 'Messages work; 2 webhooks are behind'],
+  ])('begins with the words of the console: %#', (trouble, words) => {
+    const [, , first] = menuText({ ...fine, ...trouble }, 'swiftbar', { url }).split('\n');
+    expect(first).toBe(`${words} | color=red`);
+  });
+
   test('counts what waits for a decision, without a word of it', () => {
     const lines = menuText({ ...fine, held_sends: 2 }, 'swiftbar', { url }).split('\n');
-    expect(lines).toContain('2 messages wait for your decision | href=http://127.0.0.1:3001/console');
+    expect(lines).toContain('2 sends wait for your decision | href=http://127.0.0.1:3001/console');
     expect(menuText({ ...fine, held_sends: 0 }, 'swiftbar', { url })).toBe(menuText(fine, 'swiftbar', { url }));
   });
 
@@ -61,13 +74,13 @@ describe('the menu text', () => {
       [
         'Postern !',
         '---',
-        'Running, not connected to Messages',
+        'Postern cannot read your messages | color=red',
         'The database cannot be opened. | color=red',
         'Full Disk Access is missing | color=red',
         'No event since the start',
         '1 webhook, 1 failing | color=red',
         '--https://example.org – status 500',
-        'Up for 1 day',
+        'Running, version 0.1.0, for 1 day',
         '---',
         'Open documentation | href=http://127.0.0.1:3001/docs',
         '',

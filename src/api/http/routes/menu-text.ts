@@ -28,21 +28,34 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
   const lines = [
     title(isFine, host),
     '---',
-    item(isConnected ? `Running, version ${report.version}` : 'Running, not connected to Messages'),
+    item(verdict(report), isFine ? undefined : 'red'),
     ...(isConnected ? [] : [item(report.backend.message ?? 'The Messages database cannot be read.', 'red')]),
     ...missing.map(({ name }) => item(`${PERMISSION_NAMES[name]} is missing`, 'red')),
     item(lastEvent(report)),
     item(webhooks(report.webhooks), troubled.length > 0 ? 'red' : undefined),
     ...troubled
       .slice(0, WEBHOOKS_SHOWN)
-      .map((webhook) => `--${item(`${webhook.origin} – ${webhook.last_error ?? 'no answer'}`)}`),
+      .map((webhook) => `--${item(`${webhook.name ?? webhook.origin} – ${webhook.last_error ?? 'no answer'}`)}`),
     ...(troubled.length > WEBHOOKS_SHOWN ? [`--${item(`and ${troubled.length - WEBHOOKS_SHOWN} more`)}`] : []),
     ...waiting(report.held_sends ?? 0, url),
-    item(`Up for ${duration(report.uptime_s)}`),
+    item(`Running, version ${report.version}, for ${duration(report.uptime_s)}`),
     '---',
     `Open documentation | href=${encodeURI(`${url}/docs`)}`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** The sentence that the console begins with (src/api/console/verdict.js). */
+function verdict({ backend, permissions, webhooks: all }: StatusReport): string {
+  if (!backend.connected) return 'Postern cannot read your messages';
+  if (permissions.some(({ name, state }) => name === 'automation' && state === 'denied')) {
+    return 'Messages arrive, but none can be sent';
+  }
+  const behind = all.filter(({ state }) => state === 'failing' || state === 'held');
+  if (behind.length === 0) return 'Everything works';
+  const [{ name, origin }] = behind as [StatusReport['webhooks'][number]];
+  const subject = name ?? origin.replace(/^https?:\/\//, '');
+  return `Messages work; ${behind.length === 1 ? `${subject} is` : `${behind.length} webhooks are`} behind`;
 }
 
 function title(isFine: boolean, host: MenuHost): string {
@@ -91,7 +104,7 @@ function webhooks(all: StatusReport['webhooks']): string {
 /** Only a count: the content and the recipients do not fit into a line. */
 function waiting(count: number, url: string): readonly string[] {
   if (count === 0) return [];
-  const what = count === 1 ? '1 message waits' : `${count} messages wait`;
+  const what = count === 1 ? '1 send waits' : `${count} sends wait`;
   return [`${item(`${what} for your decision`)} | href=${encodeURI(`${url}/console`)}`];
 }
 

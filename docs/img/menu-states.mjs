@@ -1,0 +1,76 @@
+// Draws each state of the menu bar plugin from what it really prints: node docs/img/menu-states.mjs, after make build.
+// The service behind it is a socket that answers with the menu text of a given report.
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { menuText } from '../../dist/src/api/http/routes/menu-text.js';
+import { menuPicture } from './menu.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const plugin = fileURLToPath(new URL('../../installer/menubar/postern.30s.sh', import.meta.url));
+const granted = { full_disk_access: 'granted', automation: 'granted' };
+const permissions = (changed = {}) =>
+  Object.entries({ ...granted, ...changed }).map(([name, state]) => ({ name, state, detail: '' }));
+const fine = {
+  version: '0.1.0',
+  uptime_s: 90_000,
+  backend: { connected: true, message: null },
+  newest_event: { row_id: 12, age_s: 125 },
+  webhooks: [],
+  permissions: permissions(),
+};
+const failing = { id: 'w1', name: 'My receiver', origin: 'http://127.0.0.1:9', state: 'failing', last_error: 'The receiver refused the connection.' };
+const unreadable = 'There is no permission to read chat.db.';
+/** The answer of the service; a number is a status, and undefined none. `launchd` says whether the agent runs. */
+const STATES = [
+  { report: fine },
+  { report: { ...fine, held_sends: 2 } },
+  { report: { ...fine, webhooks: [failing] } },
+  { report: { ...fine, permissions: permissions({ automation: 'denied' }) } },
+  { report: { ...fine, backend: { connected: false, message: unreadable }, permissions: permissions({ full_disk_access: 'denied' }) } },
+  { status: 429 },
+  { status: 401 },
+  { launchd: 'running' },
+  { launchd: 'away' },
+  { launchd: 'away', isInstalled: false },
+];
+
+/** What the plugin prints in this state, as SwiftBar runs it. */
+async function printed({ report, status = 200, launchd, isInstalled = true }) {
+  const home = mkdtempSync(join(tmpdir(), 'pm-'));
+  const support = join(home, 'Library/Application Support/Postern');
+  mkdirSync(support, { recursive: true, mode: 0o700 });
+  mkdirSync(join(home, 'bin'));
+  mkdirSync(join(home, 'Library/LaunchAgents'), { recursive: true });
+  writeFileSync(join(support, 'config.toml'), '[server]\nport = 0\n[auth]\napi_key = "none"\n', { mode: 0o600 });
+  if (isInstalled) writeFileSync(join(home, 'Library/LaunchAgents/local.postern.agent.plist'), '');
+  writeFileSync(join(home, 'bin/launchctl'), `#!/bin/sh\necho '\tstate = ${launchd ?? 'running'}'\n`);
+  chmodSync(join(home, 'bin/launchctl'), 0o755);
+  const server = createServer((_request, response) => {
+    response.statusCode = status;
+    response.end(report === undefined ? '' : menuText(report, 'swiftbar', { url: 'http://127.0.0.1:3001' }));
+  });
+  if (launchd === undefined) await new Promise((resolve) => void server.listen(join(support, 'postern.sock'), resolve));
+  try {
+    const env = { PATH: `${home}/bin:${process.env.PATH}`, HOME: home, SWIFTBAR: '1' };
+    return (await promisify(execFile)('sh', [plugin], { env })).stdout;
+  } finally {
+    server.close();
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+const texts = [];
+for (const state of STATES) texts.push(await printed(state));
+for (const scheme of ['light', 'dark']) {
+  for (const [number, from] of [0, 3, 5, 8].entries()) {
+    const to = [3, 5, 8, 10][number];
+    writeFileSync(join(here, `menu-states-${number + 1}-${scheme}.svg`), menuPicture(texts.slice(from, to), scheme));
+  }
+  // For README: all is well, and a webhook is failing.
+  writeFileSync(join(here, `menu-${scheme}.svg`), menuPicture([texts[0], texts[2]], scheme));
+}

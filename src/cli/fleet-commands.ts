@@ -21,6 +21,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .option('--no-certificates', 'make no certificates: you bring your own')
     .option('--connect', 'create what is missing on the servers; may be repeated')
     .option('--keep-hours <hours>', 'with --connect: how long events are kept (168)', count)
+    .option('--max-bytes <bytes>', 'with --connect: how much disk they take at most, such as 50G', byteCount)
     .addHelpText(
       'after',
       helpExamples(
@@ -55,7 +56,11 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   located(fleet.command('rotate'))
     .description('Change the content key, in three steps: run it, distribute the files it names, and run it again.')
     .addHelpText('after', helpExamples('postern fleet rotate'))
-    .action(runs(async () => (await code()).rotateContentKey));
+    .action(runs(async () => (await import('./commands/fleet-keys.ts')).rotateContentKey));
+  located(fleet.command('renew'))
+    .description('Make new certificates for the servers, valid 825 days. Macs and hubs need nothing.')
+    .addHelpText('after', helpExamples('postern fleet renew'))
+    .action(runs(async () => (await import('./commands/fleet-keys.ts')).renewCertificates));
   located(fleet.command('status'))
     .description('Show servers, streams and Macs; exits with 1 if there is a problem.')
     .option('--json', 'as JSON')
@@ -70,6 +75,14 @@ function located(command: Command): Command {
 function macId(value: string): string {
   if (!MAC_ID.test(value)) throw new InvalidArgumentError('It must be 1 to 32 small letters, digits and hyphens.');
   return value;
+}
+
+/** At least 1 MB: less could not hold a few messages of each Mac. */
+function byteCount(value: string): number {
+  const [, number, unit = ''] = /^(\d{1,9})([KMGT]?)$/.exec(value) ?? [];
+  const bytes = Number(number) * 1000 ** ('KMGT'.indexOf(unit) + (unit === '' ? 0 : 1));
+  if (Number.isSafeInteger(bytes) && bytes >= 1_000_000) return bytes;
+  throw new InvalidArgumentError('It must be at least 1M: a number, with K, M, G or T behind it.');
 }
 
 function version(value: string): string {

@@ -1,6 +1,6 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of a fleet (docs/fleet.md). All but the first are only answered by a hub. */
+/** Problems of a fleet (docs/fleet.md). Only a hub answers with them, except for the first. */
 export const FLEET_PROBLEMS = {
   offset_of_a_hub: {
     status: 400,
@@ -61,6 +61,11 @@ export const FLEET_PROBLEMS = {
     status: 503,
     detail: 'The broker of the fleet cannot be reached.',
     hint: 'Nothing was sent. The hub keeps trying; see fleet.servers in config.toml.',
+  },
+  broker_full: {
+    status: 503,
+    detail: 'The broker of the fleet takes no more, because its storage is full.',
+    hint: 'Nothing was sent. Give the servers more room, or lower what is kept: postern fleet init --connect --max-bytes.',
   },
   hub_behind: {
     status: 503,

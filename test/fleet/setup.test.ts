@@ -4,11 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createUser } from '@nats-io/nkeys';
 import { processEnvironment } from '../../src/config/environment.ts';
 import { checkConfigText } from '../../src/config/file.ts';
+import { managerOf } from '../../src/fleet/protocol/connect-once.ts';
 import { FleetConnection } from '../../src/fleet/protocol/connection.ts';
 import { agentKeys, Envelope, hubKeys } from '../../src/fleet/protocol/envelope.ts';
 import { hubName } from '../../src/fleet/protocol/layout.ts';
 import { serverAddress } from '../../src/fleet/setup/addresses.ts';
 import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
+import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
+import { fleetReport } from '../../src/fleet/setup/status.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { commandRunner } from '../../src/runtime/command.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
@@ -20,6 +23,7 @@ import { postern } from '../support/postern.ts';
 import { StandInAgent } from '../support/stand-in-agent.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
+const operator = (dir: string) => connectOperator(FleetFolder.open(dir), 'operator');
 const base = temporaryFolder();
 let count = 0;
 const newFolder = (): string => join(base, `fleet-${++count}`);
@@ -103,6 +107,8 @@ describe('postern fleet init and add', () => {
     [['init', '--server', 'nats://n1.example.net'], 65, 'TLS is required elsewhere'],
     [['init', '--server-version', 'latest'], 64, 'a version such as 2.12'],
     [['add', 'M~7'], 64, 'small letters'],
+    [['init', '--max-bytes', '5X'], 64, 'at least 1M'],
+    [['renew'], 65, 'There is no fleet'],
     [['revoke', 'm7'], 65, 'There is no fleet'],
   ])('fleet %j says what is wrong', async ([command = '', ...args], exitCode, sentence) => {
     const ended = await postern(['fleet', command, ...args, '--dir', newFolder()]);
@@ -172,6 +178,27 @@ describeWithNats('nats-server with TLS', () => {
     await eventually(() => expect(connection.trouble).toBeUndefined());
   });
 
+  test('with renewed certificates they are let in, too, and status says when these end', async () => {
+    const own = (file: string): string => readFileSync(join(dir, 'server/tls', file), 'utf8');
+    const [authority, before] = [own('ca.pem'), own('server.pem')];
+    const renewed = await postern(['fleet', 'renew', '--dir', dir]);
+    const year = new Date(Date.now() + 825 * 86_400_000).getUTCFullYear();
+    expect([renewed.exitCode, renewed.stdout]).toEqual([
+      0,
+      expect.stringContaining(`server.pem is valid until ${year}`),
+    ]);
+    expect([own('ca.pem') === authority, own('server.pem') === before]).toEqual([true, false]);
+    server.reload();
+    const connection = connect(server.url, join(dir, 'hub/ca.pem'));
+    await eventually(() => expect(connection.trouble).toBeUndefined());
+    const { certificates } = await fleetReport(FleetFolder.open(dir), Date.now());
+    expect(certificates.map(({ file }) => file)).toEqual(['tls/server.pem', 'tls/ca.pem']);
+    const late = await fleetReport(FleetFolder.open(dir), Date.now() + 800 * 86_400_000);
+    expect(late.problems.filter((problem) => problem.includes('renew'))).toEqual([
+      expect.stringMatching(/^tls\/server\.pem ends in 2\d days: postern fleet renew\.$/),
+    ]);
+  });
+
   test('without that certificate, or without TLS, nothing is said to the server', async () => {
     const untrusted = connect(server.url, '');
     const plain = connect(server.url.replace('tls:', 'nats:'), '');
@@ -201,7 +228,16 @@ describeWithNats('postern fleet init --connect and status', () => {
           stderr: '',
         });
       }
+      expect(await postern(['fleet', 'init', '--connect', '--dir', dir, '--max-bytes', '5M'])).toMatchObject({
+        exitCode: 0,
+      });
+      const nc = await operator(dir);
+      const { config } = await (await managerOf(nc)).streams.info('EV');
+      await nc.close();
+      expect([config.max_bytes, config.max_age / 3_600_000_000_000]).toEqual([5_000_000, 24]);
       const after = await postern(['fleet', 'status', '--dir', dir]);
+      // What an old server cannot do is no reason for an alarm.
+      expect([after.exitCode, after.stdout]).toEqual([0, expect.stringContaining('\n- On the disk only')]);
       expect(after.stdout).toMatch(/m7 +unknown +never +never +- +0 +-\n/);
       expect(after.stdout).toContain('postern-1, nats-server');
       const hub = await HubFixture.start([server.url], {

@@ -48,6 +48,7 @@ const NOT_PROVOKED_HERE = [
   '422 mac_unknown',
   '501 not_at_a_hub',
   '503 broker_away',
+  '503 broker_full',
   '503 hub_behind',
   '503 hub_filling',
   '503 hub_key_wrong',

@@ -47,6 +47,7 @@ const OF_NO_OPERATION: readonly ProblemName[] = [
   'too_many_without_key',
   'internal_error',
   'broker_away',
+  'broker_full',
   'mac_away',
   'webhooks_unavailable',
   'mac_busy',

@@ -25,9 +25,14 @@ export async function fleetStatus(folder: FleetFolder, isJson: boolean, context:
   return report.problems.length === 0 ? EXIT.ok : EXIT.crash;
 }
 
-function show({ servers, streams, macs, problems }: FleetState, now: number, context: ClientContext): void {
+function show(
+  { servers, streams, macs, certificates, problems, warnings }: FleetState,
+  now: number,
+  context: ClientContext,
+): void {
   for (const { name, version } of servers) context.stdout(`Server  ${name}, nats-server ${version}`);
   for (const stream of streams) context.stdout(streamLine(stream, now));
+  for (const { file, end } of certificates) context.stdout(`Certificate  ${file}, valid until ${day(end)}`);
   context.stdout('');
   sayTable(
     context,
@@ -35,7 +40,8 @@ function show({ servers, streams, macs, problems }: FleetState, now: number, con
     macs.map((mac) => macRow(mac, now)),
     'There is no Mac yet. postern fleet add adds one.',
   );
-  if (problems.length > 0) context.stdout('', ...problems.map((problem) => printable(`! ${problem}`)));
+  const remarks = [...problems.map((problem) => `! ${problem}`), ...warnings.map((warning) => `- ${warning}`)];
+  if (remarks.length > 0) context.stdout('', ...remarks.map(printable));
 }
 
 function streamLine({ name, messages, bytes, first, replicas }: StreamReport, now: number): string {
@@ -58,6 +64,10 @@ function macRow(
     String(waiting ?? 'no queue'),
     version ?? '-',
   ];
+}
+
+function day(instant: number): string {
+  return new Date(instant).toISOString().slice(0, 10);
 }
 
 function ago(instant: string, now: number): string {

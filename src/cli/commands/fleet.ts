@@ -24,6 +24,7 @@ interface InitOptions extends FleetOptions {
   readonly certificates: boolean;
   readonly connect?: boolean;
   readonly keepHours?: number;
+  readonly maxBytes?: number;
 }
 
 export interface OneMacOptions extends FleetOptions {
@@ -39,7 +40,7 @@ export function initFleet(options: InitOptions, context: ClientContext): Promise
   return reported(context, async () => {
     const path = fleetPath(options, context);
     if (options.connect === true && FleetFolder.isIn(path)) {
-      await createMissing(FleetFolder.open(path), options.keepHours, context);
+      await createMissing(FleetFolder.open(path), options, context);
       return EXIT.ok;
     }
     const servers = addresses(options.server ?? ['127.0.0.1:4222']);
@@ -52,7 +53,7 @@ export function initFleet(options: InitOptions, context: ClientContext): Promise
     };
     const folder = await FleetFolder.create(path, fleet, commandRunner(context.environment.env));
     context.stdout(...introduction(folder, servers, options, context));
-    if (options.connect === true) await createMissing(folder, options.keepHours, context);
+    if (options.connect === true) await createMissing(folder, options, context);
     return EXIT.ok;
   });
 }
@@ -106,23 +107,6 @@ export function revokeMac(mac: string, options: OneMacOptions, context: ClientCo
   });
 }
 
-export function rotateContentKey(options: FleetOptions, context: ClientContext): Promise<number> {
-  return reported(context, async () => {
-    const folder = FleetFolder.open(fleetPath(options, context));
-    const said = {
-      added: 'Step 1 of 3: a new key was added. Nothing is encrypted with it yet.',
-      switched: 'Step 2 of 3: the new key is used from now on. The old one still opens what is in the streams.',
-      ended: 'Step 3 of 3: the old key is gone.',
-    }[folder.rotateContentKey()];
-    context.stdout(
-      said,
-      `Copy ${MEMBER_FILES.content} from ${folder.memberFolder('hub')} to every hub, and from each folder in`,
-      `${join(folder.path, 'macs')} to that Mac; then restart Postern there.`,
-    );
-    return EXIT.ok;
-  });
-}
-
 export async function showFleet(
   options: FleetOptions & { readonly json?: boolean },
   context: ClientContext,
@@ -171,10 +155,10 @@ async function withServers(
 }
 
 /** Creates streams, buckets and each Mac's queue. Existing ones stay unchanged. */
-async function createMissing(folder: FleetFolder, keepHours: number | undefined, context: Context): Promise<void> {
+async function createMissing(folder: FleetFolder, limits: InitOptions, context: Context): Promise<void> {
   await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents, writePair }, jsm) => {
     await createFleet(jsm, { ...DEFAULT_SIZE, replicas: folder.servers.length >= 3 ? 3 : 1 });
-    if (keepHours !== undefined) await keepEvents(jsm, keepHours);
+    if (limits.keepHours !== undefined || limits.maxBytes !== undefined) await keepEvents(jsm, limits);
     for (const mac of folder.macs) await createMac(jsm, mac);
     for (const pair of folder.pairs) await writePair(jsm, pair);
   });

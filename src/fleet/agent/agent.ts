@@ -110,7 +110,10 @@ export class FleetAgent {
 
   /** What a person has to put right; undefined when there is nothing. */
   warning(): string | undefined {
-    if (this.#membership.state !== 'refused' || !this.#connection.isConnected) return undefined;
+    if (!this.#connection.isConnected) return undefined;
+    const { trouble } = this.#uplink;
+    if (trouble !== undefined) return `Events wait to be published to the fleet: ${trouble}.`;
+    if (this.#membership.state !== 'refused') return undefined;
     return `Another Mac is in the fleet as ${this.#mac}, so this one takes no part in it: give it another fleet.mac.`;
   }
 

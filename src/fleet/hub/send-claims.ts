@@ -1,6 +1,7 @@
 import { MAC_ID } from '../../domain/fleet.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
+import { isFull } from '../protocol/compare-and-set.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import { type Envelope, pack, unpack } from '../protocol/envelope.ts';
 import { BUCKETS, outcomeKey, SEND_CLAIMS } from '../protocol/layout.ts';
@@ -52,7 +53,7 @@ export class SendClaims {
       return { mac, ...claim };
     } catch (error) {
       const earlier = await this.find(key);
-      if (earlier === undefined) throw error;
+      if (earlier === undefined) throw isFull(error) ? problem('broker_full') : error;
       return earlier;
     }
   }

@@ -7,6 +7,7 @@ import type { CallerSender, DryRun, SendAnswer, SendRequest, SendResult } from '
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { sendAnswer } from '../../schema/mac-answers.ts';
+import { isFull } from '../protocol/compare-and-set.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { MAX_SENDS, outcomeSubject, sendSubject } from '../protocol/layout.ts';
@@ -153,6 +154,7 @@ export class HubSender implements CallerSender {
         const { code, name } = error as Partial<JetStreamApiError>;
         if (typeof code === 'number' && FULL.has(code)) throw problem('send_queue_full', { max: MAX_SENDS });
         log.warn('a send could not be put into the queue', { mac, reason: (error as Error).message });
+        if (isFull(error)) throw problem('broker_full');
         if (attempt === 1 && (name === 'NoRespondersError' || typeof code === 'number')) throw problem('broker_away');
         if (attempt === PUBLISH_ATTEMPTS) throw problem('send_outcome_unknown');
       }

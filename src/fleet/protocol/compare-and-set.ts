@@ -22,6 +22,14 @@ export async function compareAndSet(
   }
 }
 
+/** The server's codes for storage, or memory, that is used up. */
+const FULL: ReadonlySet<unknown> = new Set([10023, 10028, 10047]);
+
+/** Reports whether the server refused a message for want of storage. */
+export function isFull(error: unknown): boolean {
+  return error instanceof JetStreamApiError && FULL.has(error.code);
+}
+
 function isConflict(error: unknown): boolean {
   return (
     error instanceof JetStreamApiError &&

@@ -96,9 +96,15 @@ export async function writePair(jsm: JetStreamManager, pair: Pair): Promise<void
   await macs.put(pairKey(pair.mac), encodePair(pair));
 }
 
-/** Changes how long events are kept; what is older is deleted. */
-export async function keepEvents(jsm: JetStreamManager, hours: number): Promise<void> {
-  await jsm.streams.update(EVENTS.stream, { max_age: nanos(hours * HOUR_MS) });
+type Limits = { readonly [Name in 'keepHours' | 'maxBytes']?: number | undefined };
+
+/** Changes how many events are kept; those beyond a limit are deleted. */
+export async function keepEvents(jsm: JetStreamManager, limits: Limits): Promise<void> {
+  const { keepHours, maxBytes } = limits;
+  await jsm.streams.update(EVENTS.stream, {
+    ...(keepHours !== undefined && { max_age: nanos(keepHours * HOUR_MS) }),
+    ...(maxBytes !== undefined && { max_bytes: maxBytes }),
+  });
 }
 
 /** Runs `ask`; undefined when the stream, consumer or message does not exist. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { AppError } from '../../domain/errors.ts';
@@ -19,13 +19,16 @@ keyUsage = critical, keyCertSign, cRLSign
 subjectKeyIdentifier = hash
 `;
 
-/** Where the parts of a certificate go. */
+/** The places of a certificate and its key. */
 export interface CertificatePaths {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Makes an authority, and a certificate of it for each host, with the openssl of this machine. */
+/**
+ * Makes a certificate for each host with the openssl of this machine, and first an authority if there is none. Replaces
+ * nothing unless all of them could be made.
+ */
 export async function makeCertificates(
   authority: CertificatePaths,
   servers: readonly (CertificatePaths & { readonly host: string })[],
@@ -43,26 +46,40 @@ export async function makeCertificates(
   };
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   try {
-    // Made before openssl writes into them, so that the keys never exist with another mode.
-    file('ca.key', '');
-    const extensions = file('ca.cnf', AUTHORITY_EXTENSIONS);
-    await openssl(
-      ...['req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', AUTHORITY_DAYS],
-      ...['-sha256', '-config', extensions],
-    );
-    for (const { host, certificate, key } of servers) {
-      file('server.key', '');
+    if (existsSync(authority.key)) {
+      copyFileSync(authority.key, join(work, 'ca.key'));
+      copyFileSync(authority.certificate, join(work, 'ca.pem'));
+    } else {
+      // Made before openssl writes into them, so that the keys never exist with another mode.
+      file('ca.key', '');
+      await openssl(
+        ...['req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', AUTHORITY_DAYS],
+        ...['-sha256', '-config', file('ca.cnf', AUTHORITY_EXTENSIONS)],
+      );
+    }
+    for (const [index, { host }] of servers.entries()) {
+      const key = file(`${index}.key`, '');
       const request = file(
         'request.cnf',
         `[req]\ndistinguished_name = name\nprompt = no\n[name]\nCN = ${commonName(host)}\n`,
       );
-      await openssl('req', '-new', ...newKey, '-keyout', 'server.key', '-out', 'server.csr', '-config', request);
+      await openssl('req', '-new', ...newKey, '-keyout', key, '-out', 'server.csr', '-config', request);
       await openssl(
         ...['x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'],
-        ...['-out', 'server.pem', '-days', SERVER_DAYS, '-sha256', '-extfile', file('server.cnf', extensionsFor(host))],
+        ...[
+          '-out',
+          `${index}.pem`,
+          '-days',
+          SERVER_DAYS,
+          '-sha256',
+          '-extfile',
+          file('server.cnf', extensionsFor(host)),
+        ],
       );
-      renameSync(join(work, 'server.key'), key);
-      renameSync(join(work, 'server.pem'), certificate);
+    }
+    for (const [index, { certificate, key }] of servers.entries()) {
+      renameSync(join(work, `${index}.key`), key);
+      renameSync(join(work, `${index}.pem`), certificate);
     }
     renameSync(join(work, 'ca.key'), authority.key);
     renameSync(join(work, 'ca.pem'), authority.certificate);
@@ -71,12 +88,12 @@ export async function makeCertificates(
   }
 }
 
-/** A common name has at most 64 characters; clients look at the alternative name. */
+/** A common name has at most 64 characters. Clients read the alternative name. */
 function commonName(host: string): string {
   return host.slice(0, 64);
 }
 
-/** Servers of a cluster are each other's clients too. */
+/** Servers of a cluster are also clients of each other. */
 function extensionsFor(host: string): string {
   return [
     'basicConstraints = CA:FALSE',

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID, X509Certificate } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
@@ -22,6 +22,7 @@ import { HUB_RIGHTS, macRights, SYSTEM_RIGHTS } from './rights.ts';
 import { AUTHORITY_FILE, serverConfig, serverFiles, USERS_FILE, usersConfig } from './server-config.ts';
 
 const RECORD = 'fleet.json';
+const AUTHORITY_KEY = 'operator/ca.key';
 
 /** What fleet.json keeps: no secret. */
 interface FleetRecord {
@@ -51,6 +52,13 @@ export interface NewFleet {
   readonly serverVersion: string;
   readonly content: FleetContent;
   readonly hasCertificates: boolean;
+}
+
+export interface CertificateEnd {
+  /** Relative to the folder of the servers. */
+  readonly file: string;
+  /** Unix milliseconds. */
+  readonly end: number;
 }
 
 /** The files of a hub or a Mac: what it needs besides its config.toml. */
@@ -167,6 +175,28 @@ export class FleetFolder {
     rmSync(this.memberFolder({ mac }), { recursive: true, force: true });
   }
 
+  /** The certificates of the servers that are here, and when they end. */
+  certificates(): readonly CertificateEnd[] {
+    const files = this.servers.map((_, index) => serverFiles(index, this.servers.length).certificate);
+    return [...files, AUTHORITY_FILE]
+      .map((file) => ({ file, path: join(this.path, 'server', file) }))
+      .filter(({ path }) => existsSync(path))
+      .map(({ file, path }) => ({ file, end: Date.parse(new X509Certificate(readFileSync(path)).validTo) }));
+  }
+
+  /** Makes new certificates for the servers with the authority of this folder. Throws `no_authority` without its key. */
+  async renewCertificates(run: RunCommand): Promise<readonly CertificateEnd[]> {
+    if (!existsSync(join(this.path, AUTHORITY_KEY))) {
+      throw new AppError(
+        'no_authority',
+        `${this.path} has no ${AUTHORITY_KEY}: these certificates were not made here.`,
+      );
+    }
+    const servers = this.servers.flatMap((url) => serverAddress(url) ?? []);
+    await certify(this.path, servers, run);
+    return this.certificates();
+  }
+
   /** Takes the next of three steps to a new content key, after each of which every hub and Mac gets its file. */
   rotateContentKey(): RotationStep {
     const [first = '', second = ''] = this.#contentKeys();
@@ -205,7 +235,7 @@ export class FleetFolder {
 }
 
 async function certify(path: string, servers: readonly ServerAddress[], run: RunCommand): Promise<void> {
-  const authority = { certificate: join(path, 'server', AUTHORITY_FILE), key: join(path, 'operator/ca.key') };
+  const authority = { certificate: join(path, 'server', AUTHORITY_FILE), key: join(path, AUTHORITY_KEY) };
   const wanted = servers.map(({ host }, index) => {
     const { certificate, key } = serverFiles(index, servers.length);
     return { host, certificate: join(path, 'server', certificate), key: join(path, 'server', key) };

@@ -5,20 +5,27 @@ import type { Envelope } from '../protocol/envelope.ts';
 import { AWAY_MS, BUCKETS, EVENTS, eventSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
 import { type MacPresence, unpackPresence } from '../protocol/presence.ts';
 import { unlessMissing } from '../protocol/streams.ts';
-import type { FleetFolder } from './fleet-folder.ts';
+import type { CertificateEnd, FleetFolder } from './fleet-folder.ts';
 import { connectOperator } from './operator-connection.ts';
 import { isAtLeast, knowsSyncInterval } from './server-config.ts';
 
-/** How long all servers have to say how they are set up. */
+/** How long all servers have to report their settings. */
 const SERVERS_MS = 1500;
-/** Three copies on older servers: killing one may lose a whole stream. */
+/** Before it, killing one server of three may lose a whole stream. */
 const SAFE_COPIES_SINCE = [2, 10, 23];
+/** The part of a server's storage beyond which it is a problem. */
+const NEARLY_FULL = 0.9;
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 30;
 
 export interface ServerReport {
   readonly name: string;
   readonly version: string;
-  /** Whether an acknowledged message is on the disk. */
+  /** True if every acknowledged message is on the disk. */
   readonly syncsAlways: boolean;
+  /** Bytes that streams take; `maxBytes` is what they may take, 0 if that is unknown. */
+  readonly bytes: number;
+  readonly maxBytes: number;
 }
 
 export interface StreamReport {
@@ -32,15 +39,15 @@ export interface StreamReport {
 
 export interface MacState {
   readonly mac: string;
-  /** `unknown`: it was never there. */
+  /** `unknown`: it has never connected. */
   readonly state: 'present' | 'away' | 'unknown';
   readonly lastSeen: string | null;
   readonly lastEvent: string | null;
-  /** Of Postern there; null for a Mac that was never there, or whose presence cannot be opened with the key of hubs. */
+  /** Version of Postern; null if the Mac has never connected, or the hubs' key does not open its presence. */
   readonly version: string | null;
   /** How many row ids the stream is behind the Mac. */
   readonly behind: number | null;
-  /** What keeps it from reading Messages. */
+  /** Why it cannot read Messages; null if it can. */
   readonly trouble: string | null;
   /** Sends that wait for it; null without a queue. */
   readonly waiting: number | null;
@@ -50,7 +57,10 @@ export interface FleetState {
   readonly servers: readonly ServerReport[];
   readonly streams: readonly StreamReport[];
   readonly macs: readonly MacState[];
+  readonly certificates: readonly CertificateEnd[];
   readonly problems: readonly string[];
+  /** What could be better, and needs nobody today. */
+  readonly warnings: readonly string[];
 }
 
 /** Asks the servers. Throws AppError `broker_away`. */
@@ -63,7 +73,9 @@ export async function fleetReport(folder: FleetFolder, now: number): Promise<Fle
     const servers = await serversOf(folder);
     const macs = await Promise.all(folder.macs.map((mac) => macOf(jsm, mac, folder.envelope, now)));
     const missing = STREAMS.filter((_, place) => found[place] === undefined);
-    return { servers, streams, macs, problems: problemsOf(servers, streams, missing, macs) };
+    const certificates = folder.certificates();
+    const problems = [...problemsOf(servers, missing, macs), ...endingSoon(certificates, now)];
+    return { servers, streams, macs, certificates, problems, warnings: warningsOf(servers, streams) };
   } finally {
     await connection.close();
   }
@@ -127,35 +139,59 @@ async function askAll(connection: NatsConnection): Promise<readonly ServerReport
   for await (const reply of replies) {
     const { server, data } = reply.json<{
       server: { name: string; ver: string };
-      data?: { config?: { sync_always?: boolean } };
+      data?: { storage?: number; config?: { sync_always?: boolean; max_storage?: number } };
     }>();
-    servers.push({ name: server.name, version: server.ver, syncsAlways: data?.config?.sync_always === true });
+    const { storage: bytes = 0, config: { sync_always: syncsAlways = false, max_storage: maxBytes = 0 } = {} } =
+      data ?? {};
+    servers.push({ name: server.name, version: server.ver, syncsAlways, bytes, maxBytes });
   }
   return servers;
 }
 
 function problemsOf(
   servers: readonly ServerReport[],
-  streams: readonly StreamReport[],
   missing: readonly string[],
   macs: readonly MacState[],
 ): readonly string[] {
-  const old = servers.filter(({ version }) => !isAtLeast(version, SAFE_COPIES_SINCE));
-  const lazy = servers.filter(({ syncsAlways }) => !syncsAlways);
-  const names = (some: readonly { readonly name: string }[]): string => some.map(({ name }) => name).join(', ');
+  const full = servers.filter(({ bytes, maxBytes }) => maxBytes > 0 && bytes > maxBytes * NEARLY_FULL);
   const queueless = macs.filter(({ waiting }) => waiting === null).map(({ mac }) => mac);
   const problems: string[] = [];
   if (missing.length > 0) problems.push(`${missing.join(', ')} missing: postern fleet init --connect creates what is.`);
   if (queueless.length > 0)
     problems.push(`No queue of sends for ${queueless.join(', ')}: postern fleet init --connect.`);
-  if (streams.some(({ replicas }) => replicas > 1) && old.length > 0) {
-    problems.push(`Older than 2.10.23: ${names(old)}. Killing one of several may lose a whole stream.`);
+  if (full.length > 0) {
+    problems.push(
+      `Nearly full: the storage of ${namesOf(full)}. postern fleet init --connect --max-bytes limits events.`,
+    );
   }
   for (const { mac, trouble } of macs) if (trouble !== null) problems.push(`${mac} cannot read Messages: ${trouble}`);
+  return problems;
+}
+
+function warningsOf(servers: readonly ServerReport[], streams: readonly StreamReport[]): readonly string[] {
+  const old = servers.filter(({ version }) => !isAtLeast(version, SAFE_COPIES_SINCE));
+  const lazy = servers.filter(({ syncsAlways }) => !syncsAlways);
+  const warnings: string[] = [];
+  if (streams.some(({ replicas }) => replicas > 1) && old.length > 0) {
+    warnings.push(`Older than 2.10.23: ${namesOf(old)}. Killing one of several may lose a whole stream.`);
+  }
   if (lazy.length > 0) {
     const canNot = lazy.some(({ version }) => !knowsSyncInterval(version)) ? ' (nats-server 2.10 or newer)' : '';
     const remedy = `set sync_interval: always in jetstream${canNot}`;
-    problems.push(`On the disk only every two minutes: what ${names(lazy)} acknowledged; ${remedy}.`);
+    warnings.push(`On the disk only every two minutes: what ${namesOf(lazy)} acknowledged; ${remedy}.`);
   }
-  return problems;
+  return warnings;
+}
+
+function endingSoon(certificates: readonly CertificateEnd[], now: number): readonly string[] {
+  return certificates
+    .map(({ file, end }) => ({ file, days: Math.floor((end - now) / DAY_MS) }))
+    .filter(({ days }) => days < SOON_DAYS)
+    .map(({ file, days }) =>
+      days < 0 ? `${file} has ended: postern fleet renew.` : `${file} ends in ${days} days: postern fleet renew.`,
+    );
+}
+
+function namesOf(some: readonly { readonly name: string }[]): string {
+  return some.map(({ name }) => name).join(', ');
 }

@@ -30,7 +30,15 @@ const SUBJECTS = [
     `${inboxPrefix(mac)}.x`,
     ...Object.values(BUCKETS).flatMap((bucket) => [`$KV.${bucket}.${mac}`, `$KV.${bucket}.${mac}.key`]),
   ]),
-  ...['_INBOX.x', `${HUB_INBOX}.x`, 'wh.3', 'anything', '$SYS.REQ.SERVER.PING', '$SYS.REQ.ACCOUNT.PING.CONNZ'],
+  ...[
+    '_INBOX.x',
+    `${HUB_INBOX}.x`,
+    'wh.3',
+    '$KV.macs.pair_m7',
+    'anything',
+    '$SYS.REQ.SERVER.PING',
+    '$SYS.REQ.ACCOUNT.PING.CONNZ',
+  ],
   ...['INFO', 'STREAM.NAMES', 'STREAM.LIST', 'STREAM.RESTORE.EV'].map((call) => `$JS.API.${call}`),
   ...STREAMS.flatMap((stream) => [
     ...['INFO', 'CREATE', 'UPDATE', 'DELETE', 'PURGE', 'MSG.GET', 'MSG.DELETE', 'SNAPSHOT', 'LEADER.STEPDOWN'].map(
@@ -161,6 +169,7 @@ describeWithNats('the rights that postern fleet gives', () => {
         'wh.3',
         'done.>',
         '$KV.macs.*',
+        '$KV.macs.pair_m7',
         ...MACS.flatMap((mac) => [`done.${mac}.key`, `$KV.macs.${mac}`]),
       ].sort(),
     );

@@ -85,6 +85,8 @@ interface Stored extends Row {
 /** The databases of all hubs, emptied for each schedule. */
 export class PairFiles {
   readonly databases: readonly (readonly HubDatabase[])[];
+  /** Those that the last schedule wrote to. */
+  readonly used = new Set<HubDatabase>();
 
   constructor(folder: string) {
     this.databases = Array.from({ length: HUBS }, (_, hub) =>
@@ -97,12 +99,13 @@ export class PairFiles {
   }
 
   empty(): void {
-    for (const database of this.databases.flat()) {
+    for (const database of this.used) {
       const tables = database.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'copy'");
       database.transaction(() => {
         for (const [name] of tables) database.run(`DELETE FROM ${String(name)}`);
       });
     }
+    this.used.clear();
   }
 
   close(): void {
@@ -113,17 +116,20 @@ export class PairFiles {
 /** A hub: the product's own log of events over a stream that the test makes up. */
 class ModelHub {
   readonly #files: readonly HubDatabase[];
+  readonly #used: Set<HubDatabase>;
   #file = 0;
   store!: EventStore;
   offsets!: Offsets;
 
-  constructor(files: readonly HubDatabase[]) {
+  constructor(files: readonly HubDatabase[], used: Set<HubDatabase>) {
     this.#files = files;
+    this.#used = used;
     this.open();
   }
 
   open(): void {
     const database = this.#files[this.#file] as HubDatabase;
+    this.#used.add(database);
     const pairs = new Pairs(database);
     const reader = new EventReader(new Envelope(), (mac) => pairs.nameOf(mac));
     const copies = new PairCopies(database, pairs, (event) => reader.read(event));
@@ -153,15 +159,18 @@ class PairSimulation {
   readonly #rows: Readonly<Record<string, Row[]>> = { m1: [], m2: [] };
   /** Messages that iCloud has not brought to a Mac yet. */
   readonly #coming: Readonly<Record<string, Row[]>> = { m1: [], m2: [] };
-  readonly #published: Record<string, { stream: string; row: number }> = {};
   #stream = { created: '', messages: [] as Stored[], next: 1 };
   #nowMs = START_MS;
   #messages = 0;
+  /** True while the broker may lack what a hub has. */
+  #isUnsettled = false;
+  readonly #isPatient: boolean;
   readonly #isLossless: boolean;
 
-  constructor(files: PairFiles, steps: readonly PairStep[]) {
+  constructor(files: PairFiles, steps: readonly PairStep[], isPatient: boolean) {
+    this.#isPatient = isPatient;
     this.#isLossless = !steps.some((step) => LOSSES.has(step.do));
-    this.#hubs = files.databases.map((one) => new ModelHub(one));
+    this.#hubs = files.databases.map((one) => new ModelHub(one, files.used));
     this.#clients = Array.from({ length: CLIENTS }, (_, place) => ({
       ...{ after: '0', hub: place % HUBS, got: [], isTold: false },
     }));
@@ -173,12 +182,14 @@ class PairSimulation {
     for (const mac of MACS) this.#arrive(mac, EVERYTHING, 0);
     for (const mac of MACS) this.#publish(mac, EVERYTHING);
     for (const hub of this.#hubs) this.#copy(hub, EVERYTHING);
-    for (const client of this.#clients) for (let page = 0; page < 50; page += 1) this.#read(client, client.hub, 100);
+    for (const client of this.#clients)
+      for (let page = 0; page < 2; page += 1) this.#read(client, client.hub, EVERYTHING);
     return this.#failure();
   }
 
   #step({ do: name, which, size }: PairStep): void {
     this.#nowMs += 1 + size;
+    this.#isUnsettled ||= LOSSES.has(name);
     const mac = MACS[which % 2] ?? 'm1';
     const hub = this.#hubs[which % HUBS] as ModelHub;
     const client = this.#clients[which % CLIENTS] as ModelClient;
@@ -187,12 +198,22 @@ class PairSimulation {
     else if (name === 'publish') this.#publish(mac, 1 + size);
     else if (name === 'copy') this.#copy(hub, 1 + size);
     // The first client stays where it is.
-    else if (name === 'read') this.#read(client, which % CLIENTS === 0 ? 0 : size % HUBS, 1 + size);
+    else if (name === 'read') this.#visit(client, which % CLIENTS === 0 ? 0 : size % HUBS, 1 + size);
     else if (name === 'hour') this.#nowMs += 3_600_000;
     else if (name === 'restart') hub.open();
     else if (name === 'forget') this.#create();
     else if (name === 'loseEnd') this.#loseEnd(size);
     else if (name === 'newHub') hub.loseFile();
+  }
+
+  /** A patient client changes hubs once the Macs have filled what the broker lost, and both hubs have read it. */
+  #visit(client: ModelClient, place: number, limit: number): void {
+    if (this.#isPatient && this.#isUnsettled && place !== client.hub) {
+      for (const mac of MACS) this.#publish(mac, EVERYTHING);
+      for (const hub of this.#hubs) this.#copy(hub, EVERYTHING);
+      this.#isUnsettled = false;
+    }
+    this.#read(client, place, limit);
   }
 
   #create(): void {
@@ -231,19 +252,17 @@ class PairSimulation {
 
   /** As an agent does: what the stream has of its own decides where it goes on. */
   #publish(mac: string, count: number): void {
-    const { created, messages } = this.#stream;
+    const { messages } = this.#stream;
     const rows = this.#rows[mac] ?? [];
     for (let left = count; left > 0; left -= 1) {
       const last = messages.findLast((message) => message.mac === mac);
-      const known = this.#published[mac];
-      const previousRow = last?.row ?? (known?.stream === created && messages.length === 0 ? 0 : 0);
+      const previousRow = last?.row ?? 0;
       const row = rows[previousRow];
       if (row === undefined) return;
       this.#nowMs += 1;
       const place = { sequence: this.#stream.next, previousRow, previousSequence: last?.sequence ?? 0 };
       messages.push({ ...row, ...place, mac, row: previousRow + 1, atMs: this.#nowMs });
       this.#stream.next += 1;
-      this.#published[mac] = { stream: created, row: previousRow + 1 };
     }
   }
 
@@ -327,7 +346,11 @@ function messageOf(body: Uint8Array): number {
 }
 
 /** What went wrong in a schedule; undefined if nothing did. */
-export function pairFailureOf(files: PairFiles, steps: readonly PairStep[]): string | undefined {
+export function pairFailureOf(
+  files: PairFiles,
+  steps: readonly PairStep[],
+  { isPatient = true } = {},
+): string | undefined {
   files.empty();
-  return new PairSimulation(files, steps).run(steps);
+  return new PairSimulation(files, steps, isPatient).run(steps);
 }

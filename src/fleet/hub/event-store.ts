@@ -61,9 +61,9 @@ export class EventStore {
     return this.#sources.get(`${mac} ${epoch}`)?.lastRow;
   }
 
-  /** Reports whether a place of the stream holds the copy of an event that another Mac published. */
-  hasCopyAt(offset: StreamOffset): boolean {
-    return this.#copies?.hasPlace(offset) === true;
+  /** As `index.numberAt`, also for the copy of an event that the other Mac of a pair published. */
+  numberAt(offset: StreamOffset): number | undefined {
+    return this.index.numberAt(offset) ?? this.#copies?.numberAt(offset);
   }
 
   get hasHoles(): boolean {

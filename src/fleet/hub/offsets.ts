@@ -40,8 +40,7 @@ export class Offsets {
   numberOf(offset: StreamOffset): number {
     const { index, copy } = this.#store;
     const { stream, messageId, atMs, floor, sequence } = offset;
-    // A copy that was merged has everything before its place in front of it.
-    const same = index.numberAt(offset) ?? (this.#store.hasCopyAt(offset) ? this.#store.newest : undefined);
+    const same = this.#store.numberAt(offset);
     if (same !== undefined && offset.copy === copy) return same;
     const oldest = index.oldest();
     const completeUpTo = floor ?? sequence;

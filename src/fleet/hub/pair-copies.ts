@@ -18,7 +18,8 @@ const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
 /**
  * `known`: the guids that a pair has published, with the number of their event. `macs` has a bit for each of the two
- * Macs that has shown it. `copy_place`: places of the stream that hold the other Mac's copy of a published event.
+ * Macs that has shown it. `merged_place`: places of the stream that hold the other Mac's copy of a published event, and
+ * the number up to which a client has everything that a hub published up to there.
  */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS known (
@@ -27,9 +28,9 @@ const TABLES = [
    ) WITHOUT ROWID`,
   'CREATE INDEX IF NOT EXISTS known_content ON known (content)',
   'CREATE INDEX IF NOT EXISTS known_number ON known (number)',
-  `CREATE TABLE IF NOT EXISTS copy_place (
+  `CREATE TABLE IF NOT EXISTS merged_place (
      stream INTEGER NOT NULL, sequence INTEGER NOT NULL, at_ms INTEGER NOT NULL, message_id TEXT NOT NULL,
-     PRIMARY KEY (stream, sequence, at_ms)
+     number INTEGER NOT NULL, PRIMARY KEY (stream, sequence, at_ms)
    ) WITHOUT ROWID`,
 ];
 
@@ -53,8 +54,13 @@ export class PairCopies {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
     const { sequence, atMs, messageId } = event;
-    const copy = `INSERT OR IGNORE INTO copy_place (stream, sequence, at_ms, message_id) VALUES (${STREAM_ID}, ?, ?, ?)`;
-    this.#database.run(copy, stream, sequence, atMs, messageId);
+    // An event of an earlier stream: what follows it here may not be in this stream yet.
+    this.#database.run(
+      `INSERT OR IGNORE INTO merged_place (stream, sequence, at_ms, message_id, number)
+       SELECT id, ?, ?, ?, ifnull((SELECT number FROM event WHERE number = ? AND event.stream <> stream.id),
+         (SELECT ifnull(max(number), 0) FROM event)) FROM stream WHERE created = ?`,
+      ...[sequence, atMs, messageId, number, stream],
+    );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
     // A refilled stream may have the event at this place alone, or here first.
@@ -115,15 +121,15 @@ export class PairCopies {
     if (data.guid !== '') this.#insert(pair.mac, data, event.number, bitOf(event, pair));
   }
 
-  /** Reports whether a place of the stream holds a copy that was merged. */
-  hasPlace({ stream, sequence, messageId, atMs }: StreamOffset): boolean {
-    const sql = `SELECT 1 FROM copy_place WHERE stream = ${STREAM_ID} AND sequence = ? AND at_ms = ? AND message_id = ?`;
-    return this.#database.get(sql, stream, sequence, atMs, messageId) !== undefined;
+  /** The number to continue after for a client that has everything up to a copy that was merged here. */
+  numberAt({ stream, sequence, messageId, atMs }: StreamOffset): number | undefined {
+    const where = `WHERE stream = ${STREAM_ID} AND sequence = ? AND at_ms = ? AND message_id = ?`;
+    return this.#database.number(`SELECT number FROM merged_place ${where}`, stream, sequence, atMs, messageId);
   }
 
   /** Deletes what no offset can name any more, and the oldest guids beyond the limit. */
   cut(beforeMs: number): void {
-    this.#database.run('DELETE FROM copy_place WHERE at_ms < ?', beforeMs);
+    this.#database.run('DELETE FROM merged_place WHERE at_ms < ?', beforeMs);
     this.#database.run('DELETE FROM known WHERE number < (SELECT max(number) FROM known) - ?', MAX_KNOWN);
   }
 

@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Message } from '../../src/client/postern-client.ts';
+import { FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
+import { FleetMac } from '../support/fleet-mac.ts';
+import { FleetServer, newFleet } from '../support/fleet-server.ts';
+import { HubFixture } from '../support/hub-fixture.ts';
+import { describeWithNats } from '../support/nats-server.ts';
+import { postern } from '../support/postern.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { KEY } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+import { StandInAgent } from '../support/stand-in-agent.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const clock = quickClock(10);
+
+describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
+  const dir = temporaryFolder();
+  const fleetDir = join(dir, 'fleet');
+  let server: FleetServer;
+  let hub: HubFixture;
+  let sim: Awaited<ReturnType<typeof simulatedMac>>;
+  /** Accepts requests and never answers, as a stopped process and a cut line do. */
+  let hung: StandInAgent;
+  let standby: FleetMac;
+
+  beforeAll(async () => {
+    await newFleet(fleetDir, ['m7', 'm8', 'm9']);
+    server = await FleetServer.start(fleetDir);
+    await postern(['fleet', 'init', '--connect', '--dir', fleetDir]);
+    const filesOf = (member: 'hub' | { mac: string }) => {
+      const folder = FleetFolder.open(fleetDir).memberFolder(member);
+      const files = { key_file: join(folder, MEMBER_FILES.key), content_key_file: join(folder, MEMBER_FILES.content) };
+      return { ...files, content: 'encrypted' };
+    };
+    hub = await HubFixture.start([server.url], filesOf('hub'), undefined, clock);
+    hung = await StandInAgent.in(FleetFolder.open(fleetDir), server.url, 'm7');
+    for (const operation of ['knowsKey', 'message', 'listMessages', 'conversation'] as const) {
+      await hung.answer(operation, undefined);
+    }
+    await hung.announce();
+    sim = await simulatedMac();
+    const settings = { servers: [server.url], mac: 'm8', ...filesOf({ mac: 'm8' }) };
+    standby = new FleetMac(join(dir, 'm8'), settings, sim);
+    await standby.start();
+    await waitFor(async () => ((await hub.client.status()).macs ?? []).length === 2);
+  });
+  afterAll(async () => {
+    await hung.close();
+    await hub.dispose();
+    await standby.dispose();
+    await sim.dispose();
+    await server.stop();
+  });
+
+  const send = async (body: string) => {
+    const startMs = clock.monotonic();
+    const answer = await fetch(`${hub.api}/messages`, {
+      method: 'POST',
+      headers: { 'X-API-Key': KEY, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ recipient: '+15550144', from: 'm7', body }),
+    });
+    const tookMs = clock.monotonic() - startMs;
+    return { status: answer.status, message: (await answer.json()) as Message, tookMs };
+  };
+
+  test('is made by the operator, of two Macs of the fleet that are in no other pair', async () => {
+    const pair = (mac: string, other: string) => postern(['fleet', 'pair', mac, other, '--dir', fleetDir]);
+    for (const [mac, other, sentence] of [
+      ['m7', 'm7', 'm7 is one Mac'],
+      ['m7', 'm0', 'There is no Mac m0'],
+    ] as const) {
+      const refused = await pair(mac, other);
+      expect([refused.exitCode, refused.stderr]).toEqual([65, expect.stringContaining(sentence)]);
+    }
+    expect(await pair('m7', 'm8')).toMatchObject({ exitCode: 0, stderr: '' });
+    const taken = await pair('m9', 'm8');
+    expect([taken.exitCode, taken.stderr]).toEqual([65, expect.stringContaining('m7 and m8 are a pair already')]);
+    await eventually(async () => {
+      const { macs = [] } = await hub.client.status();
+      expect(macs.map(({ id, pair: of }) => [id, of])).toEqual([
+        ['m7', 'm7'],
+        ['m8', 'm7'],
+      ]);
+    });
+    // Told again to a broker that forgot.
+    expect(await postern(['fleet', 'init', '--connect', '--dir', fleetDir])).toMatchObject({ exitCode: 0 });
+  });
+
+  test('sends by the other one within 15 s, and stays there', async () => {
+    const first = await send('first');
+    expect([first.status, first.message.mac]).toEqual([201, 'm7']);
+    expect(first.tookMs).toBeLessThan(15_000);
+    expect(await hub.client.message(first.message.id)).toMatchObject({ body: 'first', mac: 'm7' });
+    const list = await hub.get(`/messages?conversation_id=${encodeURIComponent(first.message.conversation_id)}`);
+    expect([list.status, ((await list.json()) as Message[]).map(({ body }) => body)]).toEqual([200, ['first']]);
+    // The first Mac wakes. Its lease is over, and nothing waits in its queue.
+    await hung.close();
+    hung = await StandInAgent.in(FleetFolder.open(fleetDir), server.url, 'm7');
+    await hung.answer('knowsKey', { result: false });
+    await hung.announce('woken');
+    const second = await send('second');
+    expect(second.status).toBe(201);
+    expect(sim.calls.filter(({ values }) => values.BODY !== undefined).map(({ values }) => values.BODY)).toEqual([
+      'first',
+      'second',
+    ]);
+  });
+});

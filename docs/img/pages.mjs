@@ -2,7 +2,7 @@
 //   node docs/img/pages.mjs       (after make build; needs Chromium, and a font with emoji)
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,13 @@ const PLAN = `<body style="margin:0;font-family:sans-serif"><svg xmlns="http://w
   <rect x="20" y="95" width="240" height="120" rx="8" fill="#e8a08c"/><text x="85" y="163" font-size="24">tomatoes</text>
   <rect x="280" y="95" width="120" height="120" rx="8" fill="#cdb892"/><text x="300" y="163" font-size="24">bench</text></svg>`;
 
+// More requests than a person makes in a minute.
+mkdirSync(join(dir, 'home'), { recursive: true });
+writeFileSync(
+  join(dir, 'config.toml'),
+  '[server]\nrate_limit_per_minute = 1000\n[auth]\napi_key = "the-key-of-the-demo"\n[search]\nenabled = true\n',
+  { mode: 0o600 },
+);
 const demo = spawn(process.execPath, [main, 'demo', '--dir', dir, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
 try {
@@ -32,24 +39,32 @@ try {
   const [, url] = /(http:\/\/[\d.:]+)\/docs/.exec(output);
   const [, key] = /^api_key = "(.+)"/m.exec(readFileSync(join(dir, 'config.toml'), 'utf8'));
   await write();
+  // First: on the small screen, what the people go on to say would soon push the picture out of sight.
+  await picture('console-phone', PHONE, 'light', thread);
   await picture('console-light', WIDE, 'light', thread);
   await picture('console-dark', WIDE, 'dark', thread);
-  await picture('console-phone', PHONE, 'light', thread);
+  await picture('console-overview', WIDE, 'light', overview);
   await picture('console-list-phone', PHONE, 'dark', list);
   await picture('docs', WIDE, 'light', async (page) => {
     await page.goto(`${url}/docs`);
     await page.locator('.opblock').first().waitFor();
   });
 
-  async function list(page) {
+  async function overview(page) {
     await page.goto(`${url}/console#key=${key}`);
-    await page.locator('#conversation-list button').first().waitFor();
+    await page.locator('#overview .todo, #overview .plot svg, #overview .code').first().waitFor();
+  }
+
+  async function list(page) {
+    await overview(page);
+    await page.evaluate("location.hash = '#/messages'");
+    await page.locator('#conversation-list a').first().waitFor();
     await page.evaluate('document.activeElement.blur()');
   }
 
   async function thread(page) {
     await list(page);
-    await page.locator('#conversation-list button', { hasText: 'Garden' }).click();
+    await page.locator('#conversation-list a', { hasText: 'Garden' }).click();
     await page.locator('#message-list img').first().waitFor();
     await page.locator('#thread-title').click();
   }

@@ -160,3 +160,17 @@ inBrowser('the reference asks with the key of the console', async () => {
   await status.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
   await page.goto(`${url}/console`);
 });
+
+inBrowser('a key is kept while too much was asked, and signs in by itself once it may', async () => {
+  const { page, url, key } = there();
+  await page.evaluate('{ sessionStorage.clear(); localStorage.clear(); }');
+  await page.goto(`${url}/console`);
+  const refusal = { status: 429, headers: { 'retry-after': '1' }, json: { code: 'rate_limited', detail: 'Too many.' } };
+  await page.route('**/api/v1/status', (route) => route.fulfill(refusal), { times: 1 });
+  await page.fill('#key', key);
+  await page.keyboard.press('Enter');
+  await page.locator('#key-error', { hasText: 'Signing in by itself in 1 s.' }).waitFor();
+  await page.locator('#verdict').waitFor();
+  expect(await kept()).toEqual([key, '']);
+  expectRefusal(429);
+});

@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { isLong } from '../support/conditions.ts';
+import { type ConsoleState, CONSOLE_STATES as STATES } from '../support/console-states.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -12,32 +14,8 @@ const HEBREW = 'שלום 🙂';
 const ARABIC = 'مرحبا! هل وصل الطرد؟';
 const LONG_WORD = `Donaudampfschifffahrtsgesellschaft${'kapitän'.repeat(12)}`;
 
-interface State {
-  readonly name: string;
-  readonly hash: string;
-  /** Present once the state is there. */
-  readonly shows: string;
-  /** A script that leads to it. */
-  readonly does?: string;
-}
-
-const STATES: readonly State[] = [
-  { name: 'overview', hash: '#/overview', shows: '#overview .todo' },
-  { name: 'messages', hash: '#/messages', shows: '#conversation-list a' },
-  { name: 'group', hash: '#/c/any%3B%2B%3Bchat424242', shows: '#message-list .msg' },
-  { name: 'person', hash: '#/c/any%3B-%3B%2B15550100', shows: '#message-list .failed' },
-  { name: 'new message', hash: '#/messages?new', shows: '#recipient' },
-  { name: 'events', hash: '#/events', shows: '#events .ev[data-key]' },
-  { name: 'webhooks', hash: '#/webhooks', shows: '#webhook-list tr' },
-  { name: 'a webhook', hash: '#/webhooks/ID', shows: '.stats' },
-  { name: 'new webhook', hash: '#/webhooks/new', shows: '#webhook-form' },
-  { name: 'approvals', hash: '#/approvals', shows: '#approval-list .ask' },
-  { name: 'keys', hash: '#/keys', shows: '#key-list tr' },
-  { name: 'a key', hash: '#/keys/KEY', shows: '.can' },
-  { name: 'new key', hash: '#/keys/new', shows: '.steps' },
-  { name: 'audit', hash: '#/audit', shows: '#audit-list .aud' },
-  { name: 'settings', hash: '#/settings', shows: '#s-server' },
-];
+/** Those that an address alone leads to: the others lay out nothing else. */
+const VIEWS = isLong ? STATES : STATES.filter(({ does, answers }) => (does ?? answers) === undefined);
 
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
@@ -57,15 +35,38 @@ async function ask(path: string, body: unknown, key = there().key): Promise<Reco
   return (await response.json()) as Record<string, string>;
 }
 
-/** Leads the page to a state, and waits until it is there. */
-async function go({ hash, shows, does }: State): Promise<void> {
+/** Leads the page to a state, waits until it is there, and returns what leads back. */
+async function go({ hash, shows, does, until, answers = [] }: ConsoleState): Promise<() => Promise<void>> {
   const { page } = there();
+  for (const [glob, change] of answers) {
+    await page.route(glob, async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const response = await route.fetch();
+      return route.fulfill({ response, json: change((await response.json()) as never) });
+    });
+  }
+  if (answers.length > 0) await loaded();
   await page.evaluate(`location.hash = '#/nowhere'`);
   await page.evaluate(
     `location.hash = ${JSON.stringify(hash.replace('ID', ids.webhook ?? '').replace('KEY', ids.key ?? ''))}`,
   );
   await page.locator(shows).first().waitFor({ state: 'attached' });
   if (does !== undefined) await page.evaluate(does);
+  if (until !== undefined) await page.locator(until).first().waitFor({ state: 'attached' });
+  return async () => {
+    // An answer may be on its way still.
+    if (answers.length > 0) await page.unrouteAll({ behavior: 'ignoreErrors' });
+    if (does !== undefined || answers.length > 0) await loaded();
+  };
+}
+
+/** Loads the page again: nothing of an earlier state is left in it. */
+async function loaded(): Promise<void> {
+  const { page } = there();
+  const { dir } = await page.evaluate<{ dir: string }>(`({ dir: document.documentElement.dir })`);
+  await page.reload();
+  await page.locator('#app:not(.out)').waitFor();
+  if (dir !== '') await page.evaluate(`document.documentElement.dir = '${dir}'`);
 }
 
 /** What runs off the side of the window: nothing may. */
@@ -125,11 +126,12 @@ describe('the console, in every state', () => {
       await page.emulateMedia({ colorScheme: scheme });
       await page.setViewportSize({ width, height });
       for (const state of STATES) {
-        await go(state);
+        const back = await go(state);
         await picture(`${state.name} ${width} ${scheme}`);
         expect([state.name, await there().faults()]).toEqual([state.name, []]);
         expect([state.name, await page.evaluate(OFF)]).toEqual([state.name, []]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+        await back();
       }
     });
   }
@@ -138,9 +140,10 @@ describe('the console, in every state', () => {
     const { page } = there();
     await page.emulateMedia({ colorScheme: 'light' });
     await page.setViewportSize({ width: 640, height: 400 });
-    for (const state of STATES) {
-      await go(state);
+    for (const state of VIEWS) {
+      const back = await go(state);
       expect([state.name, await page.evaluate(OFF)]).toEqual([state.name, []]);
+      await back();
     }
     await page.setViewportSize({ width: 1280, height: 800 });
   });
@@ -148,10 +151,11 @@ describe('the console, in every state', () => {
   inBrowser('is mirrored for a language from right to left, and keeps numbers and code as they are', async () => {
     const { page } = there();
     await page.evaluate(`document.documentElement.dir = 'rtl'`);
-    for (const state of STATES) {
-      await go(state);
+    for (const state of VIEWS) {
+      const back = await go(state);
       await picture(`${state.name} rtl`);
       expect([state.name, await page.evaluate(OFF)]).toEqual([state.name, []]);
+      await back();
     }
     const side = await page.evaluate<number>(`document.querySelector('.side').getBoundingClientRect().left`);
     expect(side).toBeGreaterThan(1000);
@@ -169,13 +173,43 @@ describe('the console, in every state', () => {
   inBrowser('moves nothing for somebody who asks for less motion, and keeps borders in forced colours', async () => {
     const { page } = there();
     await page.emulateMedia({ reducedMotion: 'reduce', forcedColors: 'active' });
-    for (const state of STATES.slice(0, 4)) {
+    for (const state of VIEWS.slice(0, 4)) {
       await go(state);
       const running = `document.getAnimations().filter(({ playState }) => playState === 'running').length`;
       await eventually(async () => expect(await page.evaluate(running)).toBe(0));
     }
     expect(await page.evaluate(`getComputedStyle(document.querySelector('.btn')).borderTopWidth`)).toBe('1px');
     await page.emulateMedia({ reducedMotion: 'no-preference', forcedColors: 'none' });
+  });
+
+  inBrowser('has no such fault in front of the sign-in: empty, refused, and when too much was asked', async () => {
+    const { page, complaints } = there();
+    await page.evaluate('sessionStorage.clear()');
+    await page.reload();
+    await page.locator('#sign-in').waitFor();
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await picture(`sign in ${scheme}`);
+      expect(await there().faults()).toEqual([]);
+    }
+    await page.fill('#key', 'wrong');
+    await page.keyboard.press('Enter');
+    await page.locator('#key-error', { hasText: 'This key is not known here.' }).waitFor();
+    await picture('sign in refused');
+    expect(await there().faults()).toEqual([]);
+    const refusal = {
+      status: 429,
+      headers: { 'retry-after': '30' },
+      json: { code: 'rate_limited', detail: 'Too many.' },
+    };
+    await page.route('**/api/v1/status', (route) => route.fulfill(refusal));
+    await page.fill('#key', there().key);
+    await page.keyboard.press('Enter');
+    await page.locator('#key-error', { hasText: 'Signing in by itself in' }).waitFor();
+    await picture('sign in waits');
+    expect(await there().faults()).toEqual([]);
+    await page.unroute('**/api/v1/status');
+    expect(complaints.splice(0).filter((line) => !/401|429/.test(line))).toEqual([]);
   });
 
   inBrowser('asked nobody else for anything and broke no policy', async () => {

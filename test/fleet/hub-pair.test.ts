@@ -261,4 +261,14 @@ describeWithNats('sends of a pair', () => {
     expect(sent('unknown')).toEqual([0, 0]);
     expect([(await send(hubs[1], request, 'k2')).status, sent('unknown')]).toEqual([201, [0, 1]]);
   });
+
+  test('are not repeated by the other Mac after the broker forgot which one a key belongs to', async () => {
+    const nc = await clientOf(server);
+    const { streams } = await jetstreamManager(nc);
+    for (const bucket of ['outcomes', 'webhooks']) await streams.purge(`KV_${bucket}`);
+    await nc.close();
+    // Without the lease the first Mac is asked first, and the key is the second one's.
+    const request = { recipient: '+15550144', from: 'm1', body: 'unknown' };
+    expect([(await send(hubs[0], request, 'k2')).status, sent('unknown')]).toEqual([201, [0, 1]]);
+  });
 });

@@ -92,7 +92,7 @@ describe('postern search', () => {
     gateway.search.state = { ...gateway.search.state, isComplete: false, indexedFrom: '2021-03-04T05:06:07Z' };
     expect((await run('dinner', '--limit', '1')).stderr).toBe(
       'There are more: --limit 2 shows them.\n' +
-        'The index is still being built: so far it has the messages since 2021-03-04; postern search --status shows how far it is.\n',
+        'The index is still being built: so far it has the messages since 2021-03-04; `postern search --status` shows how far it is.\n',
     );
   });
 

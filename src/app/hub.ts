@@ -7,6 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import { type ClientOffset, rowOffset } from '../domain/offset.ts';
+import type { WebhookStore } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
 import { Channel } from '../events/log/channel.ts';
 import { Feed } from '../events/log/feed.ts';
@@ -129,10 +130,11 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     };
     const webSockets = new WebSocketClients({ clock, log, ready });
     const streams = new HttpStreams({ feed, clock, log, ready });
+    const webhookState = webhookStore(state, clock);
     const posting = { version, clock, allowedHosts: config.webhooks.allowedHosts };
     const webhooks = new HubWebhooks({
       ...{ connection, envelope, feed, clock, log },
-      store: webhookStore(state, clock),
+      store: webhookState,
       history: database.id,
       isReady: () => readiness.reasons().length === 0,
       hasReached: (offset) => !isStreamOffset(offset) || copy.hasReached(offset),
@@ -192,7 +194,13 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
         fleet: undefined,
         hub: {
           ...{ macs: status.macs(), behindMs: copy.behindMs, brokerAheadMs: brokerClock.aheadMs ?? null },
-          ...{ isReady: readiness.reasons().length === 0, isDelivering: webhooks.isDelivering, ...stream.counts },
+          ...{ webhookBacklog: webhooks.isDelivering ? backlogOf(webhookState, store.newest) : null },
+          ...{
+            streamBytes: stream.streamBytes,
+            isReady: readiness.reasons().length === 0,
+            isDelivering: webhooks.isDelivering,
+          },
+          ...stream.counts,
         },
       }),
       counters,
@@ -232,6 +240,12 @@ function unusedAtHub({ oauth, bluebubbles, search }: Config): readonly string[] 
     ...(bluebubbles.port === 0 ? [] : ['bluebubbles.port']),
     ...(search.isEnabled ? ['search.enabled'] : []),
   ];
+}
+
+/** Events that the webhook that is furthest behind has not handled yet. */
+function backlogOf(webhooks: Pick<WebhookStore, 'list'>, newest: number): number {
+  const enabled = webhooks.list().filter((webhook) => webhook.enabled);
+  return Math.max(0, ...enabled.map(({ offset }) => newest - offset.rowId));
 }
 
 /** Throws `fleet_missing` if the configuration has no fleet. */

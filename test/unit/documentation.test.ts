@@ -97,6 +97,8 @@ test('docs/api.md has every metric, and no other', async () => {
       macs: [mac],
       isReady: true,
       isDelivering: true,
+      webhookBacklog: 0,
+      streamBytes: 1,
       brokerAheadMs: 0,
       behindMs: 0,
       rejected: 1,

@@ -36,6 +36,10 @@ export interface HubMetrics {
   readonly isReady: boolean;
   /** True while it delivers to the webhooks of the fleet. */
   readonly isDelivering: boolean;
+  /** Events that the webhook that is furthest behind has not handled yet; null unless this hub delivers. */
+  readonly webhookBacklog: number | null;
+  /** Bytes that the stream of events takes in the servers; null before it was first asked. */
+  readonly streamBytes: number | null;
   /** How far the broker's clock is ahead, in milliseconds; null before the first measurement. */
   readonly brokerAheadMs: number | null;
   /** Milliseconds since the hub was level with the stream; 0 while it is. */

@@ -80,6 +80,11 @@ export class StreamEvents {
     });
   }
 
+  /** Bytes that the stream takes in the servers; null before it was first asked. */
+  get streamBytes(): number | null {
+    return this.#info?.state.bytes ?? null;
+  }
+
   get counts() {
     return { rejected: this.#rejected, ...this.#holes.counts };
   }

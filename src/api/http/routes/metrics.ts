@@ -54,11 +54,14 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
       }
       if (now.hub !== undefined) {
         const { macs, rejected, filled, missing, isReady, isDelivering, brokerAheadMs, behindMs } = now.hub;
+        const { webhookBacklog, streamBytes } = now.hub;
         const aheadS = brokerAheadMs === null ? null : brokerAheadMs / 1000;
         gauge('postern_hub_ready', 'Whether the hub can serve.', isReady ? 1 : 0);
         gauge('postern_hub_delivering', 'Whether the hub delivers to the webhooks of the fleet.', isDelivering ? 1 : 0);
         gauge('postern_hub_broker_ahead_seconds', 'How far the clock of the broker is ahead.', aheadS);
         gauge('postern_hub_behind_seconds', 'Time since the hub was level with the stream.', behindMs / 1000);
+        gauge('postern_hub_webhook_backlog', 'Events that the slowest webhook has not handled yet.', webhookBacklog);
+        gauge('postern_hub_stream_bytes', 'Bytes of the stream of events in the servers.', streamBytes);
         const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null): void => {
           const made = new Gauge({ name, help, labelNames: ['mac'], registers });
           for (const mac of macs) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);

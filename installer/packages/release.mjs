@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { STANDALONE } from '../../tools/standalone.mjs';
 
@@ -20,8 +20,9 @@ const PACKAGES = {
 };
 /** The pages that dist/guide.pack holds, and files that only a debugger reads. */
 const LEFT_OUT = /\/dist\/guide$|\.(?:tgz|mcpb|map)$/;
-/** A module of dist/src or dist/installer that is in the bundles, or a type declaration. */
-const MODULE = /\/dist\/((?:src|installer)\/.+?)(\.d\.ts|\.js)$/;
+/** In dist: the modules, which are in the bundles, and their type declarations. */
+const MODULES = /^(?:src|installer)\//;
+const ENDING = /(?:\.d\.ts|\.js)$/;
 /** Scripts of pages, and a program without imports. */
 const ASSETS = /^src\/(?:api\/console\/|simulator\/osascript$)/;
 const TYPES = typesOf('src/client/postern-client');
@@ -84,9 +85,12 @@ function copy(from, to) {
 }
 
 function isKept(path) {
-  const [, module, ending] = MODULE.exec(path) ?? [];
   if (LEFT_OUT.test(path)) return false;
-  if (module === undefined || ASSETS.test(module)) return true;
+  const file = relative(join(root, 'dist'), path);
+  const ending = MODULES.test(file) ? ENDING.exec(file)?.[0] : undefined;
+  if (ending === undefined) return true;
+  const module = file.slice(0, -ending.length);
+  if (ASSETS.test(module)) return true;
   return ending === '.js' ? STANDALONE.includes(module) : TYPES.has(module);
 }
 

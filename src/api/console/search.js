@@ -109,7 +109,7 @@ async function search(query) {
 /** People and groups come first: most searches are for them. @param {string} query */
 async function showPeople(query) {
   const words = query.replace(/[*"]/g, '').trim();
-  const entries = /\w+:/.test(words) ? [] : (await suggestions(words)).slice(0, 4);
+  const entries = /\w:/.test(words) ? [] : (await suggestions(words)).slice(0, 4);
   if (query !== asked) return;
   people.hidden = entries.length === 0;
   fill(

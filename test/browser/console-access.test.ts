@@ -139,7 +139,7 @@ describe('keys and approvals in the console', () => {
     await page.getByLabel('Name').fill('claude-on-my-laptop');
     await page.getByRole('button', { name: 'Choose people' }).click();
     await page.getByLabel('It may read').fill('Gard');
-    await page.getByRole('option', { name: /^Garden/ }).click();
+    await page.getByRole('option', { name: /^Garden Ana/ }).click();
     await page.getByLabel('It may write to').fill('cho');
     await page.getByRole('option', { name: 'Cho Tanaka cho@example.com' }).click();
     const rights = page.locator('.can');

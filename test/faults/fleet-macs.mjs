@@ -8,7 +8,7 @@ import { systemClock } from '../../dist/src/runtime/clock.js';
 
 // From the program, whose few files load in half the time of the several hundred modules.
 const program = new URL('../../dist/program/', import.meta.url);
-const { startApp } = await import(
+const { app_service: service } = await import(
   new URL(
     readdirSync(program).find((name) => /^service-.*\.mjs$/.test(name)),
     program,
@@ -30,7 +30,7 @@ for (const { id, folder, chatDbPath } of macs) {
   };
   const checked = checkConfig(tables, dir, processEnvironment({ HOME: folder }, 'linux'));
   if ('mistakes' in checked) throw new Error(checked.mistakes.join(' '));
-  const app = await startApp(checked.config, {
+  const app = await service.startApp(checked.config, {
     clock: systemClock,
     log: silent,
     supervised: false,

@@ -109,16 +109,16 @@ async function inBrowser(url, key) {
   try {
     const page = await browser.newPage();
     await page.goto(`${url}/console`);
-    await page.getByLabel('API key').fill(key);
+    await page.fill('#key', key);
     await page.getByRole('button', { name: 'Sign in' }).click();
+    await until('the console lists the Macs', async () => (await page.locator('#mac-list > *').count()) === 3);
+    await page.locator('#views').getByRole('link', { name: 'Messages' }).click();
     await page.getByLabel('Mac', { exact: true }).selectOption('m2');
-    const tags = page.locator('#conversation-list .mac');
+    const tags = page.locator('#conversation-list .tag');
     await until('the console shows one Mac alone', async () => {
       const shown = await tags.allTextContents();
       return shown.length > 0 && shown.every((text) => text === 'm2');
     });
-    await page.getByRole('link', { name: 'Macs' }).click();
-    await until('the console lists the Macs', async () => (await page.locator('#mac-list tr').count()) === 3);
   } finally {
     await browser.close();
   }

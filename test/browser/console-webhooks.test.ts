@@ -24,8 +24,10 @@ describe('webhooks in the console', () => {
     const { page, url, key } = there();
     await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
     await page.locator('#views a', { hasText: 'Webhooks' }).click();
-    await page.locator('.code pre', { hasText: 'postern webhooks listen --demo' }).waitFor();
-    await page.getByRole('link', { name: 'Add a webhook' }).click();
+    // The overview, which is shown until then, has both too.
+    const view = page.locator('#webhooks');
+    await view.locator('.code pre', { hasText: 'postern webhooks listen --demo' }).waitFor();
+    await view.getByRole('link', { name: 'Add a webhook' }).click();
     expect(await there().faults()).toEqual([]);
   });
 

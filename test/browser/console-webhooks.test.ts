@@ -110,7 +110,7 @@ describe('webhooks in the console', () => {
     expect(await page.getByLabel('Value of the header').inputValue()).toBe('');
     await page.getByLabel('Name', { exact: true }).fill('Kitchen display');
     await page.getByLabel('Only these conversations').fill('Gard');
-    await page.getByRole('option', { name: /Garden/ }).click();
+    await page.getByRole('option', { name: /^Garden Ana/ }).click();
     expect(await there().faults()).toEqual([]);
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.locator('#toast', { hasText: 'The webhook is changed' }).waitFor();

@@ -184,7 +184,8 @@ describe('the console, with the keyboard alone', () => {
     await page.locator('#recipient:focus').waitFor();
     // Names are enough: whom the name means is proposed.
     await page.keyboard.type('Ben');
-    await page.getByRole('option', { name: 'Ben Okafor +15550101' }).waitFor();
+    // First: an earlier answer, for fewer letters, may begin with a group that he is in.
+    await page.locator('[role="option"]:first-child', { hasText: '+15550101' }).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.locator('#body:focus').waitFor();

@@ -39,7 +39,7 @@ const STATES = [
   { launchd: 'away', isInstalled: false },
 ];
 
-/** What the plugin prints in this state, as SwiftBar runs it. */
+/** Runs the plugin as SwiftBar does, in this state. Returns its output. */
 async function printed({ report, status = 200, launchd, isInstalled = true }) {
   const home = mkdtempSync(join(tmpdir(), 'pm-'));
   const support = join(home, 'Library/Application Support/Postern');

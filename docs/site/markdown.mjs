@@ -63,7 +63,7 @@ export function readPage(source, link) {
   return { html, headings, parts: [...parts, ...named] };
 }
 
-/** What the search finds by its name: each row of a table of commands, or of settings, which are `section` and `key`. */
+/** Names for the search: the rows of a table of commands, or of settings, which are `section` and `key`. */
 function namedRows(header, rows) {
   const [first, second] = header.map(({ text }) => text);
   const name = (cell) => /^`([^`]+)`/.exec(cell?.text ?? '')?.[1];

@@ -14,7 +14,7 @@ export function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oaut
   const { host } = server;
   if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) !== 'loopback') {
     warnings.push(
-      'server.host lets in requests with any Host: a tunnel that passes on another one than that of oauth.issuer opens the whole API to whoever has a key. Listen on 127.0.0.1.',
+      'server.host accepts requests with any Host. A tunnel that passes on a Host other than that of oauth.issuer opens the whole API to anyone with a key. Listen on 127.0.0.1.',
     );
   }
   return warnings;

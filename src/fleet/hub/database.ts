@@ -9,8 +9,8 @@ const VERSION = 3;
  * it. `stream` and `sequence` are its first place; `later_place` has the places it got when the stream was refilled, and
  * the first place of events whose number came later than their sequence says. `floor`: see StreamOffset. `waiting`:
  * events behind a `hole`, which are rows that the stream lacks; its place is that of what showed it, its `floor` that
- * of the row before it. `gap`: numbers where rows are missing for good. `first_sequence`: this hub was to see everything
- * from there on.
+ * of the row before it. `gap`: numbers where rows are missing for good. `first_sequence`: where this hub began; it is
+ * to see everything from there on.
  */
 const SCHEMA = `
   CREATE TABLE stream (id INTEGER PRIMARY KEY, created TEXT NOT NULL UNIQUE, first_sequence INTEGER NOT NULL);

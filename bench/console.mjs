@@ -1,4 +1,4 @@
-// The console in Chromium before many conversations: its first paint, its longest tasks while somebody scrolls, its memory.
+// The console in Chromium before many conversations: its first paint, its longest tasks, its memory.
 import { existsSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { chromium } from 'playwright-core';
@@ -13,14 +13,17 @@ const QUICK = { rounds: 2, scrollMs: 3000, back: 2000 };
 /** A fast turn of the wheel. */
 const PIXELS_A_FRAME = 80;
 
-/** Resolves with when the conversations were there and painted. */
-const NOTE_FIRST_LIST = `globalThis.listed = new Promise((resolve) =>
-  new MutationObserver((_, observer) => {
-    if (document.querySelector('#conversation-list button') === null) return;
-    observer.disconnect();
-    requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
-  }).observe(document, { childList: true, subtree: true }),
-);`;
+/** Resolves with when the first view, and when the conversations, were there and painted. */
+const NOTE_VIEWS = `for (const [name, selector] of [['drawn', '#overview .cols'], ['listed', '#conversation-list a']]) {
+  globalThis[name] = new Promise((resolve) =>
+    new MutationObserver((_, observer) => {
+      if (document.querySelector(selector) === null) return;
+      observer.disconnect();
+      requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+    }).observe(document, { childList: true, subtree: true }),
+  );
+}`;
+const VIEWS = ['messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings', 'overview'];
 
 /** What Chromium calls one in its traces. */
 const TASK = 'ThreadControllerImpl::RunTask';
@@ -35,16 +38,26 @@ export async function consoleRows({ isQuick }) {
   try {
     const url = `http://127.0.0.1:${service.port}/console#key=${encodeURIComponent(KEY)}`;
     const paints = [];
+    const draws = [];
     const lists = [];
+    const firstTasks = [];
+    const laterTasks = [];
     for (let round = 0; round <= rounds; round += 1) {
-      const page = await openPage(browser, url);
+      const { page, firstTask } = await openPage(browser, url);
       if (round > 0) {
         paints.push(await page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`));
-        lists.push(await page.evaluate('listed'));
+        draws.push(await page.evaluate('drawn'));
+        firstTasks.push(firstTask);
+        const session = await page.context().newCDPSession(page);
+        const { processorMs } = await tasksDuring(session, async () => {
+          for (const view of VIEWS) await changeView(page, view);
+        });
+        laterTasks.push(processorMs);
+        lists.push(await page.evaluate('listed.then((at) => at - opened)'));
       }
       await page.context().close();
     }
-    const page = await openPage(browser, url);
+    const { page } = await openPage(browser, url);
     const session = await page.context().newCDPSession(page);
     await page.evaluate((id) => (location.hash = `#/c/${encodeURIComponent(id)}`), busiestIn(path));
     await page.locator('#message-list [data-id]').first().waitFor();
@@ -64,7 +77,10 @@ export async function consoleRows({ isQuick }) {
     });
     return [
       row('navigation → first paint', paints, 'ms'),
-      row('navigation → conversations listed and painted', lists, 'ms'),
+      row('navigation → overview drawn', draws, 'ms'),
+      row('longest task until the overview is drawn, processor time', firstTasks, 'ms', 100),
+      row('Messages chosen → conversations listed and painted', lists, 'ms'),
+      row('longest task while every view is opened once, processor time', laterTasks, 'ms', 50),
       row(
         'longest task while a thread is scrolled, processor time',
         [inThread.processorMs],
@@ -109,10 +125,23 @@ function busiestIn(path) {
 async function openPage(browser, url) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
-  await page.addInitScript(NOTE_FIRST_LIST);
-  await page.goto(url);
+  await page.addInitScript(NOTE_VIEWS);
+  const session = await context.newCDPSession(page);
+  const { processorMs } = await tasksDuring(session, async () => {
+    await page.goto(url);
+    await page.evaluate('drawn');
+  });
+  return { page, firstTask: processorMs };
+}
+
+async function changeView(page, view) {
+  await page.evaluate((name) => {
+    globalThis.opened ??= performance.now();
+    location.hash = `#/${name}`;
+  }, view);
+  await page.locator(`#main > [data-view="${view}"]:visible`).waitFor();
   await page.evaluate('listed');
-  return page;
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
 }
 
 async function memoryOf(session) {

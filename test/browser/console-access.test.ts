@@ -125,6 +125,14 @@ describe('keys and approvals in the console', () => {
     await rows.filter({ hasText: 'Ben Okafor' }).first().waitFor();
     // The code stands in the title, for those who look for it.
     expect(await page.locator('#audit-list [title="recipient_not_allowed"]').count()).toBeGreaterThan(0);
+    // On a phone a line says as much: who did what when, what became of it, and with whom.
+    await page.setViewportSize({ width: 390, height: 844 });
+    const refused = rows.filter({ hasText: 'not on its list' }).first();
+    for (const part of ['time', '[title="refused"]', '[title="recipient_not_allowed"]', '[title="+15550166"]']) {
+      const { x = -1, width = 0 } = (await refused.locator(part).boundingBox()) ?? {};
+      expect([part, x >= 0, x + width <= 390, width > 20]).toEqual([part, true, true, true]);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('button', { name: 'Only refused' }).click();
     await eventually(async () => expect(await rows.count()).toBe(await rows.filter({ hasText: 'tries' }).count()));
     expect(await there().faults()).toEqual([]);

@@ -192,6 +192,34 @@ describe('the console, with the keyboard alone', () => {
     expect(await page.inputValue('#recipient')).toBe('Ben Okafor');
   });
 
+  inBrowser('keeps the proposal that somebody chose when a late answer fills the list again', async () => {
+    const { page } = there();
+    let answer = () => {};
+    const late = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/api/v1/contacts?*', async (route) => {
+      await late;
+      await route.continue();
+    });
+    await page.locator('#main').focus();
+    await page.keyboard.press('n');
+    await page.locator('#recipient:focus').waitFor();
+    await page.fill('#recipient', '');
+    await page.locator('[role="option"]').first().waitFor();
+    const asked = page.waitForRequest('**/api/v1/contacts?*');
+    await page.keyboard.insertText('Ben');
+    await asked;
+    await page.keyboard.press('ArrowDown');
+    const chosen = page.locator('[role="option"][aria-selected="true"]');
+    const name = await chosen.textContent();
+    await page.evaluate(`for (const one of document.querySelectorAll('[role="option"]')) one.dataset.early = ''`);
+    answer();
+    await page.locator('[role="option"]:not([data-early])').first().waitFor();
+    expect(await chosen.textContent()).toBe(name);
+    await page.keyboard.press('Enter');
+    await page.locator('#body:focus').waitFor();
+    await page.unroute('**/api/v1/contacts?*');
+  });
+
   for (const scheme of ['light', 'dark'] as const) {
     inBrowser(
       `has no fault of labels, roles or contrast that axe knows, in a ${scheme} room and on a phone`,

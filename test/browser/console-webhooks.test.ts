@@ -19,6 +19,15 @@ afterAll(async () => {
   await stage?.close();
 });
 
+/** Waits until the service has stored what the receiver saw: the page reads it once. */
+async function stored(path: string, words: string): Promise<void> {
+  const { url, key } = there();
+  await eventually(async () => {
+    const answer = await fetch(`${url}/api/v1/webhooks${path}`, { headers: { 'x-api-key': key } });
+    expect(await answer.text()).toContain(words);
+  });
+}
+
 describe('webhooks in the console', () => {
   inBrowser('shows somebody without a webhook what to type, and the way to the form', async () => {
     const { page, url, key } = there();
@@ -49,6 +58,7 @@ describe('webhooks in the console', () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
       await page.locator('#toast', { hasText: 'Delivering again everything after row 0' }).waitFor();
       await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(1));
+      await stored(`/${new URL(page.url()).hash.split('/').at(-1)}/deliveries`, '"message.sent"');
       await page.reload();
       await page.locator('#delivery-list summary', { hasText: 'webhook.test' }).click();
       await page.locator('#delivery-list', { hasText: 'message.sent' }).waitFor();
@@ -62,7 +72,7 @@ describe('webhooks in the console', () => {
   inBrowser('says why a webhook fails, since when, and what becomes of its events, and tries at once', async () => {
     const { page, url, key } = there();
     let isUp = false;
-    const receiver = await Receiver.start((response) => void response.writeHead(isUp ? 204 : 503).end());
+    const receiver = await Receiver.start((response) => void response.writeHead(isUp ? 204 : 503).end('not ready'));
     try {
       const made = await fetch(`${url}/api/v1/webhooks`, {
         method: 'POST',
@@ -72,17 +82,31 @@ describe('webhooks in the console', () => {
       const { id } = (await made.json()) as { readonly id: string };
       await there().command({ do: 'receive', from: '+15550100', text: 'held for the receiver' });
       await eventually(() => expect(receiver.deliveries.length).toBe(3));
+      await stored(`/${id}`, '"state":"held"');
       await page.locator('#views a', { hasText: 'Webhooks' }).click();
       await page.locator(`[data-id="${id}"] .state`, { hasText: 'Holding' }).waitFor();
       await page.getByRole('link', { name: 'Archive' }).click();
       await page.getByText('The receiver answered 503').first().waitFor();
       await page.locator('.note.warn', { hasText: /kept\. It is tried again until it succeeds/ }).waitFor();
+      // The waiting event is the first of the deliveries, so the list does not say that nothing was sent.
+      const waiting = page.locator('#delivery-list details', { hasText: '3 tries' });
+      await waiting.locator('summary').click();
+      expect(await waiting.locator('.tries li', { hasText: 'The receiver answered 503' }).count()).toBe(3);
+      expect(await waiting.locator('.code pre').textContent()).toBe('not ready');
       expect(await there().faults()).toEqual([]);
       isUp = true;
       await page.getByRole('button', { name: 'Try now' }).click();
       await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(3));
+      await stored(`/${id}`, '"state":"healthy"');
       await page.reload();
       await page.locator('.head .state', { hasText: 'Delivers' }).waitFor();
+      const sent = receiver.deliveries.length;
+      const last = page.locator('#delivery-list details').last();
+      await last.locator('summary').click();
+      await last.getByRole('button', { name: 'Send again' }).click();
+      await page.locator('#toast', { hasText: 'The receiver answered 204' }).waitFor();
+      expect(receiver.deliveries.at(-1)?.event.data.body).toBe('held for the receiver');
+      expect(receiver.deliveries.length).toBeGreaterThan(sent);
     } finally {
       await receiver.close();
     }

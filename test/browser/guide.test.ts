@@ -58,11 +58,8 @@ describe('in a browser', () => {
     const { page, url, complaints } = stage as BrowserStage;
     await page.goto(`${url}/guide`);
     await page.keyboard.press('/');
-    await page.keyboard.type('allowed_hosts');
-    await page.locator('#results a').first().waitFor();
-    expect(await page.locator('#results a').allInnerTexts()).toEqual(
-      expect.arrayContaining([expect.stringContaining('Configuration')]),
-    );
+    await page.keyboard.insertText('allowed_hosts');
+    await page.locator('#results a', { hasText: 'Configuration' }).first().waitFor();
     await page.keyboard.press('Enter');
     await eventually(() => expect(page.url()).toMatch(/\/guide\/[a-z-]+\.html#?/));
     const names = readdirSync(GUIDE).filter((name) => /\.(?:css|js|json)$/.test(name));

@@ -1,7 +1,8 @@
 // Pictures, sounds and files of a message. Each is a request that counts for the limit of all clients.
 
 import { bytesAt, statusOf } from './api.js';
-import { isScarce } from './budget.js';
+import { addressOf, typeOf } from './attachment-files.js';
+import { hasSpare, isScarce } from './budget.js';
 import { fill, h, icon } from './dom.js';
 import { button } from './parts.js';
 import { bytesOf, reasonOf } from './words.js';
@@ -9,92 +10,46 @@ import { bytesOf, reasonOf } from './words.js';
 /**
  * @typedef {{ readonly name: string, readonly path: string, readonly at: string, readonly bytes: number,
  *   readonly type: string | undefined, readonly transcript?: string | undefined,
- *   readonly width?: number | undefined, readonly height?: number | undefined,
+ *   readonly width?: number | undefined, readonly height?: number | undefined, readonly isHere: boolean,
  *   readonly sticker?: { readonly description?: string } | undefined }} Attachment
- * @typedef {HTMLButtonElement & { show?: (isByItself: boolean) => Promise<void> }} Offer
+ * @typedef {HTMLButtonElement & { show?: (isByItself: boolean) => Promise<void>, isBeside?: boolean }} Offer
  */
 
 const AT_ONCE = 6;
 const THUMBNAIL_PIXELS = 480;
 const SHOWN_PIXELS = 1568;
-const KEPT = 100;
 
-/** By file extension. SVG could contain a script: it is offered, never shown. @type {Readonly<Record<string, string>>} */
-const TYPES = {
-  avif: 'image/avif',
-  gif: 'image/gif',
-  heic: 'image/heic',
-  heif: 'image/heif',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  png: 'image/png',
-  tiff: 'image/tiff',
-  webp: 'image/webp',
-  caf: 'audio/x-caf',
-  amr: 'audio/amr',
-  m4a: 'audio/mp4',
-  mp3: 'audio/mpeg',
-  wav: 'audio/wav',
-  m4v: 'video/mp4',
-  mov: 'video/quicktime',
-  mp4: 'video/mp4',
-};
-/** Types the service converts to, which no page can run. */
-const CONVERTED = new Set(['image/jpeg', 'audio/mp4']);
-/** A moving picture would stand still. */
-const AS_IT_IS = new Set(['image/gif']);
-const SHOWN_EVERYWHERE = new Set(['image/jpeg', 'image/png', 'image/webp']);
-const SMALL_BYTES = 500_000;
-/** Sounds that every browser plays. */
-const PLAYABLE = new Set(['audio/mp4', 'audio/mpeg', 'audio/wav']);
-
-/** False once the service has said that it has no converter. */
-let canConvert = true;
-
-/** A small picture that every browser shows is not converted. @param {{ readonly type: string, readonly bytes: number }} one */
-const needsConversion = ({ type, bytes }) =>
-  type.startsWith('image/')
-    ? !AS_IT_IS.has(type) && !(SHOWN_EVERYWHERE.has(type) && bytes <= SMALL_BYTES)
-    : type.startsWith('audio/') && !PLAYABLE.has(type);
-
-/** Object URLs by path, the newest last. @type {Map<string, string>} */
-const kept = new Map();
 /** @type {Offer[]} */
 const waiting = [];
 let running = 0;
-
-/** @param {string} name */
-const typeOf = (name) => {
-  const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
-  return Object.hasOwn(TYPES, ending) ? TYPES[ending] : undefined;
-};
 
 /**
  * @param {Element} place
  * @param {any} message
  */
 export function showAttachments(place, message) {
-  for (const [index, path] of message.attachments.entries()) {
-    const name = path.split('/').at(-1);
-    const details = message.details?.attachments[index];
-    const at = `messages/${encodeURIComponent(message.id)}/attachments/${details?.n ?? index}`;
-    const { bytes = Number.POSITIVE_INFINITY, transcript, width, height, sticker } = details ?? {};
-    place.append(
-      offerOf({
-        name,
-        path,
-        at,
-        bytes: bytes ?? Number.POSITIVE_INFINITY,
-        type: typeOf(name),
-        transcript,
-        width,
-        height,
-        sticker,
-      }),
-    );
-  }
+  place.append(...attachmentsIn(message).map((one) => offerOf(one)));
   place.classList.toggle('many', place.querySelectorAll('.picture').length > 1);
 }
+
+/**
+ * @param {any} message
+ * @returns {Attachment[]}
+ */
+export const attachmentsIn = ({ id, attachments, details: { attachments: known = [] } = {} }) =>
+  attachments.map((/** @type {string} */ path, /** @type {number} */ index) => {
+    const { n = index, bytes, state, transcript, width, height, sticker } = known[index] ?? {};
+    const name = path.split('/').at(-1) ?? '';
+    return {
+      name,
+      path,
+      at: `messages/${encodeURIComponent(id)}/attachments/${n}`,
+      bytes: bytes ?? Number.POSITIVE_INFINITY,
+      type: typeOf(name),
+      isHere: state === 'available',
+      ...{ transcript, width, height, sticker },
+    };
+  });
 
 /** A picture loads when it becomes visible, everything else on demand. */
 const seen = new IntersectionObserver((entries) => {
@@ -110,6 +65,7 @@ function next() {
   while (running < AT_ONCE && waiting.length > 0 && !isScarce()) {
     const control = waiting.shift();
     if (control?.show === undefined || !control.isConnected) continue;
+    if (control.isBeside && !hasSpare()) continue;
     running += 1;
     void control.show(true).finally(() => {
       running -= 1;
@@ -118,8 +74,12 @@ function next() {
   }
 }
 
-/** @param {Attachment} attachment */
-function offerOf(attachment) {
+/**
+ * A control that shows or offers an attachment.
+ * @param {Attachment} attachment
+ * @param {boolean} [isBeside] beside the conversation, whose own pictures come first
+ */
+export function offerOf(attachment, isBeside = false) {
   const { name, path, type, width, height, transcript } = attachment;
   const kind = type?.split('/')[0];
   if (kind === 'audio') return voiceOf(attachment);
@@ -129,6 +89,7 @@ function offerOf(attachment) {
     control.className = `picture waiting ${attachment.sticker === undefined ? '' : 'sticker'}`.trim();
     // The room of the picture is kept before it has been loaded.
     if (width !== undefined && height !== undefined && height > 0) control.style.aspectRatio = `${width} / ${height}`;
+    control.isBeside = isBeside;
     control.show = (isByItself) => showThumbnail(control, attachment, isByItself);
     control.onclick = () => void control.show?.(false);
     seen.observe(control);
@@ -286,32 +247,4 @@ async function offer(control, { name, at }) {
   } finally {
     control.disabled = false;
   }
-}
-
-/**
- * An object URL of the attachment in a form that a browser can show: converted by the service if necessary and
- * possible.
- * @param {Attachment} attachment
- * @param {number} [pixels]
- * @param {boolean} [isByItself]
- */
-async function addressOf(attachment, pixels, isByItself) {
-  const { at, bytes, type = '' } = attachment;
-  const wanted = pixels === undefined ? 'm4a' : `jpeg&max=${pixels}`;
-  const path = canConvert && needsConversion({ type, bytes }) ? `${at}?as=${wanted}` : at;
-  const known = kept.get(path);
-  if (known !== undefined) return known;
-  const answer = await bytesAt(path, { isByItself }).catch((error) => {
-    if (statusOf(error) !== 501) throw error;
-    canConvert = false;
-    return bytesAt(at);
-  });
-  const made = URL.createObjectURL(new Blob([answer.bytes], { type: CONVERTED.has(answer.type) ? answer.type : type }));
-  kept.set(path, made);
-  for (const [oldest, address] of kept) {
-    if (kept.size <= KEPT) break;
-    kept.delete(oldest);
-    URL.revokeObjectURL(address);
-  }
-  return made;
 }

@@ -19,6 +19,9 @@ export function mayAskByItself() {
   return true;
 }
 
+/** Reports whether half of the page's own requests are left, so that one may be for something beside a view. */
+export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
+
 /** Reports whether so few requests are left that the page must wait. */
 export const isScarce = () => performance.now() < leftUntil && left < RESERVE;
 

@@ -1,6 +1,7 @@
 // Facts about the open conversation: people, keys, and how a program asks for it.
 
 import { call, curlOf } from './api.js';
+import { filesOf } from './conversation-files.js';
 import { isGroup, nameOf, peopleIn } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { avatar, codeLine, copy, face, iconButton, tag } from './parts.js';
@@ -40,6 +41,7 @@ export function showDetails(conversation) {
       h('h3', null, 'People'),
       participants.map((address) => personRow(address, names)),
     ),
+    filesOf(id),
     rights,
     h(
       'section',

@@ -1,8 +1,9 @@
 // The limits of a key, as fields: for a new one and for one that changes.
 
+import { field, option } from './choices.js';
 import { h } from './dom.js';
 import { nameOfEntry } from './key-words.js';
-import { field, note, option } from './parts.js';
+import { note } from './parts.js';
 import { peopleField } from './suggest.js';
 
 /** @import { Entry } from './directory.js' */

@@ -1,11 +1,13 @@
 // A key in four steps. The end of the third makes it, and no other step does.
 
 import { call } from './api.js';
+import { field, option } from './choices.js';
 import { fill, h } from './dom.js';
+import { connectStep, stopLooking } from './key-connect.js';
 import { rightList } from './key-detail.js';
 import { expiresAt, expiryField, idsOf, limitFields, listField, rightsIn } from './key-limits.js';
 import { peopleIn, rightsOf } from './key-words.js';
-import { busily, codeLine, field, note, option, pageHead } from './parts.js';
+import { busily, note, pageHead } from './parts.js';
 import { goTo } from './route.js';
 import { forgetKeyNames } from './service.js';
 import { reasonOf } from './words.js';
@@ -14,7 +16,6 @@ import { reasonOf } from './words.js';
 
 const STEPS = ['What for', 'Who', 'Limits', 'Connect'];
 const NEXT = ['Choose people', 'Set limits', 'Create key', 'Done'];
-const LOOK_MS = 5000;
 
 /** @type {readonly { readonly preset: string, readonly title: string, readonly text: string, readonly scopes: readonly string[], readonly approval: string }[]} */
 const PURPOSES = [
@@ -74,15 +75,13 @@ const newDraft = () => ({
 let draft = newDraft();
 /** The key that was made, with its secret. @type {any} */
 let made;
-/** @type {ReturnType<typeof setInterval> | undefined} */
-let looking;
 
 /**
  * @param {HTMLElement} root
  * @param {number} wanted
  */
 export function showWizard(root, wanted) {
-  clearInterval(looking);
+  stopLooking();
   // After the key was made there is no way back: making it again would be another key.
   if (made !== undefined && wanted === 1) {
     made = undefined;
@@ -102,9 +101,12 @@ export function showWizard(root, wanted) {
   changed();
   const result = h('p', { class: 'err', role: 'alert', id: 'key-result' });
   const next = h('button', { type: 'submit', class: 'btn first' }, NEXT[step - 1] ?? '');
-  const body = [() => purposeStep(changed), () => peopleStep(changed), () => limitStep(changed), () => connectStep()][
-    step - 1
-  ]?.();
+  const body = [
+    () => purposeStep(changed),
+    () => peopleStep(changed),
+    () => limitStep(changed),
+    () => connectStep(made),
+  ][step - 1]?.();
   const form = h(
     'form',
     {
@@ -272,54 +274,4 @@ async function make(result) {
   } catch (error) {
     result.textContent = reasonOf(error);
   }
-}
-
-function connectStep() {
-  const waiting = h(
-    'p',
-    { class: 'row quiet', role: 'status', id: 'first-request' },
-    h('span', 'dot live'),
-    'Waiting for its first request …',
-  );
-  const { id, clients = [] } = made;
-  const lines = h('div', { class: 'stack', id: 'client-lines' });
-  /** @param {string} name */
-  const showClient = (name) => {
-    const { where, lines: text } = clients.find((/** @type {any} */ { client }) => client === name);
-    fill(
-      lines,
-      h('p', 'hint', `${where.charAt(0).toUpperCase()}${where.slice(1)}:`),
-      codeLine(text.join('\n'), `Copy the lines for ${name}`),
-    );
-  };
-  const chooser = h(
-    'select',
-    { class: 'input', onchange: () => showClient(chooser.value) },
-    clients.map((/** @type {any} */ { client }) => h('option', null, client)),
-  );
-  if (clients.length > 0) showClient(clients[0].client);
-  looking = setInterval(async () => {
-    if (!waiting.isConnected || document.hidden) return;
-    const { last_used_at: used } = await call(`keys/${id}`, { isByItself: true }).catch(() => ({ last_used_at: null }));
-    if (used === null) return;
-    clearInterval(looking);
-    fill(waiting, h('span', 'dot good'), 'Its first request has come. It works.');
-  }, LOOK_MS);
-  return h(
-    'fieldset',
-    'stack loose',
-    h('legend', null, 'Connect it'),
-    note(
-      'accent',
-      h(
-        'p',
-        null,
-        h('strong', null, 'The key is shown this once.'),
-        ' Copy it now; a new secret can be made at any time.',
-      ),
-    ),
-    h('div', 'field', h('span', 'label', 'Key'), codeLine(made.key, 'Copy the key')),
-    clients.length > 0 && [field('For which client?', chooser), lines],
-    waiting,
-  );
 }

@@ -1,10 +1,11 @@
 // The search box above the conversations: people and groups by name, then messages.
 
 import { pageOf } from './api.js';
+import { chip } from './choices.js';
 import { list as conversationList, none as noConversation } from './conversations.js';
 import { nameIn, suggestions } from './directory.js';
 import { fill, h, icon } from './dom.js';
-import { avatar, chip } from './parts.js';
+import { avatar } from './parts.js';
 import { goTo, pathOfConversation } from './route.js';
 import { isHub } from './service.js';
 import { counted, personOf, reasonOf, timeOf } from './words.js';

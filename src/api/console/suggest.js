@@ -44,7 +44,8 @@ export function suggestPeople(input, choose) {
   const select = (place) => {
     at = place;
     for (const [index, item] of [...list.children].entries()) item.setAttribute('aria-selected', String(index === at));
-    input.setAttribute('aria-activedescendant', `${id}-${at}`);
+    if (at < 0) input.removeAttribute('aria-activedescendant');
+    else input.setAttribute('aria-activedescendant', `${id}-${at}`);
     list.children[at]?.scrollIntoView({ block: 'nearest' });
   };
   /** @param {Entry} entry */
@@ -61,11 +62,13 @@ export function suggestPeople(input, choose) {
   };
   /** @param {readonly Entry[]} all */
   const showFound = (all) => {
+    const selected = found[at]?.id;
     found = all;
     fill(list, found.map(itemOf));
     list.hidden = found.length === 0;
     input.setAttribute('aria-expanded', String(!list.hidden));
-    at = -1;
+    // A late answer takes nobody's choice away.
+    select(selected === undefined ? -1 : found.findIndex((entry) => entry.id === selected));
   };
   /**
    * @param {Entry} entry

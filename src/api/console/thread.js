@@ -5,12 +5,11 @@ import { isOfPoll } from './content.js';
 import { fill, h } from './dom.js';
 import { arrange, messageItem, noteReactions, reactionMark } from './message-item.js';
 import { empty, toast } from './parts.js';
-import { partsToInclude } from './service.js';
+import { around, cursorIn, pathOf } from './thread-pages.js';
 import { reasonOf } from './words.js';
 
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
-const FIRST = 50;
 /** A cursor names a message inside the shown ones, so a page repeats up to one page of them. */
 const MORE = 100;
 const MAX_SHOWN = 400;
@@ -102,7 +101,7 @@ async function show(wanted) {
   const own = openings;
   list.setAttribute('aria-busy', 'true');
   try {
-    const { items, next, isNewest } = await around(wanted);
+    const { items, next, isNewest } = await around(openId, wanted);
     if (own !== openings) return; // Another conversation was chosen meanwhile.
     // Messages that arrived as events meanwhile stay, after the loaded ones.
     const known = new Set(items.map((message) => message.id));
@@ -122,28 +121,6 @@ async function show(wanted) {
   }
 }
 
-/** @param {Record<string, string>} query */
-const pathOf = (query) =>
-  `messages?include=${partsToInclude()}&conversation_id=${encodeURIComponent(openId)}&${new URLSearchParams(query)}`;
-/** @param {string | undefined} path */
-const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
-
-/**
- * The newest messages, oldest first, if the wanted one is among them; else those from it on.
- * @param {any} wanted
- */
-async function around(wanted) {
-  const newest = await pageOf(pathOf({ limit: String(FIRST) }));
-  const isThere = newest.items.length < FIRST || newest.items.some(({ id }) => id === wanted?.id);
-  if (wanted === undefined || isThere) {
-    return { items: newest.items.reverse(), next: newest.next, isNewest: true };
-  }
-  // The shown time of a message lacks the fraction of a second.
-  const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
-  const { items, next } = await pageOf(pathOf({ limit: String(FIRST), order: 'asc', since }));
-  return { items, next, isNewest: next === undefined };
-}
-
 /**
  * Adds the page before or after the shown ones, and drops as much at the other end.
  * @param {boolean} isOlder
@@ -155,7 +132,7 @@ async function extend(isOlder) {
   const own = openings;
   try {
     const order = isOlder ? 'desc' : 'asc';
-    const { items, next } = await pageOf(pathOf({ limit: String(MORE), order, cursor }));
+    const { items, next } = await pageOf(pathOf(openId, { limit: String(MORE), order, cursor }));
     if (own !== openings) return;
     const known = new Set(messages().map((item) => item.dataset.id));
     const added = items.filter(({ id }) => !known.has(id)).map((message) => itemOf(message));

@@ -2,6 +2,7 @@
 
 import { counted, listed, number, spanOf } from './words.js';
 
+/** @import { CanaryReport } from '../../domain/canary.ts' */
 /** @import { StatusReport, WebhookSummary } from '../../domain/status.ts' */
 
 /** @typedef {'good' | 'warn' | 'bad'} Tone */
@@ -22,7 +23,7 @@ const isBehind = ({ state }) => state === 'failing' || state === 'held';
  * @returns {Verdict}
  */
 export function verdictOf(status, held) {
-  const { backend, permissions, webhooks, search, fleet, macs } = status;
+  const { backend, permissions, webhooks, search, fleet, macs, canary } = status;
   const disk = permissions.find(({ name, state }) => name === 'full_disk_access' && state === 'denied');
   const automation = permissions.find(({ name, state }) => name === 'automation' && state === 'denied');
   const waiting =
@@ -47,6 +48,9 @@ export function verdictOf(status, held) {
       next: automation.detail,
       action: ['Show what to allow', '#/settings'],
     };
+  }
+  if (canary?.state === 'push_dead') {
+    return { tone: 'bad', text: 'Messages may not arrive', next: backend.message ?? '' };
   }
   const behind = webhooks.filter(isBehind);
   const names = behind.map(({ name, origin }) => name ?? origin.replace(/^https?:\/\//, ''));
@@ -100,7 +104,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
  * @param {StatusReport} status
  * @returns {readonly Fact[]}
  */
-export function factsOf({ backend, newest_event: newest, permissions, webhooks, search, macs }) {
+export function factsOf({ backend, newest_event: newest, permissions, webhooks, search, macs, canary }) {
   const away = macs?.filter(({ state }) => state !== 'present').length ?? 0;
   const behind = webhooks.filter(isBehind);
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
@@ -134,6 +138,7 @@ export function factsOf({ backend, newest_event: newest, permissions, webhooks, 
       text: { granted: 'Granted', denied: 'Not granted', unknown: 'Not known' }[state],
       more: state === 'granted' ? '' : detail,
     })),
+    ...(canary === undefined ? [] : [canaryFact(canary)]),
     {
       tone: behind.length > 0 ? 'warn' : 'good',
       name: 'Webhooks',
@@ -159,4 +164,21 @@ export function factsOf({ backend, newest_event: newest, permissions, webhooks, 
           }),
         ]),
   ];
+}
+
+/** @type {Readonly<Record<CanaryReport['state'], readonly [tone: Tone, text: string]>>} */
+const CANARY = {
+  address_unproved: ['warn', 'Address not proved'],
+  unproved: ['warn', 'None has arrived yet'],
+  arriving: ['good', 'Arrives'],
+  push_dead: ['bad', 'Does not arrive'],
+  not_sent: ['warn', 'Could not be sent'],
+  unknown: ['warn', 'Not known'],
+};
+
+/** @param {CanaryReport} canary @returns {Fact} */
+function canaryFact({ state, delay_ms: delayMs, problem }) {
+  const [tone, text] = CANARY[state];
+  const delay = delayMs === null ? '' : `the last one took ${spanOf(Math.ceil(delayMs / 1000))}`;
+  return { tone, name: 'Push canary', text, more: problem ?? delay };
 }

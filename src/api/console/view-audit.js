@@ -2,9 +2,10 @@
 
 import { call, pageOf } from './api.js';
 import { ACTIONS, outcomeIn } from './audit-words.js';
+import { chip, searchBox } from './choices.js';
 import { nameIn, readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
-import { button, chip, copy, empty, pageHead, searchBox, tag } from './parts.js';
+import { button, copy, empty, pageHead, tag } from './parts.js';
 import { keyName, namesOfKeys } from './service.js';
 import { WindowList } from './window-list.js';
 import { addressIn, exactTimeOf, number, personOf } from './words.js';
@@ -16,6 +17,8 @@ import { addressIn, exactTimeOf, number, personOf } from './words.js';
 
 const AT_ONCE = 200;
 const ROW_PX = 40;
+const PHONE_ROW_PX = 64;
+const NARROW = matchMedia('(max-width: 760px)');
 /** Distance from the end, in pixels, at which the next page is loaded. */
 const NEAR = 600;
 const DAY_MS = 86_400_000;
@@ -51,7 +54,7 @@ export function create() {
   scroller.replaceChildren();
   rows = new WindowList({
     scroller,
-    height: () => ROW_PX,
+    height: () => (NARROW.matches ? PHONE_ROW_PX : ROW_PX),
     keyOf: ({ id }) => String(id),
     make: rowOf,
     label: 'Audit log',
@@ -236,10 +239,18 @@ function rowOf(entry) {
     'div',
     'aud',
     h('time', { class: 'small quiet cut', datetime: at, title: new Date(at).toLocaleString() }, exactTimeOf(at)),
-    h('span', { class: 'cut', dir: 'auto', title: key }, keyName(key, names)),
-    h('span', { title: action }, outcome === 'held' ? ACTIONS.send : (ACTIONS[action] ?? action)),
-    h('span', 'cut', tag(kind, h('span', { title: outcome }, word))),
-    h('span', { class: 'cut', dir: 'auto', title: target ?? undefined }, withWhom(entry)),
+    h(
+      'span',
+      'duo',
+      h('span', { class: 'cut', dir: 'auto', title: key }, keyName(key, names)),
+      h('span', { class: 'soft', title: action }, outcome === 'held' ? ACTIONS.send : (ACTIONS[action] ?? action)),
+    ),
+    h(
+      'span',
+      'duo',
+      h('span', 'cut', tag(kind, h('span', { title: outcome }, word))),
+      h('span', { class: 'cut', dir: 'auto', title: target ?? undefined }, withWhom(entry)),
+    ),
     h('span', 'num quiet end', count > 1 ? `× ${number(count)}` : ''),
   );
 }
@@ -266,6 +277,7 @@ const csv = () =>
     .map((line) => line.map(cell).join(','))
     .join('\n');
 
+NARROW.addEventListener('change', () => rows?.renew());
 scroller.addEventListener(
   'scroll',
   () => {

@@ -1,13 +1,14 @@
 // Events in columns as they happen, and one of them as JSON beside them.
 
 import { curlOf } from './api.js';
+import { chip, searchBox } from './choices.js';
 import { nameIn, readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
+import { eventDetail, timeIn } from './event-detail.js';
 import { conversationIn, GROUPS, groupOf, textOfEvent, whoIn } from './event-words.js';
 import { liveState, onEvent, onLiveState, readEarlier, takenEvents } from './live.js';
-import { button, chip, codeLine, copy, empty, iconButton, jsonView, pageHead, searchBox } from './parts.js';
-import { pathOfConversation } from './route.js';
-import { isHub, may, partsToInclude } from './service.js';
+import { button, codeLine, copy, empty, pageHead } from './parts.js';
+import { may, partsToInclude } from './service.js';
 import { WindowList } from './window-list.js';
 import { number } from './words.js';
 
@@ -215,14 +216,6 @@ function showConversationChoice(all) {
 }
 
 /** @param {Taken} taken */
-function timeIn({ atMs, isExact }) {
-  const time = new Date(atMs);
-  const clock = time.toLocaleTimeString('en-GB');
-  const text = isExact ? `${clock}.${String(time.getMilliseconds()).padStart(3, '0')}` : clock;
-  return h('time', { datetime: time.toISOString(), title: time.toLocaleString() }, text);
-}
-
-/** @param {Taken} taken */
 function rowOf(taken) {
   const { event, key } = taken;
   const { type, data, offset } = event;
@@ -254,44 +247,10 @@ function rowOf(taken) {
 /** @param {Taken} taken */
 function openEvent(taken) {
   open = taken;
-  const { event } = taken;
-  const { type, data } = event;
   panes.classList.add('open');
   drawer.hidden = false;
   mark();
-  const hasMessage = /^(?:message\.(?:received|sent|updated)|reaction)/.test(type) && data.conversation_id;
-  const id = data.message_id || data.id;
-  const row = Number(String(data.id).split('~').at(-1));
-  fill(
-    drawer,
-    h(
-      'div',
-      'row',
-      h('h2', 'grow', type),
-      iconButton('up', 'Newer event', () => step(-1), 'mini bare'),
-      iconButton('down', 'Older event', () => step(1), 'mini bare'),
-      iconButton('x', 'Close', close, 'mini bare'),
-    ),
-    h(
-      'dl',
-      'kv',
-      h('dt', null, 'Seen here'),
-      h('dd', null, timeIn(taken)),
-      data.timestamp && [h('dt', null, 'Written'), h('dd', 'num', new Date(data.timestamp).toLocaleString())],
-    ),
-    jsonView(event),
-    h(
-      'div',
-      'row wrap',
-      hasMessage &&
-        may('read') &&
-        h('a', { class: 'btn', href: pathOfConversation(data.conversation_id, id) }, icon('chat'), 'Open message'),
-      !isHub() &&
-        Number.isFinite(row) &&
-        !type.startsWith('message.updated') &&
-        button('', [icon('copy'), 'Copy as curl'], () => copy(curlOf(`events?after=${row - 1}&limit=1`))),
-    ),
-  );
+  fill(drawer, eventDetail(taken, step, close));
 }
 
 function mark() {

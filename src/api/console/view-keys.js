@@ -5,8 +5,9 @@ import { meter } from './charts.js';
 import { forgetRights } from './details-pane.js';
 import { readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
+import { confirmed, menu } from './floating.js';
 import { APPROVAL, expiryOf, kindOf, peopleIn, scopesIn } from './key-words.js';
-import { button, codeLine, confirmed, empty, menu, note, pageHead, tag, toast } from './parts.js';
+import { button, codeLine, empty, note, pageHead, tag, toast } from './parts.js';
 import { goTo } from './route.js';
 import { commandOf, forgetKeyNames } from './service.js';
 import { setTitle } from './shell.js';
@@ -130,7 +131,7 @@ function rowOf(key, hasToday) {
     h('td', null, h('span', 'row', icon(symbol), h('span', 'stack tight grow', link, h('span', 'quiet small', kind)))),
     h(
       'td',
-      'aside',
+      'wide',
       h('span', 'block', scopesIn(scopes)),
       canSend && h('span', 'quiet small', isDry ? 'Every send is a trial' : (APPROVAL[approval] ?? approval)),
     ),

@@ -1,6 +1,7 @@
 // Conversations beside the open one and its details; on a phone one at a time.
 
 import { call } from './api.js';
+import { chip } from './choices.js';
 import { body, makeComposer, recipient, takeDrops, toLine, writeTo } from './composer.js';
 import {
   list,
@@ -19,7 +20,7 @@ import { isGroup, nameOf, noteConversations, peopleIn } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { onEvent } from './live.js';
 import { macChooser, macTag } from './macs.js';
-import { chip, face, iconButton, toast } from './parts.js';
+import { face, iconButton, toast } from './parts.js';
 import { currentRoute, goTo } from './route.js';
 import { scheduled, showScheduled } from './scheduled.js';
 import { closeSearch, found, input, searchForm, takeWanted } from './search.js';

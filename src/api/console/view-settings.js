@@ -1,9 +1,10 @@
 // Preferences of this browser, permissions of macOS, and the settings of config.toml.
 
 import { call, currentKey, statusOf } from './api.js';
+import { segments } from './choices.js';
 import { fill, h, icon } from './dom.js';
 import { forgetKey, isRemembered, keepKey } from './kept-key.js';
-import { busily, button, codeLine, note, pageHead, segments, stateMark, tag, toast } from './parts.js';
+import { busily, button, codeLine, note, pageHead, stateMark, tag, toast } from './parts.js';
 import { commandOf, isHub, isOwner, knownStatus, noteStatus } from './service.js';
 import { enterSends, hasLetters, keepPreference, schemeNow } from './settings.js';
 import { places } from './shell.js';

@@ -1,14 +1,15 @@
 // The table of webhooks; one of them and the form are modules that load on demand.
 
-import { call, curlOf, statusOf } from './api.js';
+import { call, statusOf } from './api.js';
 import { tickStrip } from './charts.js';
 import { fill, h, icon } from './dom.js';
-import { busily, button, codeLine, confirmed, copy, empty, menu, pageHead, stateMark, toast } from './parts.js';
-import { currentRoute, goTo } from './route.js';
+import { busily, button, codeLine, empty, pageHead, stateMark } from './parts.js';
+import { currentRoute } from './route.js';
 import { commandOf, isHub, isOwner } from './service.js';
 import { setTitle } from './shell.js';
+import { menuOf, pathOf, sendTest } from './webhook-actions.js';
 import { nameOfWebhook, responseOf, STATES, shareOf, shortAddress, ticksOf, whenOf } from './webhook-words.js';
-import { counted, number } from './words.js';
+import { number } from './words.js';
 
 /** @import { Route } from './route.js' */
 /** @import { Hours, ShownWebhook } from './webhook-words.js' */
@@ -36,9 +37,6 @@ async function show({ id, item }) {
   const { showWebhook } = await import('./webhook-detail.js');
   return showWebhook(root, id);
 }
-
-/** @param {string} id */
-export const pathOf = (id) => `webhooks/${encodeURIComponent(id)}`;
 
 /** @param {{ readonly isByItself?: boolean }} [options] */
 async function showTable(options) {
@@ -174,122 +172,8 @@ function rowOf(webhook, hours) {
     ],
     h('td', `num aside ${behind > 0 && state !== 'paused' ? 'strong' : 'quiet'}`, number(behind)),
     h('td', 'quiet nowrap aside', whenOf(success)),
-    h('td', 'end aside', h('span', 'row', h('span', 'grow'), test, menuOf(webhook))),
+    h('td', 'end aside', h('span', 'row', h('span', 'grow'), test, menuOf(webhook, showTable))),
   );
-}
-
-/** @param {ShownWebhook} webhook */
-export function menuOf(webhook) {
-  const { id, enabled, dropped } = webhook;
-  const name = nameOfWebhook(webhook);
-  return menu(`More for ${name}`, [
-    ['retry', 'Replay …', () => replay(webhook)],
-    ...(dropped > 0
-      ? [
-          /** @type {const} */ ([
-            'retry',
-            `Deliver ${counted(dropped, 'dropped event')} again`,
-            () => told(() => replayFrom(id, { dropped: true })),
-          ]),
-        ]
-      : []),
-    ['pen', 'Edit', () => goTo(`#/webhooks/${encodeURIComponent(id)}/edit`)],
-    [enabled ? 'pause' : 'play', enabled ? 'Pause' : 'Resume', () => told(() => setEnabled(id, !enabled))],
-    ['copy', 'Copy as curl', () => copy(curlOf(pathOf(id)))],
-    '-',
-    ['x', 'Remove …', () => remove(webhook), 'bad'],
-  ]);
-}
-
-/** Runs an action of a menu, says its result, and shows the view again. @param {() => Promise<string>} run */
-async function told(run) {
-  try {
-    toast(await run());
-    await show(currentRoute());
-  } catch (error) {
-    toast(error instanceof Error ? error.message : String(error), true);
-  }
-}
-
-/** @param {ShownWebhook} webhook */
-export async function sendTest(webhook) {
-  const { delivered, status, error, duration_ms: ms } = await call(`${pathOf(webhook.id)}/test`, { method: 'POST' });
-  if (delivered) toast(`The receiver answered ${status} after ${number(ms)} ms`);
-  else toast(error, true);
-}
-
-/**
- * @param {string} id
- * @param {boolean} enabled
- */
-async function setEnabled(id, enabled) {
-  await call(pathOf(id), { method: 'PATCH', body: { enabled } });
-  return enabled ? 'Resumed: it gets what happened meanwhile' : 'Paused: it keeps its position';
-}
-
-/**
- * @param {string} id
- * @param {Record<string, unknown>} from
- */
-async function replayFrom(id, from) {
-  const { row_id: row } = await call(`${pathOf(id)}/replay`, { method: 'POST', body: from });
-  if (from.dropped) return 'Delivering again what was dropped';
-  return from.after === 'latest'
-    ? 'Skipped: it gets only what comes next'
-    : `Delivering again everything after row ${row}`;
-}
-
-/** Asks from where. @param {ShownWebhook} webhook */
-export async function replay(webhook) {
-  const { id, row_id: row } = webhook;
-  const name = nameOfWebhook(webhook);
-  const from = h(
-    'select',
-    { class: 'input', 'aria-label': 'Deliver' },
-    [
-      ['row', 'again what came after a row'],
-      ...(webhook.dropped > 0 ? [['dropped', `again what was dropped (${webhook.dropped})`]] : []),
-      ['latest', 'only what comes next'],
-    ].map(([value, text]) => h('option', { value }, text)),
-  );
-  const after = h('input', {
-    class: 'input',
-    type: 'number',
-    min: 0,
-    max: row,
-    step: 1,
-    value: String(Math.max(0, row - 10)),
-    'aria-label': 'Row',
-  });
-  from.addEventListener('change', () => (after.hidden = from.value !== 'row'));
-  const isSure = await confirmed({
-    title: `Replay ${name}`,
-    text: [h('span', 'stack', h('span', null, `It is at row ${number(row)}.`), from, after)],
-    action: 'Replay',
-    isBad: false,
-  });
-  if (!isSure) return;
-  const body =
-    from.value === 'row'
-      ? { after: Number(after.value) }
-      : from.value === 'dropped'
-        ? { dropped: true }
-        : { after: 'latest' };
-  await told(() => replayFrom(id, body));
-}
-
-/** @param {ShownWebhook} webhook */
-async function remove(webhook) {
-  const name = nameOfWebhook(webhook);
-  const isSure = await confirmed({
-    title: `Remove ${name}?`,
-    text: 'It gets nothing any more, and its position is forgotten. This cannot be undone.',
-    action: 'Remove webhook',
-  });
-  if (!isSure) return;
-  await call(pathOf(webhook.id), { method: 'DELETE' });
-  toast(`${name} is removed`);
-  goTo('#/webhooks');
 }
 
 setInterval(() => {

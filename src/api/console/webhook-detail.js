@@ -2,14 +2,16 @@
 
 import { call } from './api.js';
 import { barChart } from './charts.js';
+import { deliveriesOf, deliveryCard } from './delivery-list.js';
 import { nameIn, readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
-import { busily, button, note, pageHead, segments, stateMark, toast } from './parts.js';
+import { busily, button, note, pageHead, stateMark, toast } from './parts.js';
 import { currentRoute } from './route.js';
 import { setTitle } from './shell.js';
-import { hoursOf, menuOf, pathOf, replay, sendTest } from './view-webhooks.js';
+import { hoursOf } from './view-webhooks.js';
+import { menuOf, pathOf, replay, sendTest } from './webhook-actions.js';
 import { nameOfWebhook, responseOf, STATES, shareOf, troubleOf, whenOf, withoutPassword } from './webhook-words.js';
-import { addressIn, counted, exactTimeOf, number, spanOf, timeOf } from './words.js';
+import { addressIn, number, spanOf, timeOf } from './words.js';
 
 /** @import { Hours, ShownWebhook } from './webhook-words.js' */
 
@@ -20,7 +22,7 @@ import { addressIn, counted, exactTimeOf, number, spanOf, timeOf } from './words
 export async function showWebhook(root, id) {
   const [webhook, deliveries, hours] = await Promise.all([
     call(pathOf(id)),
-    call(`${pathOf(id)}/deliveries`),
+    deliveriesOf(id),
     hoursOf(),
     readDirectory().catch(() => {}),
   ]);
@@ -29,17 +31,18 @@ export async function showWebhook(root, id) {
   const [kind, word] = STATES[webhook.state] ?? ['off', webhook.state];
   setTitle(name);
   const own = hours[id];
+  const again = () => showWebhook(root, id);
   /** @type {HTMLButtonElement} */
-  const test = button('', 'Send a test', () => busily(test, () => sendTest(webhook).then(() => showWebhook(root, id))));
+  const test = button('', 'Send a test', () => busily(test, () => sendTest(webhook).then(again)));
   fill(
     root,
     pageHead(name, {
       back: ['#/webhooks', 'All webhooks'],
       beside: stateMark(kind, word),
-      actions: [test, button('', [icon('retry'), 'Replay …'], () => replay(webhook)), menuOf(webhook)],
+      actions: [test, button('', [icon('retry'), 'Replay …'], () => replay(webhook, again)), menuOf(webhook, again)],
       text: withoutPassword(webhook.url),
     }),
-    troubleNote(root, webhook, deliveries[0]?.error),
+    troubleNote(webhook, deliveries[0]?.error, again),
     h(
       'section',
       'card stats',
@@ -49,7 +52,7 @@ export async function showWebhook(root, id) {
       stat('Last success', whenOf(webhook.last_success_at)),
     ),
     own && own.points.length > 0 && chartOf(own),
-    h('div', 'cols', deliveryCard(deliveries), settingsCard(webhook)),
+    h('div', 'cols', deliveryCard(webhook, deliveries, again), settingsCard(webhook)),
   );
 }
 
@@ -61,11 +64,11 @@ const stat = (label, value) =>
   value !== undefined && h('div', null, h('span', 'quiet small', label), h('strong', null, value));
 
 /**
- * @param {HTMLElement} root
  * @param {ShownWebhook} webhook
  * @param {string | null | undefined} lastError
+ * @param {() => Promise<unknown>} again
  */
-function troubleNote(root, webhook, lastError) {
+function troubleNote(webhook, lastError, again) {
   const trouble = troubleOf(webhook, lastError);
   if (trouble === undefined) return undefined;
   const next = webhook.next_attempt_at
@@ -76,7 +79,7 @@ function troubleNote(root, webhook, lastError) {
     busily(now, async () => {
       await call(`${pathOf(webhook.id)}/retry`, { method: 'POST' });
       toast('Trying now');
-      await showWebhook(root, webhook.id);
+      await again();
     }),
   );
   return note(
@@ -107,96 +110,6 @@ function chartOf({ points }) {
   });
   plot.classList.add('low');
   return h('section', 'card', h('header', null, h('h2', null, 'Deliveries per hour'), legend), h('div', 'body', plot));
-}
-
-/** @type {Readonly<Record<string, readonly [icon: string, kind: string]>>} */
-const OUTCOMES = { delivered: ['check', 'yes'], dropped: ['x', 'no'], failed: ['x', 'no'], gone: ['info', ''] };
-
-/** @param {readonly any[]} deliveries */
-function deliveryCard(deliveries) {
-  const list = h('div', { class: 'timeline', id: 'delivery-list' });
-  /** @param {'all' | 'failed'} which */
-  const show = (which) => {
-    const shown = deliveries.filter(({ outcome }) => which === 'all' || outcome !== 'delivered');
-    fill(
-      list,
-      shown.length === 0
-        ? h(
-            'p',
-            'quiet body',
-            which === 'all'
-              ? 'Nothing has been delivered yet. Send a test to see what arrives.'
-              : 'None of the last 100 failed.',
-          )
-        : shown.map((delivery) => deliveryRow(delivery)),
-    );
-  };
-  show('all');
-  return h(
-    'section',
-    'card c8 top',
-    h(
-      'header',
-      null,
-      h('h2', null, 'Deliveries'),
-      segments(
-        'Show',
-        [
-          ['all', 'All'],
-          ['failed', 'Failed'],
-        ],
-        'all',
-        show,
-      ),
-    ),
-    list,
-  );
-}
-
-/** @param {any} delivery */
-function deliveryRow({ id, at, event, row_id: row, outcome, attempts, status, error, duration_ms: ms, tries, answer }) {
-  const [name, kind] = OUTCOMES[outcome] ?? ['info', ''];
-  const says = error ?? (status === null ? outcome : `${status} ${status < 300 ? 'OK' : ''}`.trim());
-  return h(
-    'details',
-    'delivery',
-    h(
-      'summary',
-      null,
-      h('span', kind, icon(name), h('span', 'unseen', outcome)),
-      h('time', { class: 'mono small quiet', datetime: at }, exactTimeOf(at)),
-      h('span', 'mono small aside', event),
-      h('span', 'cut', says),
-      h('span', 'small quiet aside', attempts > 1 ? counted(attempts, 'try', 'tries') : ''),
-      h('span', 'num small quiet end aside', `${number(ms)} ms`),
-      h('span', 'chevron', icon('right')),
-    ),
-    h(
-      'div',
-      'tries',
-      tries &&
-        h(
-          'ol',
-          null,
-          tries.map((/** @type {any} */ one) =>
-            h(
-              'li',
-              null,
-              h('time', 'num quiet', exactTimeOf(one.at)),
-              h('span', 'grow', one.error ?? `answered ${one.status}`),
-              h('span', 'num quiet', `${number(one.duration_ms)} ms`),
-            ),
-          ),
-        ),
-      answer && h('div', 'code', h('pre', null, answer)),
-      h(
-        'div',
-        'row wrap',
-        h('span', 'quiet small', event === 'webhook.test' ? '' : `row ${row}`),
-        h('span', 'quiet small mono', id),
-      ),
-    ),
-  );
 }
 
 /** @param {ShownWebhook} webhook */

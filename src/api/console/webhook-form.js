@@ -1,29 +1,20 @@
 // The form that adds a webhook or changes one, beside the request that the receiver will see.
 
 import { call } from './api.js';
+import { field, option } from './choices.js';
 import { nameIn } from './directory.js';
-import { fill, h } from './dom.js';
-import { busily, button, codeLine, field, option, pageHead, toast } from './parts.js';
+import { h } from './dom.js';
+import { busily, button, codeLine, pageHead, toast } from './parts.js';
 import { goTo } from './route.js';
 import { commandOf, isHub } from './service.js';
 import { peopleField } from './suggest.js';
-import { pathOf, sendTest } from './view-webhooks.js';
+import { pathOf, sendTest } from './webhook-actions.js';
+import { headerRows, typeChoice } from './webhook-fields.js';
 import { addressIn, reasonOf } from './words.js';
 
 /** @import { Entry } from './directory.js' */
 /** @import { ShownWebhook } from './webhook-words.js' */
 
-/** Four groups of types; the names of the types stand in the titles. */
-const GROUPS = [
-  { title: 'Received', text: 'Somebody wrote.', types: ['message.received'] },
-  { title: 'Sent', text: 'You wrote, on any device.', types: ['message.sent'] },
-  { title: 'Reactions', text: 'Tapbacks, added and taken back.', types: ['reaction.added', 'reaction.removed'] },
-  {
-    title: 'Changes',
-    text: 'Edited, unsent, delivered, read, deleted.',
-    types: ['message.updated', 'message.removed', 'messages.changed'],
-  },
-];
 const DEFAULT_TYPES = ['message.received'];
 
 /** @param {ShownWebhook | undefined} webhook the one to change; undefined for a new one */
@@ -278,130 +269,22 @@ function makeSecret(secret) {
   toast('Give this secret to the receiver now: it is not shown again');
 }
 
-/** Groups, and each type for those who want to choose. @param {readonly string[]} chosen */
-function typeChoice(chosen) {
-  const groups = GROUPS.filter(({ title }) => !isHub() || title !== 'Changes');
-  const boxes = new Map(
-    groups
-      .flatMap(({ types }) => types)
-      .map((type) => [
-        type,
-        h('input', { type: 'checkbox', name: 'event', value: type, checked: chosen.includes(type) }),
-      ]),
-  );
-  const view = h('div', 'stack');
-  const pick = h('div', 'pick two');
-  const options = groups.map(({ title, text, types }) => {
-    const one = option({ type: 'checkbox', name: 'group', value: title, title, text });
-    one.title = types.join(', ');
-    const box = /** @type {HTMLInputElement} */ (one.querySelector('input'));
-    box.addEventListener('change', () => {
-      for (const type of types) {
-        const each = boxes.get(type);
-        if (each !== undefined) each.checked = box.checked;
-      }
-    });
-    return { one, box, types };
-  });
-  const follow = () => {
-    for (const { box, types } of options) {
-      const on = types.filter((type) => boxes.get(type)?.checked === true).length;
-      box.checked = on === types.length;
-      box.indeterminate = on > 0 && on < types.length;
-    }
-  };
-  follow();
-  for (const box of boxes.values()) box.addEventListener('change', follow);
-  fill(
-    pick,
-    options.map(({ one }) => one),
-  );
-  fill(
-    view,
-    pick,
-    h(
-      'details',
-      null,
-      h('summary', 'quiet small', 'Choose each type'),
-      h(
-        'div',
-        'filters',
-        [...boxes].map(([type, box]) => h('label', 'check mono', box, type)),
-      ),
-    ),
-  );
-  return { view, chosen: () => [...boxes].filter(([, box]) => box.checked).map(([type]) => type) };
-}
-
-/** Headers for each delivery. The value of a known one is never shown. @param {readonly string[]} known */
-function headerRows(known) {
-  const list = h('ul', 'stack');
-  /** @type {Set<string>} */
-  const removed = new Set();
-  /** @param {string} [name] */
-  const add = (name) => {
-    const nameField = h('input', {
-      class: 'input',
-      'aria-label': 'Name of the header',
-      placeholder: 'Authorization',
-      autocomplete: 'off',
-      value: name ?? '',
-      readonly: name !== undefined,
-    });
-    const value = h('input', {
-      class: 'input',
-      'aria-label': 'Value of the header',
-      type: 'password',
-      placeholder: name === undefined ? 'Bearer …' : 'Stays as it is',
-      autocomplete: 'off',
-    });
-    const item = h(
-      'li',
-      { class: 'row', 'data-name': name ?? '' },
-      nameField,
-      value,
-      button('', 'Remove', () => {
-        if (name !== undefined) removed.add(name);
-        item.remove();
-        adder.focus();
-      }),
-    );
-    list.append(item);
-    return nameField;
-  };
-  for (const name of known) add(name);
-  const adder = button('', 'Add a header', () => add().focus());
-  return {
-    view: h('div', 'stack', list, h('div', null, adder)),
-    given() {
-      /** @type {Record<string, string | null>} */
-      const headers = {};
-      for (const name of removed) headers[name] = null;
-      for (const item of list.children) {
-        const [name, value] = item.querySelectorAll('input');
-        const isKnown = /** @type {HTMLElement} */ (item).dataset.name !== '';
-        if (name !== undefined && value !== undefined && (value.value !== '' || !isKnown))
-          headers[name.value] = value.value;
-      }
-      return headers;
-    },
-  };
-}
-
-const SAMPLE = `POST /webhook/messages
-X-Webhook-Delivery: 6f1c…
-X-Webhook-Signature: sha256=9f2c…
-
-{
-  "type": "message.received",
-  "data": {
-    "id": "48210",
-    "conversation_id": "any;-;+15550100",
-    "sender": "+15550100",
-    "body": "I can bring the ladder",
-    …
-  }
-}`;
+const SAMPLE = [
+  'POST /webhook/messages',
+  'X-Webhook-Delivery: 6f1c…',
+  'X-Webhook-Signature: sha256=9f2c…',
+  '',
+  '{',
+  '  "type": "message.received",',
+  '  "data": {',
+  '    "id": "48210",',
+  '    "conversation_id": "any;-;+15550100",',
+  '    "sender": "+15550100",',
+  '    "body": "I can bring the ladder",',
+  '    …',
+  '  }',
+  '}',
+].join('\n');
 
 const sampleCard = () =>
   h(

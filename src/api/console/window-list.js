@@ -51,8 +51,9 @@ export class WindowList {
     this.#draw();
   }
 
-  /** Makes every row again. */
+  /** Makes every row again, at the height that rows have now. */
   renew() {
+    this.#box.style.height = `${this.#items.length * this.#height()}px`;
     this.#shown.clear();
     this.#rows.replaceChildren();
     this.#draw();

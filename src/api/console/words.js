@@ -41,12 +41,14 @@ export function shortTimeOf(at) {
   return time.toLocaleDateString([], { dateStyle: 'medium' });
 }
 
-/** With seconds, and the day unless it is today.
+/** With seconds, the day unless it is today, and the year unless it is this one.
  * @param {string | number} at */
 export function exactTimeOf(at) {
   const time = new Date(at);
   const clock = time.toLocaleTimeString([], { timeStyle: 'medium' });
-  return isToday(time) ? clock : `${time.toLocaleDateString([], { dateStyle: 'medium' })}, ${clock}`;
+  if (isToday(time)) return clock;
+  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  return `${time.toLocaleDateString([], isThisYear ? { month: 'short', day: 'numeric' } : { dateStyle: 'medium' })}, ${clock}`;
 }
 
 /** @param {Date} time */

@@ -1,0 +1,154 @@
+// One send that waits: exactly what would go out, and to whom.
+
+import { conversationOf, nameIn, peopleIn } from './directory.js';
+import { fill, h, icon } from './dom.js';
+import { avatar, button, countdown, face, note } from './parts.js';
+import { pathOfConversation } from './route.js';
+import { keyName, may } from './service.js';
+import { showExactly } from './visible.js';
+import { addressIn, bytesOf, counted, listed, personOf, timeOf } from './words.js';
+
+/** @import { Shown } from './view-approvals.js' */
+
+/** @param {Shown} approval */
+export function recipientOf({ to, members, names: known }) {
+  const inDirectory = nameIn(to) ?? nameIn(`any;-;${to}`);
+  if (members.length === 1 && members[0] !== undefined)
+    return personOf(members[0], known) === members[0] ? (inDirectory ?? members[0]) : personOf(members[0], known);
+  return inDirectory ?? addressIn(to);
+}
+
+/**
+ * Shows what would go out and to whom, with the two answers.
+ * @param {Shown} approval
+ * @param {ReadonlyMap<string, string>} names of the keys
+ * @param {(card: HTMLElement, approval: Shown, action: 'approve' | 'deny') => unknown} decide
+ */
+export function cardOf(approval, names, decide) {
+  const {
+    id,
+    to,
+    members,
+    text,
+    attachments,
+    created_at: at,
+    key_id: key,
+    new_contact: isNew,
+    names: known,
+  } = approval;
+  const conversation = conversationOf(to) ?? conversationOf(`any;-;${to}`);
+  const name = recipientOf(approval);
+  const exact = h('div', { class: 'exact', dir: 'auto', role: 'region', 'aria-label': 'Exact text', tabindex: 0 });
+  const marks = showExactly(exact, text ?? '');
+  const address = h('p', 'quiet small address');
+  // The address proves who it is; a name proves nothing.
+  if (members.length > 1)
+    showExactly(
+      address,
+      `Read by ${listed(members.map((one) => (personOf(one, known) === one ? one : `${personOf(one, known)} (${one})`)))}`,
+    );
+  else showExactly(address, to);
+  const title = h('h2', { dir: 'auto' });
+  showExactly(title, `To ${name}`);
+  const asker = h('span', 'asker');
+  showExactly(asker, keyName(key, names));
+  const label = (/** @type {string} */ words) => ({ 'aria-label': `${words}: to ${name}` });
+  const isOdd = marks > 0;
+  const approve = button(
+    isOdd ? '' : 'first',
+    isOdd ? 'Send it with the hidden characters' : 'Send exactly this',
+    () => decide(card, approval, 'approve'),
+    { 'data-do': 'approve', ...label(isOdd ? 'Send it with the hidden characters' : 'Send exactly this') },
+  );
+  const deny = button(isOdd ? 'first' : '', 'Deny', () => decide(card, approval, 'deny'), {
+    'data-do': 'deny',
+    ...label('Deny'),
+  });
+  /** @type {HTMLElement} */
+  const card = h(
+    'article',
+    { class: 'card ask', 'data-id': id },
+    h(
+      'div',
+      'to',
+      conversation ? face(peopleIn(conversation)) : avatar(name, members[0] ?? to),
+      h('div', 'grow', title, address),
+      h('span', 'time-left'),
+    ),
+    exact,
+    attachments.length > 0 && h('ul', 'files', attachments.map(fileRow)),
+    h(
+      'div',
+      'notes',
+      isOdd &&
+        note(
+          'bad',
+          h(
+            'p',
+            null,
+            h(
+              'strong',
+              null,
+              marks === 1 ? 'One character cannot be seen.' : `${counted(marks, 'character')} cannot be seen.`,
+            ),
+            ' What is shown may not be what is read.',
+          ),
+        ),
+      isNew === true &&
+        note(
+          'warn',
+          h(
+            'p',
+            null,
+            members.length > 1 ? 'You have never written to this group.' : 'You have never written to this address.',
+          ),
+        ),
+    ),
+    h(
+      'div',
+      'meta',
+      h('span', 'row', icon('key'), asker),
+      h('span', null, `asked ${timeOf(at)}`),
+      approval.send_at && h('span', 'row', icon('clock'), `to be sent ${timeOf(approval.send_at)}`),
+      approval.service && h('span', null, `by ${approval.service}`),
+    ),
+    h(
+      'div',
+      'acts',
+      isOdd ? [deny, approve] : [approve, deny],
+      may('read') &&
+        h(
+          'a',
+          {
+            class: 'btn bare push',
+            href: pathOfConversation(conversation?.id ?? (to.includes(';') ? to : `any;-;${to}`)),
+          },
+          'See conversation',
+        ),
+    ),
+    h('p', { class: 'outcome', hidden: true }),
+  );
+  card.dataset.from = at;
+  card.dataset.until = approval.expires_at;
+  showLeft(card);
+  return card;
+}
+
+/** @param {HTMLElement} card */
+export function showLeft(card) {
+  const place = card.querySelector('.time-left');
+  if (place !== null) fill(place, countdown(card.dataset.from ?? '', card.dataset.until ?? ''));
+}
+
+/** @param {{ readonly name: string, readonly bytes: number, readonly sha256: string }} file */
+function fileRow({ name, bytes, sha256 }) {
+  const shown = h('span', 'cut');
+  showExactly(shown, name);
+  return h(
+    'li',
+    { class: 'row', title: `sha256 ${sha256}` },
+    icon('clip'),
+    shown,
+    h('span', 'quiet small', bytesOf(bytes)),
+  );
+}

@@ -1,0 +1,114 @@
+// Controls for choosing and filling in: segments, chips, fields, options.
+
+import { fill, h, icon, newId } from './dom.js';
+
+/** @import { Children } from './dom.js' */
+
+/**
+ * A choice of two to five.
+ * @template {string} Value
+ * @param {string} label
+ * @param {readonly (readonly [Value, string])[]} choices
+ * @param {Value} value
+ * @param {(value: Value) => void} chosen
+ */
+export function segments(label, choices, value, chosen) {
+  const group = h('div', { class: 'seg', role: 'group', 'aria-label': label });
+  const buttons = choices.map(([each, text]) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        'aria-pressed': String(each === value),
+        onclick: () => {
+          for (const one of buttons) one.setAttribute('aria-pressed', String(one === buttons[at(each)]));
+          chosen(each);
+        },
+      },
+      text,
+    ),
+  );
+  /** @param {Value} each */
+  const at = (each) => choices.findIndex(([one]) => one === each);
+  group.addEventListener('keydown', ({ key }) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
+    const from = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    if (step !== undefined && from >= 0) buttons[(from + step + buttons.length) % buttons.length]?.focus();
+  });
+  return fill(group, buttons);
+}
+
+/**
+ * A filter with a count.
+ * @param {Children} content
+ * @param {boolean} isOn
+ * @param {(isOn: boolean) => void} toggled
+ */
+export function chip(content, isOn, toggled) {
+  /** @type {HTMLButtonElement} */
+  const made = h(
+    'button',
+    {
+      type: 'button',
+      class: 'chip',
+      'aria-pressed': String(isOn),
+      onclick: () => {
+        const next = made.getAttribute('aria-pressed') !== 'true';
+        made.setAttribute('aria-pressed', String(next));
+        toggled(next);
+      },
+    },
+    content,
+  );
+  return made;
+}
+
+/**
+ * @param {string} label
+ * @param {(text: string) => void} typed
+ * @param {string} [value]
+ */
+export const searchBox = (label, typed, value = '') =>
+  h(
+    'div',
+    'searchbox',
+    icon('search'),
+    h('input', {
+      class: 'input',
+      type: 'search',
+      'aria-label': label,
+      placeholder: label,
+      autocomplete: 'off',
+      spellcheck: 'false',
+      value,
+      oninput: (/** @type {Event} */ { currentTarget }) =>
+        typed(/** @type {HTMLInputElement} */ (currentTarget).value.trim()),
+    }),
+  );
+
+/**
+ * A label, a control, and a hint below it.
+ * @param {string} label
+ * @param {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} control
+ * @param {Children} [hint]
+ */
+export function field(label, control, hint) {
+  const id = control.id || newId();
+  control.id = id;
+  if (hint !== undefined) control.setAttribute('aria-describedby', `${id}-hint`);
+  return h(
+    'div',
+    'field',
+    h('label', { for: id }, label),
+    control,
+    hint !== undefined && h('span', { class: 'hint', id: `${id}-hint` }, hint),
+  );
+}
+
+/**
+ * A radio button or check box with one line of consequence.
+ * @param {{ readonly type: 'radio' | 'checkbox', readonly name: string, readonly value: string,
+ *   readonly title: string, readonly text: string, readonly checked?: boolean, readonly onchange?: () => void }} choice
+ */
+export const option = ({ title, text, ...props }) =>
+  h('label', 'option', h('input', props), h('b', null, title), h('small', null, text));

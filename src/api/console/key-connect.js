@@ -1,0 +1,66 @@
+// The last step of a new key: its secret, the lines for clients, and its first request.
+
+import { call } from './api.js';
+import { field } from './choices.js';
+import { fill, h } from './dom.js';
+import { codeLine, note } from './parts.js';
+
+const LOOK_MS = 5000;
+
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let looking;
+
+export function stopLooking() {
+  clearInterval(looking);
+}
+
+/** The secret, lines for clients, and a look for the first request. @param {any} made the key, with its secret */
+export function connectStep(made) {
+  const waiting = h(
+    'p',
+    { class: 'row quiet', role: 'status', id: 'first-request' },
+    h('span', 'dot live'),
+    'Waiting for its first request …',
+  );
+  const { id, clients = [] } = made;
+  const lines = h('div', { class: 'stack', id: 'client-lines' });
+  /** @param {string} name */
+  const showClient = (name) => {
+    const { where, lines: text } = clients.find((/** @type {any} */ { client }) => client === name);
+    fill(
+      lines,
+      h('p', 'hint', `${where.charAt(0).toUpperCase()}${where.slice(1)}:`),
+      codeLine(text.join('\n'), `Copy the lines for ${name}`),
+    );
+  };
+  const chooser = h(
+    'select',
+    { class: 'input', onchange: () => showClient(chooser.value) },
+    clients.map((/** @type {any} */ { client }) => h('option', null, client)),
+  );
+  if (clients.length > 0) showClient(clients[0].client);
+  looking = setInterval(async () => {
+    if (!waiting.isConnected || document.hidden) return;
+    const { last_used_at: used } = await call(`keys/${id}`, { isByItself: true }).catch(() => ({ last_used_at: null }));
+    if (used === null) return;
+    clearInterval(looking);
+    fill(waiting, h('span', 'dot good'), 'Its first request has come. It works.');
+  }, LOOK_MS);
+  return h(
+    'fieldset',
+    'stack loose',
+    h('legend', null, 'Connect it'),
+    note(
+      'accent',
+      h(
+        'p',
+        null,
+        h('strong', null, 'The key is shown this once.'),
+        ' Copy it now; a new secret can be made at any time.',
+      ),
+    ),
+    h('div', 'field', h('span', 'label', 'Key'), codeLine(made.key, 'Copy the key')),
+    clients.length > 0 && [field('For which client?', chooser), lines],
+    waiting,
+  );
+}

@@ -1,0 +1,110 @@
+// Everything that needs a person, each with its own button.
+
+import { nameIn } from './directory.js';
+import { h, icon } from './dom.js';
+import { countdown, empty, tag } from './parts.js';
+import { addressIn, bytesOf, counted, listed, personOf } from './words.js';
+
+export const NEARLY_FULL = 0.9;
+
+/** @param {any} overview */
+export function needsCard({ status, approvals = [], webhooks = [], host }) {
+  /** @type {HTMLElement[]} */
+  const items = [];
+  for (const { name, state, detail } of status.permissions) {
+    if (state === 'denied')
+      items.push(
+        todo(
+          'lock',
+          'bad',
+          name === 'full_disk_access' ? 'Give Full Disk Access back' : 'Allow automation of Messages',
+          detail,
+          h('a', { class: 'btn mini first', href: '#/settings' }, 'Show how'),
+        ),
+      );
+  }
+  const [first] = [...approvals].sort((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at));
+  if (first !== undefined) {
+    const names = new Set(approvals.map((/** @type {any} */ { key_name: name, key_id: id }) => name ?? id));
+    const who = listed([...names]);
+    const count = status.held_sends ?? approvals.length;
+    items.push(
+      todo(
+        'hand',
+        'accent',
+        `${who} ${names.size === 1 ? 'asks' : 'ask'} to send ${count === 1 ? 'a message' : `${count} messages`}`,
+        [
+          h('span', null, 'To ', h('bdi', null, recipientOf(first)), ': '),
+          h('q', { class: 'cut2', dir: 'auto' }, first.text ?? ''),
+        ],
+        h('a', { class: 'btn mini first', href: '#/approvals' }, count === 1 ? 'Review' : 'Review all'),
+        countdown(first.created_at, first.expires_at),
+      ),
+    );
+  }
+  for (const { id, name, origin, state, last_error: error } of status.webhooks) {
+    if (state !== 'failing' && state !== 'held') continue;
+    const known = webhooks.find((/** @type {any} */ one) => one.id === id);
+    const behind = known?.behind ?? 0;
+    const rest =
+      state === 'held'
+        ? `${counted(Math.max(1, behind), 'event')} wait and are kept.`
+        : behind > 0
+          ? `${counted(behind, 'event')} behind.`
+          : '';
+    items.push(
+      todo(
+        'alert',
+        state === 'held' ? 'warn' : 'bad',
+        `${name ?? origin} ${state === 'held' ? 'holds its events' : 'fails'}`,
+        `${error ?? ''} ${rest}`,
+        h('a', { class: 'btn mini', href: `#/webhooks/${encodeURIComponent(id)}` }, 'See deliveries'),
+      ),
+    );
+  }
+  if (host !== undefined && host.disk_total > 0 && 1 - host.disk_free / host.disk_total > NEARLY_FULL) {
+    items.push(
+      todo(
+        'db',
+        'warn',
+        'The disk is nearly full',
+        `${bytesOf(host.disk_free)} are free. A full disk stops Messages, and Postern with it.`,
+      ),
+    );
+  }
+  return h(
+    'section',
+    'card c4 needs',
+    h('header', null, h('h2', null, 'Needs you'), items.length > 0 && tag('warn', items.length)),
+    items.length === 0
+      ? empty('check', 'Nothing needs you', 'Sends to decide on and problems to solve appear here.')
+      : h('ul', 'todo', items),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {string} tone
+ * @param {string} title
+ * @param {import('./dom.js').Children} text
+ * @param {...import('./dom.js').Children} actions
+ */
+const todo = (name, tone, title, text, ...actions) =>
+  h(
+    'li',
+    null,
+    h('span', tone, icon(name)),
+    h(
+      'div',
+      'stack tight',
+      h('b', { dir: 'auto' }, title),
+      h('span', 'soft', text),
+      actions.length > 0 && h('div', 'acts', actions),
+    ),
+  );
+
+/** @param {any} approval */
+function recipientOf({ to, members, names }) {
+  const [only] = members;
+  return members.length === 1 ? (nameIn(`any;-;${only}`) ?? personOf(only, names)) : (nameIn(to) ?? addressIn(to));
+}

@@ -1,0 +1,33 @@
+// Pages of a conversation's messages.
+
+import { pageOf } from './api.js';
+import { partsToInclude } from './service.js';
+
+const FIRST = 50;
+
+/**
+ * @param {string} conversation
+ * @param {Record<string, string>} query
+ */
+export const pathOf = (conversation, query) =>
+  `messages?include=${partsToInclude()}&conversation_id=${encodeURIComponent(conversation)}&${new URLSearchParams(query)}`;
+
+/** @param {string | undefined} path */
+export const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
+
+/**
+ * The newest messages, oldest first, if the wanted one is among them; else those from it on.
+ * @param {string} conversation
+ * @param {any} wanted
+ */
+export async function around(conversation, wanted) {
+  const newest = await pageOf(pathOf(conversation, { limit: String(FIRST) }));
+  const isThere = newest.items.length < FIRST || newest.items.some(({ id }) => id === wanted?.id);
+  if (wanted === undefined || isThere) {
+    return { items: newest.items.reverse(), next: newest.next, isNewest: true };
+  }
+  // The shown time of a message lacks the fraction of a second.
+  const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
+  const { items, next } = await pageOf(pathOf(conversation, { limit: String(FIRST), order: 'asc', since }));
+  return { items, next, isNewest: next === undefined };
+}

@@ -14,7 +14,7 @@ NODE_22 := test/support/node-22/node_modules/.package-lock.json
 PROGRAM := dist/main.js
 # The program, and the types of its modules checked and written.
 BUILD := dist/.complete
-SLOW := browser|cost|faults
+SLOW := browser|cost|faults|fleet|install
 # The faults, and every test with a long form.
 TESTS = test/faults $(shell grep -rl --include='*.test.ts' --exclude-dir=node_modules --exclude-dir=faults isLong test)
 SOURCES := $(shell find src installer -type f ! -name '.*') $(wildcard tools/*.*) build.mjs package.json tsconfig.json tsconfig.build.json \
@@ -52,9 +52,9 @@ mcpb: $(PACKAGES) ## pack dist/postern.mcpb, for clients that install MCP bundle
 test: $(BUILD) $(NODE_22) ## run the tests
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ '/test/($(SLOW))/'
 
-test-slow: $(BUILD) $(NODE_22) ## what takes longer: costs, pages in a browser, faults
+test-slow: $(BUILD) $(NODE_22) ## what takes longer: costs, pages in a browser, faults, fleets, installation
 	npm test --silent -- --runInBand test/cost
-	npm test --silent -- test/browser test/faults
+	npm test --silent -- test/browser test/faults test/fleet test/install
 
 test-long: $(BUILD) $(NODE_22) ## hours: every fault, and random tests asked far more often (TESTS=FILE)
 	TEST_FORM=long npm test --silent -- --runInBand --verbose $(TESTS)

@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, type Stats } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../domain/errors.ts';
@@ -30,10 +40,11 @@ export async function downloadedNode(options: DownloadedNodeOptions): Promise<st
   const { pinned, cacheFolder, run, clock, onDownload } = options;
   const folder = join(cacheFolder, `node-${pinned.version}-${pinned.name.replace(/^node-(?:bin-)?/, '')}`);
   const node = join(folder, 'node');
+  mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
+  keepPrivate(cacheFolder);
   if (isGenuine(folder, pinned)) return node;
 
   onDownload();
-  mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
   const workshop = mkdtempSync(join(cacheFolder, UNFINISHED));
   const discard = (): void => rmSync(workshop, { recursive: true, force: true });
   process.once('exit', discard);
@@ -67,6 +78,16 @@ function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
     const isInterrupted = name.startsWith(UNFINISHED) && mtimeMs < clock.now() - INTERRUPTED_MS;
     if (isInterrupted || (NAME.test(name) && path !== kept)) rmSync(path, { recursive: true, force: true });
   }
+}
+
+/**
+ * Takes the folder from everybody else: with write access to it, others could put another program in the place of the
+ * verified one before it is started. Throws `node_not_fetched` if it belongs to another user, as under sudo.
+ */
+function keepPrivate(folder: string): void {
+  const { uid, mode } = statSync(folder);
+  if (uid !== process.getuid?.()) throw new AppError('node_not_fetched', `${folder} belongs to another user.`);
+  if ((mode & 0o022) !== 0) chmodSync(folder, 0o700);
 }
 
 /** Reports whether only this user can change the folder and the program, and the program is the pinned one. */

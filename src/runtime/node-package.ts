@@ -55,10 +55,14 @@ const DOWNLOAD_LIMIT_MS = 10 * 60_000;
  */
 export async function fetchNodePackage(run: RunCommand, pinned: NodePackage, folder: string): Promise<string | null> {
   const spec = `${pinned.name}@${pinned.version}`;
-  const packed = await run('npm', ['pack', spec, '--loglevel=error', '--pack-destination', folder], {
-    cwd: folder,
-    timeoutMs: DOWNLOAD_LIMIT_MS,
-  });
+  const packed = await run(
+    'npm',
+    ['pack', spec, '--loglevel=error', '--pack-destination', folder, '--ignore-scripts'],
+    {
+      cwd: folder,
+      timeoutMs: DOWNLOAD_LIMIT_MS,
+    },
+  );
   const archive = readdirSync(folder).find((name) => name.endsWith('.tgz'));
   if (packed.code !== 0 || archive === undefined) return `npm pack ${spec}: ${reason(packed)}`;
 

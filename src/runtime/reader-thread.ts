@@ -11,6 +11,8 @@ export interface ReaderThreadOptions {
   readonly home: string;
   /** Default: `reactions`. */
   readonly associatedRows?: AssociatedRows;
+  /** Default: none. */
+  readonly canaryAddress?: string;
   readonly clock: Clock;
   readonly log: Log;
   /** The compiled script of the thread. */
@@ -107,11 +109,11 @@ export class ReaderThread<Targets> {
   }
 
   #start(): Worker {
-    const { path, home, associatedRows, script } = this.#options;
+    const { path, home, associatedRows, canaryAddress, script } = this.#options;
     // Options of the main thread (a debugger, a probe) do not apply to this one.
     const worker = new Worker(script, {
       name: 'reader',
-      workerData: { path, home, associatedRows, sqliteLibrary },
+      workerData: { path, home, associatedRows, canaryAddress, sqliteLibrary },
       execArgv: [],
     });
     let failure: unknown;

@@ -19,11 +19,12 @@ interface NodeSqlite {
 /** The release that added `timeout` and `setReturnArrays`. */
 const NEEDED = [22, 16] as const;
 
-/** Loads node:sqlite. Returns undefined before Node 22.16. */
+/** Loads node:sqlite. Returns undefined before Node 22.16, and with `--no-experimental-sqlite`. */
 export function loadNodeSqlite(): OpenNative | undefined {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) return undefined;
-  const { DatabaseSync } = withoutWarning();
+  const { DatabaseSync } = withoutWarning() ?? {};
+  if (DatabaseSync === undefined) return undefined;
   return (path, { readonly, busyTimeoutMs }) => {
     const database = named(() => new DatabaseSync(path, { readOnly: readonly, timeout: busyTimeoutMs }));
     return {
@@ -53,7 +54,7 @@ function asNumbers(row: unknown[]): unknown[] {
 }
 
 /** Loads the module without Node 22's warning that SQLite is experimental. Other warnings still appear. */
-function withoutWarning(): NodeSqlite {
+function withoutWarning(): NodeSqlite | undefined {
   const original = process.emitWarning.bind(process) as (...given: unknown[]) => void;
   process.emitWarning = (...given: unknown[]) => {
     const isExpected = given[1] === 'ExperimentalWarning' && String(given[0]).startsWith('SQLite ');

@@ -1,0 +1,22 @@
+import type { Clock } from '../domain/ports/host.ts';
+
+const DELAY_MS = 1000;
+const MAX_WAITING = 32;
+
+/** Slows down the guessing of keys at one entrance. */
+export class WrongKeyDelay {
+  readonly #clock: Clock;
+  #waiting = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves after a second. While 32 wait, resolves at once: then an answer costs less than a place to wait. */
+  async wait(): Promise<void> {
+    if (this.#waiting >= MAX_WAITING) return;
+    this.#waiting += 1;
+    await new Promise<void>((resolve) => void this.#clock.after(DELAY_MS, resolve));
+    this.#waiting -= 1;
+  }
+}

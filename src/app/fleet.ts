@@ -1,13 +1,14 @@
+import { hostname } from 'node:os';
 import type { Caller } from '../domain/caller.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
 import { NO_INCLUDES } from '../domain/include.ts';
 import type { EventFeed, MessageLog } from '../domain/ports/feed.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { IdempotencyStore } from '../domain/ports/sending.ts';
-import { FleetAgent } from '../fleet/agent/agent.ts';
-import type { CheckedSend } from '../fleet/agent/send-queue.ts';
+import { type AgentParts, FleetAgent } from '../fleet/agent/agent.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
 import { chatDbOwner } from '../mac/chatdb/owner.ts';
+import { machineId } from '../mac/system/machine-id.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { countedSend } from '../runtime/send-counter.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
@@ -47,14 +48,17 @@ export function openFleet(parts: FleetParts): FleetAgent {
     },
     json: (entry) => json(entry, NO_INCLUDES),
     isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
-    status: () => owner.status(),
     addresses: () => owned.addresses(),
+    machine: async () => {
+      const id = await machineId(host.run);
+      return id === undefined ? undefined : { id, name: hostname() };
+    },
     rowOfGuid: (guid) => connection.read((snapshot) => snapshot.rowIdOf(guid)),
   });
 }
 
 /** Checks a send as `POST /messages` does. Uploads and dry runs go to a Mac itself. */
-function checkSend(request: unknown): CheckedSend {
+function checkSend(request: unknown): ReturnType<AgentParts['checkSend']> {
   const checked = checkBody(sendBody, request);
   if (!checked.ok) return checked;
   const { recipient, body, attachments = [], ...given } = checked.value;

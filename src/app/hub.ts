@@ -23,6 +23,7 @@ import { HubEventLog } from '../fleet/hub/event-log.ts';
 import { EventReader } from '../fleet/hub/event-reader.ts';
 import { EventStore } from '../fleet/hub/event-store.ts';
 import { HubFeed, isStreamOffset } from '../fleet/hub/feed.ts';
+import type { HubParts } from '../fleet/hub/hub-parts.ts';
 import { MacReads } from '../fleet/hub/mac-reads.ts';
 import { Macs } from '../fleet/hub/macs.ts';
 import { Offsets } from '../fleet/hub/offsets.ts';
@@ -74,7 +75,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const pairs = new Pairs(database);
     const reader = new EventReader(envelope, (mac) => pairs.nameOf(mac));
     const copies = new PairCopies(database, pairs, (event) => reader.read(event));
-    const store = new EventStore(database, copies);
+    const store = new EventStore(database, copies, settings.backfillHours);
     const events = new HubEventLog(store, reader);
     const connection = new FleetConnection(settings, {
       clock,
@@ -90,14 +91,16 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     closers.add('macs', () => macs.close());
     const guidOfRow = (mac: string, row: number): string | undefined => events.guidOfRow(mac, row);
     const reads = new MacReads({ connection, envelope, clock, macs, guidOfRow });
-    const leases = new SendLeases({ connection, macs, reads, clock, log });
+    const parts: HubParts = { connection, envelope, pairs, macs, reads, reader, store, brokerClock, clock, log };
+    const leases = new SendLeases(parts);
 
     const channel = new Channel();
     channel.restart(rowOffset(store.newest));
     const offsets = new Offsets(store, settings.backfillHours);
     const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets, store);
     const stream = new StreamEvents({
-      ...{ connection, store, reader, events, reads, macs, envelope, channel, brokerClock, clock, log },
+      ...parts,
+      ...{ events, channel },
       onPublished: () => status.noteEvent(),
     });
     const { copy } = stream;
@@ -148,19 +151,20 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
         }),
     });
     const isLeaseUnreadable = (): boolean => webhooks.isLeaseUnreadable;
-    const readiness = new Readiness({ connection, copy, macs, brokerClock, isLeaseUnreadable });
+    const readiness = new Readiness({ ...parts, copy, isLeaseUnreadable });
     const status = new HubStatus({
-      ...{ version, clock, connection, copy, store, macs, readiness, brokerClock },
+      ...parts,
+      ...{ version, copy, leases, readiness },
       newestOffset: () => feed.offsetText(feed.lastPublished()),
       webhooks: () => webhooks.summaries(),
     });
     const owner: Caller = {
       key: undefined,
-      reader: new HubReader({ macs, reads, log }),
+      reader: new HubReader(parts),
       attachments: new HubAttachments(reads),
       feed,
       json,
-      sender: new HubSender({ connection, envelope, macs, reads, leases, brokerClock, clock, log }),
+      sender: new HubSender({ ...parts, leases }),
       uploads: NO_UPLOADS,
       webhooks,
       search: absentPort(),

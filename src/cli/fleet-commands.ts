@@ -10,7 +10,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   const fleet = program
     .command('fleet')
     .description('Set up a fleet: many Macs behind hubs, over nats-server.')
-    .addHelpText('after', helpExamples('postern fleet init', 'postern fleet add m7', 'postern fleet status'));
+    .addHelpText('after', helpExamples('postern fleet init', 'postern fleet invite m7', 'postern fleet status'));
   located(fleet.command('init'))
     .description('Make the keys of a new fleet and a configuration for its nats-server; with --connect, its streams.')
     .option('--server <address>', 'host or host:port of a server; repeat it for a cluster (127.0.0.1:4222)', gathered)
@@ -37,7 +37,19 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
       .argument('<mac>', 'the id of the Mac: small letters, digits and hyphens, at most 32', macId)
       .option('--offline', 'only write files; postern fleet init --connect does the rest later')
       .addHelpText('after', helpExamples(`postern fleet ${name} m7`));
-  onMac('add', 'Make the key of a Mac, and print what belongs into its config.toml.').action(
+  located(fleet.command('invite'))
+    .description('Print a token with which one machine joins as a Mac, and wait for it: valid once, for 15 minutes.')
+    .argument('<mac>', 'the id of the Mac: small letters, digits and hyphens, at most 32', macId)
+    .option('--replace', 'the machine takes the place of one that is in the fleet under this id')
+    .addHelpText('after', helpExamples('postern fleet invite m7', 'postern fleet invite m7 --replace'))
+    .action(runs(async () => (await import('./commands/fleet-invite.ts')).inviteMac));
+  fleet
+    .command('join')
+    .description('Make this machine a Mac of a fleet, with the token of an invitation: on the terminal, or on stdin.')
+    .option('--token-file <file>', 'read the token from a file', nonEmpty)
+    .addHelpText('after', helpExamples('postern fleet join', 'postern fleet join --token-file token.txt'))
+    .action(runs(async () => (await import('./commands/fleet-join.ts')).joinAsMac));
+  onMac('add', 'Make the key of a Mac to copy there, and print what belongs into its config.toml.').action(
     runs(async () => (await code()).addMac),
   );
   onMac('adopt', 'Give a Mac that was replaced a new key. The old one is refused from the next reload on.').action(

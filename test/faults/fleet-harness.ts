@@ -296,19 +296,21 @@ export class AgentProcess {
   }
 }
 
+export type CutLine = 'both ways' | 'to the broker' | 'from the broker';
+
 /** A proxy that can stop forwarding without closing anything, as a network does that drops packets. */
 export class DroppingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  #isCut = false;
+  #cut: CutLine | undefined;
   url = '';
 
   private constructor(port: number) {
     this.#server = createServer((client) => {
       const target = connectTcp(port, '127.0.0.1');
-      for (const [from, to] of [
-        [client, target],
-        [target, client],
+      for (const [from, to, way] of [
+        [client, target, 'to the broker'],
+        [target, client, 'from the broker'],
       ] as const) {
         this.#sockets.add(from);
         from.on('error', () => {});
@@ -317,7 +319,7 @@ export class DroppingProxy {
           to.destroy();
         });
         from.on('data', (chunk) => {
-          if (!this.#isCut) to.write(chunk);
+          if (this.#cut !== way && this.#cut !== 'both ways') to.write(chunk);
         });
       }
     });
@@ -332,14 +334,14 @@ export class DroppingProxy {
     return proxy;
   }
 
-  /** Drops every byte from now on, in both directions. */
-  cut(): void {
-    this.#isCut = true;
+  /** Drops every byte from now on. */
+  cut(way: CutLine = 'both ways'): void {
+    this.#cut = way;
   }
 
   /** Forwards again; what was lost stays lost, so the connections of before are of no use. */
   restore(): void {
-    this.#isCut = false;
+    this.#cut = undefined;
     for (const socket of this.#sockets) socket.destroy();
   }
 

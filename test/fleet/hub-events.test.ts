@@ -282,7 +282,7 @@ describeWithNats('the events of a hub', () => {
     const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();
     expect(metrics).toMatch(/^postern_fleet_rejected_total 6$/m);
     expect(hub.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
-    const warnings = hub.log.lines.filter(({ message }) => message.includes('no event'));
+    const warnings = hub.log.lines.filter(({ message }) => message.includes('not an event'));
     expect(warnings.length).toBeGreaterThan(0);
     expect(JSON.stringify(hub.log.lines)).not.toContain('secret');
   });

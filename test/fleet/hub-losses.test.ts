@@ -1,76 +1,37 @@
 import { cpSync, rmSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { allIdsAfter, eventsOf, hasEvents, listenTo, rowsOf, type ShownEvent } from '../support/hub-clients.ts';
-import { HubFixture } from '../support/hub-fixture.ts';
 import { Line } from '../support/line.ts';
-import { describeWithNats, NatsServer } from '../support/nats-server.ts';
-import { quickClock } from '../support/quick-clock.ts';
+import { codeAfter, LossyFleet } from '../support/lossy-fleet.ts';
+import { describeWithNats } from '../support/nats-server.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY } from '../support/service.ts';
-import { StandInAgent } from '../support/stand-in-agent.ts';
-
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-/** Counts the tests, which share a server: each has its own epoch. */
-let made = 0;
-const clock = quickClock(10);
 
 describeWithNats('a client of hubs loses nothing without being told', () => {
-  let server: NatsServer;
-  let m1: StandInAgent;
-  let m2: StandInAgent;
-  beforeAll(async () => {
-    server = await NatsServer.forFleet(['m1', 'm2']);
-  });
-  afterAll(() => server.dispose());
-  beforeEach(async () => {
-    await server.purgeEvents();
-    made += 1;
-    m1 = await agentOf('m1');
-    m2 = await agentOf('m2');
-  });
-
-  async function agentOf(mac: string): Promise<StandInAgent> {
-    const agent = await StandInAgent.connect(server.url, mac, undefined, `e${made}`);
-    closers.push(() => agent.close());
-    return agent;
-  }
-
-  async function hubAt(url = server.url): Promise<HubFixture> {
-    const hub = await HubFixture.start([url], {}, undefined, clock);
-    closers.push(() => hub.dispose());
-    return hub;
-  }
+  const fleet = new LossyFleet();
 
   const offsetOf = (events: readonly ShownEvent[], id: string): string =>
     events.find(({ data }) => data.id === id)?.offset ?? '';
-  const codeOf = async (hub: HubFixture, after: string): Promise<unknown> => {
-    const answer = await hub.get(`/events?after=${after}`);
-    return [answer.status, ((await answer.json()) as { code?: string }).code];
-  };
   async function renewStore(): Promise<void> {
-    await server.deleteStore();
-    await server.launch();
-    await server.createFleet(['m1', 'm2']);
+    await fleet.server.deleteStore();
+    await fleet.server.launch();
+    await fleet.server.createFleet(['m1', 'm2']);
   }
 
   test('at another hub, after the stream was created again and filled in another order', async () => {
-    const [hub, other] = [await hubAt(), await hubAt()];
+    const [hub, other] = [await fleet.hubAt(), await fleet.hubAt()];
     for (let row = 1; row <= 20; row += 1) {
-      await m1.publish(row);
-      await m2.publish(row);
+      await fleet.m1.publish(row);
+      await fleet.m2.publish(row);
     }
     const inTurn = Array.from({ length: 40 }, (_, n) => `${n % 2 === 0 ? 'm1' : 'm2'}~${Math.floor(n / 2) + 1}`);
     await hasEvents(hub, inTurn);
     await other.close();
     rmSync(other.databasePath);
     await renewStore();
-    await m2.publish(1, 20, 0);
-    await m1.publish(1, 21, 0);
+    await fleet.m2.publish(1, 20, 0);
+    await fleet.m1.publish(1, 21, 0);
     await hasEvents(hub, [...inTurn, 'm1~21']);
     await other.start();
     await hasEvents(other, [...rowsOf('m2', 1, 20), ...rowsOf('m1', 1, 21)]);
@@ -89,24 +50,24 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
   });
 
   test('at another hub, after the broker was restored from an older copy', async () => {
-    const [hub, other] = [await hubAt(), await hubAt()];
-    await m1.publish(1, 3);
+    const [hub, other] = [await fleet.hubAt(), await fleet.hubAt()];
+    await fleet.m1.publish(1, 3);
     await hasEvents(other, rowsOf('m1', 1, 3));
     await other.close();
-    await server.stop();
-    const copy = `${server.storeFolder}-copy-${made}`;
-    cpSync(server.storeFolder, copy, { recursive: true });
-    await server.launch();
-    await m1.publish(4, 23);
+    await fleet.server.stop();
+    const copy = `${fleet.server.storeFolder}-copy-${fleet.epoch}`;
+    cpSync(fleet.server.storeFolder, copy, { recursive: true });
+    await fleet.server.launch();
+    await fleet.m1.publish(4, 23);
     await hasEvents(hub, rowsOf('m1', 1, 23));
     const last = (await eventsOf(hub)).at(-1)?.offset ?? '';
-    await m2.publish(1, 20, 0);
-    await server.stop();
-    rmSync(server.storeFolder, { recursive: true });
-    cpSync(copy, server.storeFolder, { recursive: true });
-    await server.launch();
-    await m2.publish(1, 20, 0);
-    await m1.publish(4, 23, 3);
+    await fleet.m2.publish(1, 20, 0);
+    await fleet.server.stop();
+    rmSync(fleet.server.storeFolder, { recursive: true });
+    cpSync(copy, fleet.server.storeFolder, { recursive: true });
+    await fleet.server.launch();
+    await fleet.m2.publish(1, 20, 0);
+    await fleet.m1.publish(4, 23, 3);
     await other.start();
     await hasEvents(other, [...rowsOf('m1', 1, 3), ...rowsOf('m2', 1, 20), ...rowsOf('m1', 4, 23)]);
     const rest = await allIdsAfter(other, last);
@@ -114,26 +75,26 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
   });
 
   test('when the stream dropped more than 2,000 rows while a hub was away', async () => {
-    await m1.supply();
-    const hub = await hubAt();
-    await m1.publish(1, 5);
+    await fleet.m1.supply();
+    const hub = await fleet.hubAt();
+    await fleet.m1.publish(1, 5);
     await hasEvents(hub, rowsOf('m1', 1, 5));
     const after = (await eventsOf(hub)).at(-1)?.offset;
     await hub.close();
     // As if rows 6 to 3005 had been published and had expired.
-    await m1.publish(3006, 3007, 3005);
+    await fleet.m1.publish(3006, 3007, 3005);
     await hub.start();
     await eventually(async () => expect(await allIdsAfter(hub, after)).toEqual(rowsOf('m1', 6, 3007)));
     expect((await hub.client.health()).backend.message).toBeNull();
   });
 
   test('when it dropped rows of a Mac that is away: later rows wait, health says so, and others go on', async () => {
-    const hub = await hubAt();
-    await m1.publish(1, 5);
+    const hub = await fleet.hubAt();
+    await fleet.m1.publish(1, 5);
     await hasEvents(hub, rowsOf('m1', 1, 5));
     const live = await listenTo(hub);
-    await m1.publish(606, 610, 605);
-    await m2.publish(1, 3);
+    await fleet.m1.publish(606, 610, 605);
+    await fleet.m2.publish(1, 3);
     await hasEvents(hub, [...rowsOf('m1', 1, 5), ...rowsOf('m2', 1, 3)]);
     await eventually(async () => expect((await hub.client.health()).backend.message).toContain('rows 6 to 605'));
     const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();
@@ -142,24 +103,24 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     await hub.close();
     await hub.start();
     const again = await listenTo(hub, `&after=${offsetOf(await eventsOf(hub), 'm2~1')}`);
-    await m1.supply();
-    await m1.announce();
+    await fleet.m1.supply();
+    await fleet.m1.announce();
     await eventually(() => expect(again.ids).toEqual(['m2~2', 'm2~3', ...rowsOf('m1', 6, 610)]));
     expect(live.ids).toEqual(rowsOf('m2', 1, 3));
     await hasEvents(hub, [...rowsOf('m1', 1, 5), ...rowsOf('m2', 1, 3), ...rowsOf('m1', 6, 610)]);
     expect((await hub.client.status()).macs?.map(({ open_holes: holes }) => holes)).toEqual([0]);
   });
 
-  test('at a hub without the hole that the first one has, and the other way round it waits', async () => {
-    await m1.publish(1, 2);
-    const hub = await hubAt();
+  test('at a hub without the hole that the first one has, and the other way round they come again', async () => {
+    await fleet.m1.publish(1, 2);
+    const hub = await fleet.hubAt();
     await hasEvents(hub, rowsOf('m1', 1, 2));
     await hub.close();
-    await m1.publish(3, 4);
-    const other = await hubAt();
+    await fleet.m1.publish(3, 4);
+    const other = await fleet.hubAt();
     await hasEvents(other, rowsOf('m1', 1, 4));
-    await server.deleteEvents([3]);
-    await m2.publish(1, 3);
+    await fleet.server.deleteEvents([3]);
+    await fleet.m2.publish(1, 3);
     await hub.start();
     await hasEvents(hub, [...rowsOf('m1', 1, 2), ...rowsOf('m2', 1, 3)]);
     await hasEvents(other, [...rowsOf('m1', 1, 4), ...rowsOf('m2', 1, 3)]);
@@ -167,25 +128,26 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect(await allIdsAfter(hub, here)).toEqual([]);
     expect(await allIdsAfter(other, here)).toEqual(expect.arrayContaining(['m1~3', 'm1~4']));
     const there = (await eventsOf(other)).at(-1)?.offset ?? '';
-    expect(await codeOf(hub, there)).toEqual([503, 'hub_behind']);
-    await m1.supply();
-    await m1.announce();
-    await eventually(async () => expect(await codeOf(hub, there)).toEqual([200, undefined]));
-    expect(await allIdsAfter(hub, here)).toEqual(['m1~3', 'm1~4']);
+    // A client gets waiting events again rather than being refused for as long as a Mac likes.
+    const live = await listenTo(hub, `&after=${there}`);
+    await fleet.m2.publish(4);
+    await fleet.m1.supply();
+    await fleet.m1.announce();
+    await eventually(() => expect(live.ids).toEqual(['m2~4', 'm1~3', 'm1~4']));
+    expect(await allIdsAfter(hub, here)).toEqual(['m2~4', 'm1~3', 'm1~4']);
   });
 
   test('when rows are gone for good: the offset is 410, the WebSocket ends, and the webhook records it', async () => {
-    const receiver = await Receiver.start();
-    closers.push(() => receiver.close());
-    const hub = await hubAt();
+    const receiver = fleet.closing(await Receiver.start());
+    const hub = await fleet.hubAt();
     await eventually(() => hub.client.addWebhook({ url: receiver.url, events: ['message.received'] }));
-    await m1.publish(1, 2);
+    await fleet.m1.publish(1, 2);
     await hasEvents(hub, rowsOf('m1', 1, 2));
     const before = (await eventsOf(hub)).at(-1)?.offset ?? '';
     const live = await listenTo(hub);
     const resumed = await listenTo(hub, `&after=${before}`);
-    await m1.supply({ isReplaced: true });
-    await m1.publish(9, 10, 8);
+    await fleet.m1.supply({ isReplaced: true });
+    await fleet.m1.publish(9, 10, 8);
     await hasEvents(hub, rowsOf('m1', 1, 2).concat(rowsOf('m1', 9, 10)));
     await eventually(() => expect([live.closed, resumed.closed]).toEqual([4410, 4410]));
     const refused = await hub.get(`/events?after=${before}`);
@@ -208,33 +170,53 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
   });
 
   test('and is not sent backwards by a hub that is behind: its offset is kept', async () => {
-    const line = await Line.to(server.port);
-    closers.push(() => line.close());
-    const [hub, behind] = [await hubAt(), await hubAt(line.url)];
-    await m1.publish(1, 2);
+    const line = fleet.closing(await Line.to(fleet.server.port));
+    const [hub, behind] = [await fleet.hubAt(), await fleet.hubAt(line.url)];
+    await fleet.m1.publish(1, 2);
     await hasEvents(behind, rowsOf('m1', 1, 2));
     line.stall(true);
-    await m1.publish(3, 40);
+    await fleet.m1.publish(3, 40);
     await hasEvents(hub, rowsOf('m1', 1, 40));
     const last = (await eventsOf(hub)).at(-1)?.offset ?? '';
-    expect(await codeOf(behind, last)).toEqual([503, 'hub_behind']);
+    expect(await codeAfter(behind, last)).toEqual([503, 'hub_behind']);
     await renewStore();
-    await m1.publish(1, 41, 0);
+    await fleet.m1.publish(1, 41, 0);
     await hasEvents(hub, rowsOf('m1', 1, 41));
     const newest = (await eventsOf(hub)).at(-1)?.offset ?? '';
-    expect(await codeOf(behind, newest)).toEqual([503, 'hub_behind']);
+    expect(await codeAfter(behind, newest)).toEqual([503, 'hub_behind']);
     line.stall(false);
     await eventually(async () => expect(await allIdsAfter(behind, newest)).toEqual([]));
   });
 
+  test('and a Mac that loses rows again and again ends connections once an hour, and holds up only itself then', async () => {
+    await fleet.m1.supply({ isReplaced: true });
+    const hub = await fleet.hubAt();
+    let row = 1;
+    const lose = () => {
+      row += 10;
+      return fleet.m1.publish(row, row, row - 1);
+    };
+    await fleet.m1.publish(1);
+    await eventually(async () => {
+      await lose();
+      expect(JSON.stringify(hub.log.lines)).toContain('it lost other rows less than an hour ago');
+    });
+    const live = await listenTo(hub);
+    await lose();
+    await fleet.m2.publish(1, 3);
+    await eventually(() => expect(live.ids).toEqual(rowsOf('m2', 1, 3)));
+    expect(live.closed).toBeUndefined();
+    expect((await hub.client.health()).backend.message).toContain('Events of m1 wait');
+  });
+
   test('and one Mac that answers nothing holds up nobody else', async () => {
-    await m1.answer('events', undefined);
-    const hub = await hubAt();
-    await m1.publish(1);
-    await m1.publish(2500, 2500, 2499);
-    await m1.publish(5000, 5000, 4999);
-    await m2.publish(1, 20);
+    await fleet.m1.answer('events', undefined);
+    const hub = await fleet.hubAt();
+    await fleet.m1.publish(1);
+    await fleet.m1.publish(2500, 2500, 2499);
+    await fleet.m1.publish(5000, 5000, 4999);
+    await fleet.m2.publish(1, 20);
     await hasEvents(hub, ['m1~1', ...rowsOf('m2', 1, 20)]);
-    expect(m1.asked).toBeLessThan(3);
+    expect(fleet.m1.asked).toBeLessThan(3);
   });
 });

@@ -142,6 +142,19 @@ describeWithNats('the Macs behind a hub', () => {
       expect(known.status).toBe(304);
       expect((await hub.get(`/messages/m1~${row}/attachments/1`)).status).toBe(404);
     });
+
+    test('with the sentence of a row that is no text, in its details and as the last message', async () => {
+      const columns = { item_type: 3, group_action_type: 0, date: appleDate(Date.now()) };
+      const row = m1.database?.message({ chat: 1, handle_id: 1, ...columns });
+      const sentence = '+15550100 left the conversation.';
+      const { client } = hub;
+      expect(await client.message(`m1~${row}`, { include: 'details' })).toMatchObject({
+        details: { sentence, group_event: { type: 'left' } },
+      });
+      expect(await client.conversation('m1~any;-;+15550100', { include: 'details' })).toMatchObject({
+        details: { last_message: { id: `m1~${row}`, sentence } },
+      });
+    });
   });
 
   describe('send', () => {

@@ -7,10 +7,12 @@ import { createUser } from '@nats-io/nkeys';
 import { connect } from '@nats-io/transport-node';
 import { managerOf } from '../../src/fleet/protocol/connect-once.ts';
 import { readEventHeaders } from '../../src/fleet/protocol/event-message.ts';
-import { BUCKETS, FLEET_OPERATIONS, hubName, inboxPrefix } from '../../src/fleet/protocol/layout.ts';
+import { BUCKETS, hubName, inboxPrefix, JOINER } from '../../src/fleet/protocol/layout.ts';
 import { createFleet, createMac } from '../../src/fleet/protocol/streams.ts';
-import { FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
+import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
+import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
 import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
+import { FLEET_READS } from '../../src/schema/fleet-reads.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FleetServer, newFleet } from '../support/fleet-server.ts';
 import { describeWithNats } from '../support/nats-server.ts';
@@ -26,7 +28,9 @@ const SUBJECTS = [
     `ev.${mac}`,
     `send.${mac}`,
     `done.${mac}.key`,
-    ...[...FLEET_OPERATIONS, 'who'].map((operation) => `rd.${mac}.${operation}`),
+    `join.${mac}`,
+    `$KV.macs.machine_${mac}`,
+    ...[...Object.keys(FLEET_READS), 'who'].map((operation) => `rd.${mac}.${operation}`),
     `${inboxPrefix(mac)}.x`,
     ...Object.values(BUCKETS).flatMap((bucket) => [`$KV.${bucket}.${mac}`, `$KV.${bucket}.${mac}.key`]),
   ]),
@@ -54,6 +58,7 @@ const SUBJECTS = [
       `$JS.API.DIRECT.GET.${stream}.ev.${mac}`,
       `$JS.API.DIRECT.GET.${stream}.send.${mac}`,
       `$JS.API.DIRECT.GET.${stream}.$KV.macs.${mac}`,
+      `$JS.API.DIRECT.GET.${stream}.$KV.macs.machine_${mac}`,
       `$JS.ACK.${stream}.agent-${mac}.1.1.1.1.0`,
     ]),
   ]),
@@ -78,6 +83,8 @@ const WILDCARDS = [
   '$JS.>',
   '$SYS.>',
   'wh.*',
+  'join.*',
+  '_INBOX_JOIN.x',
 ];
 
 /** What an agent does, written down a second time. */
@@ -85,6 +92,9 @@ const OF_M7 = {
   publish: [
     'ev.m7',
     '$KV.macs.m7',
+    '$KV.macs.machine_m7',
+    '$JS.API.DIRECT.GET.KV_macs.$KV.macs.m7',
+    '$JS.API.DIRECT.GET.KV_macs.$KV.macs.machine_m7',
     '$KV.outcomes.m7.key',
     'done.m7.key',
     '$JS.API.STREAM.INFO.EV',
@@ -94,7 +104,7 @@ const OF_M7 = {
     '$JS.ACK.SEND.agent-m7.1.1.1.1.0',
     'rd.m7.who',
   ],
-  subscribe: [...[...FLEET_OPERATIONS, 'who'].map((operation) => `rd.m7.${operation}`), '_INBOX_m7.x'],
+  subscribe: [...[...Object.keys(FLEET_READS), 'who'].map((operation) => `rd.m7.${operation}`), '_INBOX_m7.x'],
 };
 
 describeWithNats('the rights that postern fleet gives', () => {
@@ -153,6 +163,13 @@ describeWithNats('the rights that postern fleet gives', () => {
     expect(allowed).toEqual([...OF_M7.subscribe].sort());
   });
 
+  test('a machine with a token may ask to join, and nothing else', async () => {
+    const { seed } = folder.invitation('m9');
+    const joiner = await withSeed(new TextEncoder().encode(seed), JOINER);
+    expect(await allowedToPublish(joiner, SUBJECTS)).toEqual(MACS.map((mac) => `join.${mac}`).sort());
+    expect(await allowedToSubscribe(joiner, [...SUBJECTS, ...WILDCARDS])).toEqual(['_INBOX_JOIN.x']);
+  });
+
   test('a hub neither creates nor deletes, and is no agent', async () => {
     const allowed = await allowedToPublish(await as('hub'), SUBJECTS);
     const forbidden =
@@ -170,7 +187,7 @@ describeWithNats('the rights that postern fleet gives', () => {
         'done.>',
         '$KV.macs.*',
         '$KV.macs.pair_m7',
-        ...MACS.flatMap((mac) => [`done.${mac}.key`, `$KV.macs.${mac}`]),
+        ...MACS.flatMap((mac) => [`done.${mac}.key`, `$KV.macs.${mac}`, `$KV.macs.machine_${mac}`]),
       ].sort(),
     );
   });

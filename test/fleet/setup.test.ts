@@ -82,7 +82,7 @@ describe('postern fleet init and add', () => {
     const secrets = filesBelow(dir)
       .filter((file) => file.endsWith('.key'))
       .map((file) => readFileSync(file, 'utf8').trim());
-    expect(secrets).toHaveLength(6);
+    expect(secrets).toHaveLength(7);
     expect(secrets.filter((secret) => printed.includes(secret))).toEqual([]);
     expect(secrets.filter((secret) => readFileSync(join(dir, 'server/users.conf'), 'utf8').includes(secret))).toEqual(
       [],
@@ -238,7 +238,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       const after = await postern(['fleet', 'status', '--dir', dir]);
       // What an old server cannot do is no reason for an alarm.
       expect([after.exitCode, after.stdout]).toEqual([0, expect.stringContaining('\n- On the disk only')]);
-      expect(after.stdout).toMatch(/m7 +unknown +never +never +- +0 +-\n/);
+      expect(after.stdout).toMatch(/m7 +unknown +never +never +- +0 +- +-\n/);
       expect(after.stdout).toContain('postern-1, nats-server');
       const hub = await HubFixture.start([server.url], {
         key_file: join(dir, 'hub/nats.key'),

@@ -17,6 +17,8 @@ import { collectingLog } from './log.ts';
 
 const KEY = 'a-key-for-all-the-tests';
 
+const ENDED = { code: 0, stdout: '', stderr: '', trouble: null };
+
 /** The whole service on a real chat.db, in this process, as an agent of a fleet. */
 export class FleetMac {
   readonly log = collectingLog();
@@ -24,6 +26,8 @@ export class FleetMac {
   readonly #osascriptPath: string;
   readonly chatDbPath: string;
   database: ChatFixture | undefined;
+  /** Id of its hardware; undefined: the machine of this test. */
+  machine: string | undefined;
   settings: Partial<Record<string, unknown>>;
   #app: RunningApp | undefined;
 
@@ -72,7 +76,10 @@ export class FleetMac {
       platform: 'simulated',
       homeFolder: this.folder,
       cacheFolder: join(this.folder, 'cache'),
-      run: () => Promise.reject(new Error('not used')),
+      run: (program) => {
+        if (program !== 'ioreg' || this.machine === undefined) return Promise.reject(new Error('not used'));
+        return Promise.resolve({ ...ENDED, stdout: `    "IOPlatformUUID" = "${this.machine}"\n` });
+      },
       restart: () => {},
     });
   }

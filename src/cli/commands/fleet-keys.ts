@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { isoSecond } from '../../domain/iso-second.ts';
-import { FleetFolder, MEMBER_FILES } from '../../fleet/setup/fleet-folder.ts';
+import { FleetFolder } from '../../fleet/setup/fleet-folder.ts';
+import { MEMBER_FILES } from '../../fleet/setup/member-files.ts';
 import { commandRunner } from '../../runtime/command.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { type FleetOptions, fleetPath, reported } from './fleet.ts';

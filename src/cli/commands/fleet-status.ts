@@ -14,6 +14,7 @@ const MACS: readonly Column[] = [
   { title: 'BEHIND' },
   { title: 'WAITING' },
   { title: 'VERSION' },
+  { title: 'MACHINE' },
 ];
 
 /** `postern fleet status`: reports the state of the servers. Exits with 1 if there is a problem. */
@@ -51,7 +52,7 @@ function streamLine({ name, messages, bytes, first, replicas }: StreamReport, no
 }
 
 function macRow(
-  { mac, state, lastSeen, lastEvent, behind, waiting, version }: MacState,
+  { mac, state, lastSeen, lastEvent, behind, waiting, version, machine }: MacState,
   now: number,
 ): readonly string[] {
   const when = (instant: string | null): string => (instant === null ? 'never' : ago(instant, now));
@@ -63,6 +64,7 @@ function macRow(
     String(behind ?? '-'),
     String(waiting ?? 'no queue'),
     version ?? '-',
+    machine?.name ?? '-',
   ];
 }
 

@@ -6,11 +6,13 @@ import { isoSecond } from '../../domain/iso-second.ts';
 import type { Manager } from '../../fleet/protocol/connect-once.ts';
 import type * as streams from '../../fleet/protocol/streams.ts';
 import { type ServerAddress, serverAddress } from '../../fleet/setup/addresses.ts';
-import { FleetFolder, MEMBER_FILES } from '../../fleet/setup/fleet-folder.ts';
+import { FleetFolder } from '../../fleet/setup/fleet-folder.ts';
+import { MEMBER_FILES } from '../../fleet/setup/member-files.ts';
 import { serverFiles } from '../../fleet/setup/server-config.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { commandRunner } from '../../runtime/command.ts';
 import { type ClientContext, type CommonOptions, type Context, EXIT, quoted } from '../context.ts';
+import { fleetSection } from '../fleet-section.ts';
 import { programText } from '../invocation.ts';
 
 export interface FleetOptions extends CommonOptions {
@@ -61,11 +63,7 @@ export function initFleet(options: InitOptions, context: ClientContext): Promise
 export function addMac(mac: string, options: OneMacOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const folder = FleetFolder.open(fleetPath(options, context));
-    if (folder.macs.includes(mac)) {
-      throw new AppError('mac_known', `${mac} is in the fleet already. Nothing was changed.`, {
-        hint: `If its machine was replaced: postern fleet adopt ${mac}`,
-      });
-    }
+    assertNew(mac, folder, `postern fleet adopt ${mac}`);
     folder.addMac(mac, today());
     context.stdout(...joining(mac, folder));
     await onServers(options, folder, context, async ({ createMac }, jsm) => createMac(jsm, mac));
@@ -156,6 +154,7 @@ async function withServers(
 
 /** Creates streams, buckets and each Mac's queue. Existing ones stay unchanged. */
 async function createMissing(folder: FleetFolder, limits: InitOptions, context: Context): Promise<void> {
+  if (folder.updateUsers()) context.stdout('users.conf has changed with this version of Postern.', ...reload(folder));
   await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents, writePair }, jsm) => {
     await createFleet(jsm, { ...DEFAULT_SIZE, replicas: folder.servers.length >= 3 ? 3 : 1 });
     if (limits.keepHours !== undefined || limits.maxBytes !== undefined) await keepEvents(jsm, limits);
@@ -178,8 +177,15 @@ export async function onServers(
     await withServers(folder, work);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    context.stderr(error.message, 'When the servers run: postern fleet init --connect');
+    context.stderr(error.message, 'When the servers run, type: postern fleet init --connect');
   }
+}
+
+export function assertNew(mac: string, folder: FleetFolder, remedy: string): void {
+  if (!folder.macs.includes(mac)) return;
+  throw new AppError('mac_known', `${mac} is in the fleet already. Nothing was changed.`, {
+    hint: `If its machine was replaced: ${remedy}`,
+  });
 }
 
 export function assertKnown(mac: string, folder: FleetFolder): void {
@@ -222,13 +228,16 @@ function introduction(
     '',
     'Next:',
     ...(isLocal ? [] : ['  copy server/ to each server, and there:']),
-    ...files.map((file) => `  cd ${quoted(join(folder.path, 'server'))} && nats-server -c ${file}`),
+    ...files.map(
+      (file) => `  cd ${isLocal ? quoted(join(folder.path, 'server')) : 'server'} && nats-server -c ${file}`,
+    ),
+    ...(isLocal ? [] : ['  then here again:']),
     `  ${program} fleet init${place} --connect`,
-    `  ${program} fleet add${place} m1`,
+    `  ${program} fleet invite${place} m1`,
     '',
     'The section [fleet] in config.toml of each hub, with the place of the files there:',
     '',
-    ...sectionFor(folder, folder.memberFolder('hub')),
+    ...fleetSection(folder, folder.memberFolder('hub')),
   ];
 }
 
@@ -238,32 +247,18 @@ function joining(mac: string, folder: FleetFolder): readonly string[] {
     `  ${MAC_FOLDER}`,
     'and make this the section [fleet] of config.toml there:',
     '',
-    ...sectionFor(folder, MAC_FOLDER, mac),
+    ...fleetSection(folder, MAC_FOLDER, mac),
   ];
 }
 
-/** The `[fleet]` section of a Mac or hub whose files are in `place`. */
-function sectionFor(folder: FleetFolder, place: string, mac?: string): readonly string[] {
-  const text = (value: string): string => JSON.stringify(value);
-  return [
-    '[fleet]',
-    `servers = [${folder.servers.map(text).join(', ')}]`,
-    ...(mac === undefined ? [] : [`mac = ${text(mac)}`]),
-    `key_file = ${text(join(place, MEMBER_FILES.key))}`,
-    ...(folder.hasAuthority ? [`ca_file = ${text(join(place, MEMBER_FILES.authority))}`] : []),
-    `content = ${text(folder.content)}`,
-    ...(folder.content === 'plain' ? [] : [`content_key_file = ${text(join(place, MEMBER_FILES.content))}`]),
-  ];
-}
-
-function reload(folder: FleetFolder): readonly string[] {
+export function reload(folder: FleetFolder): readonly string[] {
   return [
     `The servers must read ${join(folder.path, 'server/users.conf')} again. Copy it to each of them, and there:`,
     '  nats-server --signal reload',
   ];
 }
 
-function today(): string {
+export function today(): string {
   return isoSecond(systemClock.now());
 }
 
@@ -280,5 +275,6 @@ export async function reported(context: Context, work: () => Promise<number>): P
 
 const EXIT_CODES: Readonly<Record<string, number>> = {
   broker_away: EXIT.unavailable,
+  invitation_ended: EXIT.unavailable,
   certificates_not_made: EXIT.crash,
 };

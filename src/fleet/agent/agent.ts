@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { LogEntry } from '../../domain/event.ts';
 import type { FleetSettings } from '../../domain/fleet.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
 import type { EventFeed, MessageLog } from '../../domain/ports/feed.ts';
 import type { FleetReport, FleetStore } from '../../domain/ports/fleet.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { AttachmentReader, BackendHealth, MessageReader } from '../../domain/ports/reading.ts';
-import type { CallerSender } from '../../domain/ports/sending.ts';
-import type { StatusReport } from '../../domain/status.ts';
+import type { CallerSender, SendRequest } from '../../domain/ports/sending.ts';
+import type { Checked } from '../../schema/mistakes.ts';
 import { FleetConnection, readFleetFile } from '../protocol/connection.ts';
 import { agentKeys, Envelope } from '../protocol/envelope.ts';
+import { claimIdentity, isForbidden, type MachineClaim, machineHash } from '../protocol/machine-claim.ts';
 import { Answers } from './answers.ts';
 import { Membership } from './membership.ts';
 import { PresenceBeat } from './presence-beat.ts';
-import { type CheckedSend, SendQueue } from './send-queue.ts';
+import { SendQueue } from './send-queue.ts';
 import { Uplink } from './uplink.ts';
 
 export interface AgentParts {
@@ -21,23 +23,40 @@ export interface AgentParts {
   readonly store: FleetStore;
   readonly feed: EventFeed;
   readonly messages: MessageLog;
-  /** The owner's ports: a hub asks and sends in the owner's name. */
+  /** The owner's ports, because a hub reads and sends in the owner's name. */
   readonly reader: MessageReader;
   readonly attachments: AttachmentReader;
   readonly sender: CallerSender;
   readonly json: (entry: LogEntry) => string;
-  readonly checkSend: (request: unknown) => CheckedSend;
+  readonly checkSend: (request: unknown) => Checked<Pick<SendRequest, 'recipient' | 'body' | 'attachments'>>;
+  /** Reports whether the outcome of this Idempotency-Key is kept here (decision D9), and therefore final. */
   readonly isKept: (key: string) => boolean;
-  readonly status: () => StatusReport | Promise<StatusReport>;
   readonly health: () => BackendHealth;
-  /** Numbers and addresses of the person; throws while chat.db is away. */
+  /** Returns the owner's numbers and addresses. Throws while chat.db is unavailable. */
   readonly addresses: () => readonly string[];
   readonly rowOfGuid: (guid: string) => number | undefined;
+  /** Identifies the hardware, unlike anything on a copied disk; undefined if it has no id. */
+  readonly machine: () => Promise<MachineId | undefined>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Connects this Mac with a fleet. The local service does not notice whether the broker is there. */
+export interface MachineId {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The parts of a member of a fleet. */
+export interface JoinedParts extends AgentParts {
+  readonly connection: FleetConnection;
+  readonly membership: Membership;
+  readonly envelope: Envelope;
+  readonly mac: string;
+  /** Differs for each run of the agent. */
+  readonly instance: string;
+}
+
+/** Connects this Mac to a fleet. The local service works the same whether or not the broker is available. */
 export class FleetAgent {
   readonly #parts: AgentParts;
   readonly #mac: string;
@@ -49,13 +68,13 @@ export class FleetAgent {
   readonly #presence: PresenceBeat;
   #isStarted = false;
 
-  /** Throws AppError when the content keys cannot be used. */
+  /** Throws AppError if the content keys are unusable. */
   constructor(parts: AgentParts) {
     const { settings, store, clock } = parts;
     const mac = settings.mac === '' ? store.ownMac() : settings.mac;
     const log = parts.log.child({ mac });
     const instance = randomUUID();
-    const { content, contentKeyFile, backfillHours } = settings;
+    const { content, contentKeyFile } = settings;
     const hasKeys = content !== 'plain' && contentKeyFile !== '';
     const envelope = new Envelope(
       hasKeys ? agentKeys(readFleetFile(contentKeyFile, 'fleet.content_key_file')) : undefined,
@@ -64,29 +83,33 @@ export class FleetAgent {
     this.#mac = mac;
     const connection = new FleetConnection(settings, { clock, log, name: mac });
     this.#connection = connection;
-    const membership = new Membership({ connection, mac, instance, clock, log });
-    this.#membership = membership;
-    const shared = { ...parts, connection, membership, envelope, mac, instance, log };
-    this.#uplink = new Uplink({ ...shared, content, backfillHours });
-    this.#sends = new SendQueue(shared);
-    this.#answers = new Answers({ ...shared, content });
-    this.#presence = new PresenceBeat({
-      ...shared,
-      presence: () => ({
-        version: parts.version,
-        instance,
-        epoch: store.epoch(),
-        newestRow: parts.feed.lastPublished().rowId,
-        publishedRow: this.#uplink.position?.rowId ?? 0,
-        last: this.#uplink.last,
-        addresses: this.#addresses(),
-        health: parts.health(),
-      }),
+    const membership = new Membership({
+      connection,
+      mac,
+      instance,
+      claim: (isAnswered) => this.#claim(envelope, isAnswered),
+      clock,
+      log,
     });
+    this.#membership = membership;
+    const joined: JoinedParts = { ...parts, connection, membership, envelope, mac, instance, log };
+    this.#uplink = new Uplink(joined);
+    this.#sends = new SendQueue(joined);
+    this.#answers = new Answers(joined);
+    this.#presence = new PresenceBeat(joined, () => ({
+      version: parts.version,
+      instance,
+      epoch: store.epoch(),
+      newestRow: parts.feed.lastPublished().rowId,
+      publishedRow: this.#uplink.position?.rowId ?? 0,
+      last: this.#uplink.last,
+      addresses: this.#addresses(),
+      health: parts.health(),
+    }));
     membership.onChange(() => this.#follow());
   }
 
-  /** Until then it is connected and does nothing. */
+  /** Starts the agent's work. Before this call it is only connected. */
   start(): void {
     this.#isStarted = true;
     this.#uplink.start();
@@ -98,28 +121,38 @@ export class FleetAgent {
     const published = this.#uplink.position?.rowId;
     const newest = feed.lastPublished().rowId;
     const isRefused = this.#membership.state === 'refused';
-    const isAway = !this.#connection.isConnected;
+    const { isConnected, certificateEnd } = this.#connection;
+    const { clockAheadMs: aheadMs } = this.#presence;
+    const isAway = !isConnected;
     return {
       mac: this.#mac,
       state: isAway ? 'away' : isRefused ? 'refused' : 'connected',
       published_row: published ?? null,
       behind: published === undefined ? 0 : Math.max(0, newest - published),
+      clock_ahead_s: aheadMs === undefined ? null : Math.round(aheadMs / 1000),
+      certificate_ends: certificateEnd === undefined ? null : isoSecond(certificateEnd),
       problem: this.warning() ?? this.#connection.trouble ?? this.#uplink.trouble ?? null,
     };
   }
 
-  /** What a person has to put right; undefined when there is nothing. */
+  /** Returns what the owner has to fix; undefined if there is nothing. */
   warning(): string | undefined {
     if (!this.#connection.isConnected) return undefined;
-    const { trouble } = this.#uplink;
+    const trouble = this.#membership.trouble ?? this.#uplink.trouble;
     if (trouble !== undefined) return `Events wait to be published to the fleet: ${trouble}.`;
     if (this.#membership.state !== 'refused') return undefined;
-    return `Another Mac is in the fleet as ${this.#mac}, so this one takes no part in it: give it another fleet.mac.`;
+    const { holder } = this.#membership;
+    const rest = 'so this machine takes no part in it';
+    if (holder === undefined) {
+      return `Another Mac is in the fleet as ${this.#mac}, ${rest}: give it another fleet.mac.`;
+    }
+    const whose = holder.names === undefined ? 'another machine' : `the machine "${holder.names.holder.name}"`;
+    return `In the fleet ${this.#mac} is ${whose}, which has the same key, ${rest}. If it replaces that one, type at the desk: postern fleet adopt ${this.#mac}`;
   }
 
-  /** The health of this Mac has changed. */
+  /** Publishes the changed health of this Mac. */
   noteHealth(): void {
-    this.#presence.changed();
+    void this.#presence.changed();
   }
 
   async close(): Promise<void> {
@@ -135,6 +168,22 @@ export class FleetAgent {
     for (const part of [this.#answers, this.#sends, this.#presence]) {
       if (isJoined && this.#isStarted) part.start();
       else part.stop();
+    }
+  }
+
+  async #claim(envelope: Envelope, isAnswered: boolean): Promise<MachineClaim | undefined> {
+    const machine = await this.#parts.machine();
+    if (machine === undefined) return undefined;
+    const [mac, connection] = [this.#mac, this.#connection];
+    const { publicKey: key } = connection;
+    const nowMs = this.#parts.clock.now();
+    const claimant = { mac, key, machine: machineHash(mac, machine.id), name: machine.name, nowMs, isAnswered };
+    try {
+      return await claimIdentity(connection, envelope, claimant);
+    } catch (error) {
+      // With the users.conf of an earlier version, a fleet has no claims.
+      if (isForbidden(error)) return undefined;
+      throw error;
     }
   }
 

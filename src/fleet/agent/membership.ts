@@ -2,26 +2,35 @@ import type { Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import { readSubject, WHO } from '../protocol/layout.ts';
+import type { MachineClaim } from '../protocol/machine-claim.ts';
 
-/** How long another agent with the same id has to answer. */
+/** Time for another agent with the same id to answer. */
 const ANSWER_MS = 2000;
-/** How often one that was refused asks whether the other is gone. */
+/** How often a refused agent asks whether the other one is gone. */
 const AGAIN_MS = 30_000;
+/** Wait before another attempt if the broker does not yet know whose identity it is. */
+const RETRY_MS = 1000;
 
 export type MembershipState = 'away' | 'joined' | 'refused';
 
 export interface MembershipParts {
   readonly connection: FleetConnection;
   readonly mac: string;
-  /** Of this run of the agent. */
+  /** Identifies this run of the agent. */
   readonly instance: string;
+  /**
+   * Returns the claim of another machine that owns this identity; undefined if there is none. Claims the identity for
+   * this machine unless another agent answers.
+   */
+  readonly claim: (isAnswered: boolean) => Promise<MachineClaim | undefined>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Whether this agent may act for its Mac: it is connected, and no other agent answers to the same id. A newcomer asks
- * before it answers itself, so of two that run at the same time the second one stops.
+ * Decides whether this agent may act for its Mac: it is connected, no other agent answers to the same id, and the
+ * identity belongs to no other machine. A newcomer asks before it answers or claims anything itself, so of two that run
+ * at the same time the second one stops.
  */
 export class Membership {
   readonly #parts: MembershipParts;
@@ -29,14 +38,26 @@ export class Membership {
   readonly #closers: readonly Cancel[];
   #state: MembershipState = 'away';
   #who: Subscription | undefined;
-  /** Counts the attempts to join: an older one that is still asking has no say. */
+  /** Counts the attempts to join, so that an older one that is still asking has no effect. */
   #attempt = 0;
   #again: Cancel | undefined;
+  #trouble: string | undefined;
+  #holder: MachineClaim | undefined;
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
     const { connection } = parts;
-    this.#closers = [connection.onConnect(() => void this.check()), connection.onDisconnect(() => this.#leave())];
+    this.#closers = [connection.onConnect(() => this.#connected()), connection.onDisconnect(() => this.#leave())];
+  }
+
+  /** Why it is unknown whether this agent may act; undefined if it is known. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** The claim of the machine that owns the identity, if this one is refused because of it. */
+  get holder(): MachineClaim | undefined {
+    return this.#holder;
   }
 
   get state(): MembershipState {
@@ -52,15 +73,29 @@ export class Membership {
     return () => void this.#changed.delete(run);
   }
 
-  /** Leaves, asks whether another agent has this id, and joins again if none has. */
+  /** Leaves, asks whether another agent or machine has this id, and joins again if none has. */
   async check(): Promise<void> {
     this.#leave();
     const attempt = this.#attempt;
-    const other = await this.#other();
-    if (attempt !== this.#attempt || !this.#parts.connection.isConnected) return;
-    const { mac, clock, log } = this.#parts;
-    if (other) {
-      log.error('another Mac uses the same id in the fleet; this one publishes nothing', { mac });
+    const { mac, clock, log, claim, connection } = this.#parts;
+    const isAnswered = await this.#isAnswered();
+    const isStale = (): boolean => attempt !== this.#attempt || !connection.isConnected;
+    if (isStale()) return;
+    let trouble: string | undefined;
+    const holder = await claim(isAnswered).catch((error: Error) => {
+      trouble = error.message;
+      return undefined;
+    });
+    if (isStale()) return;
+    this.#trouble = isAnswered ? undefined : trouble;
+    this.#holder = holder;
+    if (this.#trouble !== undefined) {
+      log.warn('the broker cannot say which machine this identity belongs to', { reason: this.#trouble });
+      this.#again = clock.after(RETRY_MS, () => void this.check());
+      return;
+    }
+    if (isAnswered || holder !== undefined) {
+      log.error('another machine has this id in the fleet; this one publishes nothing', { mac });
       this.#again = clock.after(AGAIN_MS, () => void this.check());
       return this.#set('refused');
     }
@@ -73,8 +108,15 @@ export class Membership {
     this.#leave();
   }
 
-  /** True when another agent answers. Silence is no answer: one that was paused learns from the stream that it is late. */
-  async #other(): Promise<boolean> {
+  /** Gives others time to be first if this agent was refused, even after the broker lost the claim. */
+  #connected(): void {
+    if (this.#state !== 'refused') return void this.check();
+    this.#again?.();
+    this.#again = this.#parts.clock.after(AGAIN_MS, () => void this.check());
+  }
+
+  /** Reports whether another agent answers. A paused one does not, and learns from the stream that it is too late. */
+  async #isAnswered(): Promise<boolean> {
     const { connection, mac, instance } = this.#parts;
     try {
       const { data } = await connection.nc.request(readSubject(mac, WHO), instance, { timeout: ANSWER_MS });

@@ -1,31 +1,31 @@
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import type { Cancel } from '../../domain/ports/host.ts';
+import type { MacPresence } from '../../schema/fleet-records.ts';
+import { managerOf } from '../protocol/connect-once.ts';
 import { BUCKETS, PRESENCE_EVERY_MS } from '../protocol/layout.ts';
-import { type MacPresence, packPresence } from '../protocol/presence.ts';
+import { packPresence, storedClockAhead } from '../protocol/presence.ts';
+import type { JoinedParts } from './agent.ts';
 
-export interface PresenceParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly mac: string;
-  readonly presence: () => Omit<MacPresence, 'atMs' | 'isLeaving'>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** Says every ten seconds, and when something changed, that this Mac is here. */
+/** Writes this Mac's presence every ten seconds and after each change. */
 export class PresenceBeat {
-  readonly #parts: PresenceParts;
+  readonly #parts: JoinedParts;
+  readonly #presence: () => Omit<MacPresence, 'atMs' | 'isLeaving'>;
   #isOn = false;
   #cancel: Cancel | undefined;
+  #clockAheadMs: number | undefined;
 
-  constructor(parts: PresenceParts) {
+  constructor(parts: JoinedParts, presence: () => Omit<MacPresence, 'atMs' | 'isLeaving'>) {
     this.#parts = parts;
+    this.#presence = presence;
+  }
+
+  /** How far this machine's clock was ahead of the broker's at the last connection; undefined if that is not known. */
+  get clockAheadMs(): number | undefined {
+    return this.#clockAheadMs;
   }
 
   start(): void {
     this.#isOn = true;
-    this.changed();
+    void this.changed().then(() => this.#measureClock());
   }
 
   stop(): void {
@@ -33,25 +33,32 @@ export class PresenceBeat {
     this.#cancel?.();
   }
 
-  /** Says it at once. */
-  changed(): void {
+  /** Writes the presence now. */
+  async changed(): Promise<void> {
     if (!this.#isOn) return;
     this.#cancel?.();
-    this.#cancel = this.#parts.clock.after(PRESENCE_EVERY_MS, () => this.changed());
-    void this.#put(false);
+    this.#cancel = this.#parts.clock.after(PRESENCE_EVERY_MS, () => void this.changed());
+    await this.#put(false);
   }
 
-  /** Says that the Mac leaves in good order. */
+  /** Announces that this Mac stops in good order. */
   async leave(): Promise<void> {
     const wasOn = this.#isOn;
     this.stop();
     if (wasOn) await this.#put(true);
   }
 
+  /** Once for each connection: the difference hardly moves. */
+  async #measureClock(): Promise<void> {
+    const { connection, envelope, mac } = this.#parts;
+    const jsm = await managerOf(connection.nc);
+    this.#clockAheadMs = await storedClockAhead(jsm, envelope, mac);
+  }
+
   async #put(isLeaving: boolean): Promise<void> {
-    const { connection, envelope, mac, presence, clock, log } = this.#parts;
+    const { connection, envelope, mac, clock, log } = this.#parts;
     try {
-      const packed = packPresence(envelope, mac, { ...presence(), atMs: clock.now(), isLeaving });
+      const packed = packPresence(envelope, mac, { ...this.#presence(), atMs: clock.now(), isLeaving });
       await connection.js.publish(`$KV.${BUCKETS.macs}.${mac}`, packed, { timeout: 2000 });
     } catch (error) {
       log.debug('the presence of this Mac could not be written', { reason: (error as Error).message });

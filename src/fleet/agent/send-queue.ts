@@ -1,43 +1,25 @@
 import type { Consumer, JsMsg } from '@nats-io/jetstream';
-import { isAppError, type Mistake } from '../../domain/errors.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { CallerSender, SendRequest } from '../../domain/ports/sending.ts';
+import { isAppError } from '../../domain/errors.ts';
+import type { Cancel } from '../../domain/ports/host.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import type { SendOrder } from '../../schema/fleet-records.ts';
 import { BUCKETS, outcomeKey, outcomeSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
 import { type Reply, toProblem } from '../protocol/requests.ts';
-import { decodeOrder, hashOfRequest, keyHash, packOutcome, type SendOrder } from '../protocol/sends.ts';
+import { decodeOrder, hashOfRequest, keyHash, packOutcome } from '../protocol/sends.ts';
+import type { JoinedParts } from './agent.ts';
 
 const PULL_MS = 30_000;
 const WORKING_MS = 10_000;
 const RETRY_MS = 1000;
 
-/** What a send may ask for, once it was checked. */
-export type CheckedSend =
-  | { readonly ok: true; readonly value: Pick<SendRequest, 'recipient' | 'body' | 'attachments'> }
-  | { readonly ok: false; readonly mistakes: readonly Mistake[] };
-
-export interface SendQueueParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly mac: string;
-  readonly sender: Pick<CallerSender, 'send'>;
-  readonly checkSend: (request: unknown) => CheckedSend;
-  /** Whether the outcome of this key is kept here (decision D9): then it is final. */
-  readonly isKept: (key: string) => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** Takes sends from the work queue of this Mac, one at a time: each key is sent once, through crashes of either side. */
+/** Takes sends from this Mac's work queue, one at a time. Each key is sent once, even if either side crashes. */
 export class SendQueue {
-  readonly #parts: SendQueueParts;
-  /** The run that may take; another one makes it end. */
+  readonly #parts: JoinedParts;
+  /** The loop that takes sends. Starting another one ends it. */
   #run: AbortController | undefined;
   #handling: Promise<void> = Promise.resolve();
 
-  constructor(parts: SendQueueParts) {
+  constructor(parts: JoinedParts) {
     this.#parts = parts;
   }
 
@@ -48,13 +30,13 @@ export class SendQueue {
     void this.#take(run.signal);
   }
 
-  /** Takes nothing more. */
+  /** Takes no more sends. */
   stop(): void {
     this.#run?.abort();
     this.#run = undefined;
   }
 
-  /** Resolves when the send that runs has ended. */
+  /** Resolves once the running send has ended. */
   async close(): Promise<void> {
     this.stop();
     await this.#handling;
@@ -70,7 +52,7 @@ export class SendQueue {
           const message = await nextOf(consumer, signal);
           if (message === undefined) continue;
           if (signal.aborted) return quietly(() => message.nak());
-          // The one of an earlier connection may still run.
+          // A send taken over an earlier connection may still be running.
           await this.#handling;
           this.#handling = this.#handle(message);
           await this.#handling;
@@ -91,7 +73,7 @@ export class SendQueue {
     try {
       order = decodeOrder(mac, message.headers, message.data, envelope);
     } catch (error) {
-      log.warn('a send of the fleet cannot be read and is left out', { reason: (error as Error).message });
+      log.warn('a send of the fleet cannot be read and is skipped', { reason: (error as Error).message });
       return quietly(() => message.term());
     }
     let cancel: Cancel | undefined;
@@ -108,18 +90,18 @@ export class SendQueue {
       await this.#tell(order, reply);
       message.ack();
     } catch (error) {
-      // It is handed out again, and the claim of its key says what became of it.
-      log.warn('the outcome of a send could not be told to the fleet', { reason: (error as Error).message });
+      // The queue delivers it again, and the claim of its key then tells the outcome.
+      log.warn('the outcome of a send could not be reported to the fleet', { reason: (error as Error).message });
     } finally {
       cancel?.();
     }
   }
 
-  /** undefined: not now, because the service is stopping. */
+  /** Returns undefined if the service is stopping, so that the send is delivered again. */
   async #send({ key, deadlineMs, request, requestId }: SendOrder): Promise<Reply | undefined> {
     const { sender, checkSend, clock, isKept } = this.#parts;
     try {
-      // One that was sent before is answered with what became of it, however late.
+      // A send that was made before is answered with its outcome, however late.
       if (clock.now() > deadlineMs && !isKept(key)) throw problem('send_expired');
       const checked = checkSend(request);
       if (!checked.ok) throw invalidRequest(checked.mistakes);
@@ -135,7 +117,7 @@ export class SendQueue {
     const { connection, envelope, mac, isKept } = this.#parts;
     const hash = keyHash(key);
     const outcome = packOutcome(envelope, mac, key, { requestHash: hashOfRequest(request), reply });
-    // A refusal that came before the claim is not final: the same key may be sent again.
+    // A refusal before the claim is not final: the client may use the key again.
     if (isKept(key) && !isOfAnother(reply))
       await connection.js.publish(`$KV.${BUCKETS.outcomes}.${outcomeKey(mac, hash)}`, outcome);
     connection.nc.publish(outcomeSubject(mac, hash), outcome);
@@ -151,21 +133,21 @@ export class SendQueue {
   }
 }
 
-/** True for a refusal because of another send with this key, whose outcome is not to be replaced. */
+/** Reports whether another send with this key caused the refusal. Its stored outcome must stay. */
 function isOfAnother(reply: Reply): boolean {
   return 'problem' in reply && ['send_in_progress', 'idempotency_key_reused'].includes(reply.problem.code);
 }
 
-/** A message of a connection that was closed cannot be answered any more: it is handed out again. */
+/** Ignores that a message of a closed connection can no longer be answered: the queue delivers it again. */
 function quietly(answer: () => void): void {
   try {
     answer();
   } catch {
-    // Nothing of it is lost.
+    // The message stays in the queue.
   }
 }
 
-/** The next message; undefined when there was none for a while, or when it is not to be waited for any more. */
+/** Resolves with the next message, or with undefined after `PULL_MS` or when `signal` aborts. */
 async function nextOf(consumer: Consumer, signal: AbortSignal): Promise<JsMsg | undefined> {
   const messages = await consumer.fetch({ max_messages: 1, expires: PULL_MS });
   const stop = (): void => messages.stop();

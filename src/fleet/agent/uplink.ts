@@ -1,47 +1,25 @@
 import { type JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
-import type { FleetContent } from '../../domain/fleet.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
-import type { ConsumerTask, EventConsumer, EventFeed, Handled, MessageLog } from '../../domain/ports/feed.ts';
-import type { FleetStore } from '../../domain/ports/fleet.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { MessageReader } from '../../domain/ports/reading.ts';
+import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/feed.ts';
+import type { Cancel } from '../../domain/ports/host.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import type { LastPublished } from '../../schema/fleet-records.ts';
 import { encodeEvent, eventId, readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
-import type { LastPublished } from '../protocol/presence.ts';
-import type { Membership } from './membership.ts';
+import type { JoinedParts } from './agent.ts';
 import { startAfter } from './position.ts';
 
 const PUBLISH_MS = 5000;
-/** Room for headers beside the body, in what the server takes. */
+/** Space that headers need within the server's maximum message size. */
 const HEADER_BYTES = 4096;
 const HOUR_MS = 3_600_000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
-/** The server's code for a message that does not follow the one it says. */
+/** The server's code for a message whose expected predecessor is not the newest of its subject. */
 const WRONG_LAST_SEQUENCE = 10071;
 
-export interface UplinkParts {
-  readonly connection: FleetConnection;
-  readonly membership: Membership;
-  readonly envelope: Envelope;
-  readonly mac: string;
-  readonly instance: string;
-  readonly content: FleetContent;
-  readonly backfillHours: number;
-  readonly store: FleetStore;
-  readonly feed: EventFeed;
-  readonly messages: MessageLog;
-  readonly reader: Pick<MessageReader, 'listMessages'>;
-  readonly json: (entry: LogEntry) => string;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** The last message of this Mac in the stream: the next one says that it follows it. */
+/** This Mac's last message in the stream, which the next one names as its predecessor. */
 interface Chain {
   readonly epoch: string;
   sequence: number;
@@ -49,35 +27,35 @@ interface Chain {
 }
 
 /**
- * Copies the events of this Mac into the stream, one after the other: each names the one before it, so that none is
- * lost, repeated or out of order, whatever happens to the broker. The position moves when the stream has acknowledged.
+ * Copies this Mac's events into the stream, one after the other. Each names its predecessor, so that none is lost,
+ * repeated or out of order, whatever happens to the broker. The position moves once the stream has acknowledged.
  */
 export class Uplink implements ConsumerTask<undefined> {
   readonly name = 'fleet';
-  readonly #parts: UplinkParts;
+  readonly #parts: JoinedParts;
   readonly #consumer: EventConsumer;
-  /** undefined: the stream has to be asked first. */
+  /** Undefined until the stream was asked for it. */
   #chain: Chain | undefined;
-  /** Highest sequence that this run has seen at its subject. */
+  /** The highest sequence that this run has seen at its subject. */
   #seen = 0;
-  /** Attempts since something was acknowledged. */
+  /** Failed attempts since the last acknowledgement. */
   #failures = 0;
   #trouble: string | undefined;
   #isClosed = false;
   readonly #wakeup: Wakeup;
 
-  constructor(parts: UplinkParts) {
+  constructor(parts: JoinedParts) {
     this.#parts = parts;
     this.#wakeup = new Wakeup(parts.clock);
     this.#consumer = parts.feed.consume(this);
   }
 
-  /** Everything up to here is in the stream. */
+  /** The position up to which everything is in the stream. */
   get position(): Offset | undefined {
     return this.#parts.store.position();
   }
 
-  /** What keeps events from being published; undefined when nothing does. */
+  /** Why events cannot be published; undefined while they can. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
@@ -101,7 +79,7 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   storedOffset(): Offset {
-    // Also after chat.db was replaced, which has made a new epoch.
+    // The consumer also asks after chat.db was replaced, which starts a new epoch.
     this.#chain = undefined;
     const { store, feed } = this.#parts;
     return store.position() ?? feed.lastPublished();
@@ -125,7 +103,7 @@ export class Uplink implements ConsumerTask<undefined> {
         timeout: PUBLISH_MS,
       });
       const { seq } = await this.#whileJoined(published);
-      // Something else may have happened meanwhile: then the stream is asked what it has.
+      // If anything changed meanwhile, the stream is asked for the chain again.
       if (chain !== this.#chain || !Number.isSafeInteger(seq) || seq <= chain.sequence) throw new Error('out of step');
       chain.sequence = seq;
       chain.previousRow = entry.rowId;
@@ -144,7 +122,7 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   progress(offset: Offset): void {
-    // Before the stream was asked, nothing is known to be done.
+    // Nothing is known to be acknowledged before the stream was asked.
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
   }
 
@@ -163,13 +141,13 @@ export class Uplink implements ConsumerTask<undefined> {
     try {
       await this.#askStream();
     } catch (error) {
-      // Without chat.db there is nothing to compare; the consumer asks again.
+      // Without chat.db there is nothing to compare. The consumer tries again.
       if (isAppError(error)) throw error;
       this.#failed(error);
     }
   }
 
-  /** Makes the chain of what the stream has. */
+  /** Rebuilds the chain from the stream. */
   async #askStream(): Promise<void> {
     const { connection, membership, mac, instance, store, messages } = this.#parts;
     const jsm = await jetstreamManager(connection.nc, { checkAPI: false, timeout: PUBLISH_MS });
@@ -179,7 +157,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const last = stored === null ? undefined : readEventHeaders(subject, stored.header, { isDirect: true });
     const sequence = stored?.seq ?? 0;
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
-      // Somebody else has published since: an earlier run whose message was on its way, or another Mac.
+      // Someone else has published since: an earlier run whose message was on its way, or another Mac.
       this.#seen = sequence;
       return membership.check();
     }
@@ -205,7 +183,8 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   async #backfill(): Promise<Offset> {
-    const { reader, feed, clock, backfillHours } = this.#parts;
+    const { reader, feed, clock } = this.#parts;
+    const { backfillHours } = this.#parts.settings;
     const last = feed.lastPublished();
     if (backfillHours === 0) return last;
     const sinceNs = BigInt(Math.floor(clock.now() - backfillHours * HOUR_MS)) * 1_000_000n;
@@ -214,16 +193,16 @@ export class Uplink implements ConsumerTask<undefined> {
     return oldest - 1 < last.rowId ? rowOffset(oldest - 1) : last;
   }
 
-  /** Without body and attachments where it is asked for, or where the message is too large for the server. */
+  /** Omits body and attachments if the configuration says so, or if the message is too large for the server. */
   #encode(entry: LogEntry, { epoch, previousRow }: Chain, id: string) {
-    const { connection, envelope, mac, instance, content, json, log } = this.#parts;
+    const { connection, envelope, mac, instance, settings, json, log } = this.#parts;
     const of = (isMetadata: boolean) =>
       encodeEvent(
         { mac, epoch, row: entry.rowId, previousRow, type: entry.event.type, id, instance, isMetadata },
         isMetadata ? withoutText(entry) : json(entry),
         envelope,
       );
-    if (content === 'metadata') return of(true);
+    if (settings.content === 'metadata') return of(true);
     const whole = of(false);
     const room = (connection.nc.info?.max_payload ?? 1024 * 1024) - HEADER_BYTES;
     if (whole.body.length <= room) return whole;
@@ -235,7 +214,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#chain = undefined;
     this.#failures += 1;
     const reason = error instanceof Error ? error.message : String(error);
-    // One is nothing: the stream is asked, and mostly that is the end of it.
+    // A single failure is usually over once the stream was asked again.
     if (isOutOfStep(error) || this.#failures === 1) return;
     if (reason !== this.#trouble && this.#parts.membership.isJoined) {
       this.#parts.log.warn('events cannot be published to the fleet, retrying', { reason });
@@ -243,14 +222,14 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#trouble = reason;
   }
 
-  /** Nobody answers a request of before when the connection is lost. */
+  /** Rejects when the connection is lost, because nobody will answer the request then. */
   async #whileJoined<Value>(request: Promise<Value>): Promise<Value> {
     const { membership } = this.#parts;
     let stop: Cancel | undefined;
     const left = new Promise<never>((_, reject) => {
       stop = membership.onChange(() => reject(new Error('the connection to the broker was lost')));
     });
-    // The promise that loses the race may still reject.
+    // The promise that loses the race may reject later.
     request.catch(() => {});
     left.catch(() => {});
     try {

@@ -1,10 +1,10 @@
 import { splitId } from '../../domain/fleet.ts';
 import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
-import { CHUNK_BYTES } from '../protocol/layout.ts';
+import { CHUNK_BYTES } from '../../schema/fleet-reads.ts';
 import type { MacReads } from './mac-reads.ts';
 
-/** The files of messages, read from their Macs a chunk at a time. */
+/** Reads the files of messages from their Macs, one chunk at a time. */
 export class HubAttachments implements AttachmentReader {
   readonly #reads: MacReads;
 
@@ -17,11 +17,11 @@ export class HubAttachments implements AttachmentReader {
     if (of === undefined || !this.#reads.isKnown(of.mac)) return undefined;
     const found = await this.#reads.first(this.#reads.placesOf(of), async ({ mac, id: own }) => {
       const asked = { id: own, n, form };
-      const file = await this.#reads.attachment(mac, { ...asked, at: 0, bytes: 0 });
+      const file = await this.#reads.ask(mac, 'attachment', { ...asked, at: 0, bytes: 0 });
       return file && { mac, asked, file };
     });
     if (found === undefined) return undefined;
-    // All chunks come from one Mac: the files of two are not the same.
+    // All chunks come from one Mac, because the files of two may differ.
     const { mac, asked } = found;
     const { name, mimeType, bytes, version } = found.file;
     const reads = this.#reads;
@@ -33,9 +33,9 @@ export class HubAttachments implements AttachmentReader {
       async *read(start, end) {
         for (let at = start; at <= end; ) {
           const wanted = Math.min(CHUNK_BYTES, end + 1 - at);
-          const chunk = await reads.attachment(mac, { ...asked, at, bytes: wanted });
+          const chunk = await reads.ask(mac, 'attachment', { ...asked, at, bytes: wanted });
           const data = Buffer.from(chunk?.data ?? '', 'base64');
-          // It was changed or removed meanwhile: what was sent so far does not belong to it.
+          // The file was changed or removed, so the chunks sent so far do not belong to it.
           if (chunk?.version !== version || data.length !== wanted) throw problem('mac_answer_invalid');
           yield data;
           at += wanted;

@@ -1,27 +1,22 @@
 import type { KV } from '@nats-io/kv';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
+import type { Cancel, Clock } from '../../domain/ports/host.ts';
 import { BUCKETS } from '../protocol/layout.ts';
+import type { HubParts } from './hub-parts.ts';
 import { within } from './within.ts';
 
 const KEY = 'clock';
 const MEASURE_EVERY_MS = 10_000;
 const LIMIT_MS = 5000;
 
-export interface BrokerClockParts {
-  readonly connection: FleetConnection;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+export type BrokerClockParts = Pick<HubParts, 'connection' | 'clock' | 'log'>;
 
 /**
- * The broker's time, which every hub shares. Servers before 2.10 tell it only as the timestamp of a stored message, so
- * it is measured by storing one.
+ * Measures the broker's time, which all hubs share, by storing a message: servers before 2.10 report it only as the
+ * timestamp of one.
  */
 export class BrokerClock {
   readonly #parts: BrokerClockParts;
   readonly #cancelConnect: Cancel;
-  /** How far the broker is ahead; undefined before the first measurement. */
   #aheadMs: number | undefined;
   #cancelTimer: Cancel | undefined;
 
@@ -35,12 +30,12 @@ export class BrokerClock {
     return this.#aheadMs;
   }
 
-  /** The broker's time in Unix milliseconds: this machine's before the first measurement. */
+  /** The broker's time in Unix milliseconds; this machine's before the first measurement. */
   now(): number {
     return this.#parts.clock.now() + (this.#aheadMs ?? 0);
   }
 
-  /** The broker's time, measured now. Rejects if it cannot be. */
+  /** Measures the broker's time and returns it. Rejects if the broker does not answer. */
   async measured(): Promise<number> {
     const { connection, clock } = this.#parts;
     const bucket = await within(connection.kv(BUCKETS.webhooks), clock, LIMIT_MS);
@@ -62,7 +57,7 @@ export class BrokerClock {
   }
 }
 
-/** How far the broker's clock is ahead of `clock`, in milliseconds. Exact to half of the time its answer takes. */
+/** Returns how many milliseconds the broker's clock is ahead of `clock`, give or take half of the round trip. */
 export async function aheadOf(bucket: KV, clock: Pick<Clock, 'now'>): Promise<number> {
   const askedMs = clock.now();
   const revision = await bucket.put(KEY, '');

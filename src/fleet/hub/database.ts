@@ -2,15 +2,18 @@ import { rmSync } from 'node:fs';
 import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Row, type Sqlite, type Statement } from '../../runtime/sqlite.ts';
 
-const VERSION = 3;
+const VERSION = 4;
 
 /**
- * `event`: what the stream holds, under numbers that are never used twice, in the order in which this hub could serve
- * it. `stream` and `sequence` are its first place; `later_place` has the places it got when the stream was refilled, and
- * the first place of events whose number came later than their sequence says. `floor`: see StreamOffset. `waiting`:
- * events behind a `hole`, which are rows that the stream lacks; its place is that of what showed it, its `floor` that
- * of the row before it. `gap`: numbers where rows are missing for good. `first_sequence`: where this hub began; it is
- * to see everything from there on.
+ * - `event`: the events, numbered in the order in which this hub could serve them. Numbers are never reused. `stream`
+ *   and `sequence` are the event's first place; for `floor` see StreamOffset.
+ * - `later_place`: the places of events in a refilled stream, and the first places of events whose numbers are not in
+ *   the order of their sequences.
+ * - `hole`: rows that the stream lacks. Its place is that of the message which revealed it, its `floor` the sequence of
+ *   the row before it. `waiting`: the events behind holes.
+ * - `gap`: numbers at which rows are missing for good.
+ * - `position`: the last message examined. `doubtful_after`: see EventStore.doubtfulAfter.
+ * - `stream.first_sequence`: this hub has seen every message from this sequence on.
  */
 const SCHEMA = `
   CREATE TABLE stream (id INTEGER PRIMARY KEY, created TEXT NOT NULL UNIQUE, first_sequence INTEGER NOT NULL);
@@ -34,10 +37,12 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE INDEX later_number ON later_place (number);
   CREATE INDEX later_time ON later_place (at_ms);
+  CREATE TRIGGER event_deleted AFTER DELETE ON event BEGIN DELETE FROM later_place WHERE number = OLD.number; END;
   CREATE TABLE waiting (
-    source INTEGER NOT NULL, row INTEGER NOT NULL,
-    stream INTEGER NOT NULL, sequence INTEGER NOT NULL, message_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
-    type TEXT NOT NULL, key_id TEXT, body BLOB NOT NULL,
+    stream INTEGER NOT NULL, sequence INTEGER NOT NULL,
+    message_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
+    source INTEGER NOT NULL, row INTEGER NOT NULL, type TEXT NOT NULL,
+    key_id TEXT, body BLOB NOT NULL,
     PRIMARY KEY (source, row)
   );
   CREATE INDEX waiting_place ON waiting (stream, sequence);
@@ -50,7 +55,7 @@ const SCHEMA = `
   CREATE TABLE gap (number INTEGER PRIMARY KEY);
   CREATE TABLE position (
     one INTEGER PRIMARY KEY CHECK (one = 1),
-    stream TEXT NOT NULL, sequence INTEGER NOT NULL, message_id TEXT NOT NULL
+    stream TEXT NOT NULL, sequence INTEGER NOT NULL, message_id TEXT NOT NULL, doubtful_after INTEGER
   );
   CREATE TABLE copy (id TEXT NOT NULL);
   INSERT INTO copy VALUES (lower(hex(randomblob(16))));
@@ -58,7 +63,7 @@ const SCHEMA = `
 
 /** hub.db with its prepared statements. */
 export class HubDatabase {
-  /** Differs in every new file: the numbers of two files mean different events. */
+  /** Differs for every new file, because the numbers of two files mean different events. */
   readonly id: string;
   readonly #database: Sqlite;
   readonly #statements = new Map<string, Statement>();
@@ -80,14 +85,15 @@ export class HubDatabase {
     return this.#statement(sql).get(...parameters);
   }
 
-  /** The first column of the first row as a number; undefined for no row, or NULL. */
+  /** Returns the first column of the first row as a number; undefined for no row or NULL. */
   number(sql: string, ...parameters: Parameters<Statement['get']>): number | undefined {
     const value = this.get(sql, ...parameters)?.[0];
     return value === null || value === undefined ? undefined : Number(value);
   }
 
-  run(sql: string, ...parameters: Parameters<Statement['run']>): void {
-    this.#statement(sql).run(...parameters);
+  /** Returns the number of changed rows. */
+  run(sql: string, ...parameters: Parameters<Statement['run']>): number {
+    return this.#statement(sql).run(...parameters);
   }
 
   close(): void {
@@ -102,8 +108,8 @@ export class HubDatabase {
 }
 
 /**
- * Opens hub.db (decision A5: 0600). It is a copy of the stream: a file that is damaged, or of another version, is
- * deleted and filled again.
+ * Opens hub.db (0600, decision A5). A damaged file, or one of another version, is deleted: it is a copy of the stream
+ * and fills again.
  */
 export function openHubDatabase(path: string): HubDatabase {
   try {
@@ -120,7 +126,7 @@ export function openHubDatabase(path: string): HubDatabase {
   return new HubDatabase(database);
 }
 
-/** Returns undefined for a new file, or one of another version. */
+/** Returns undefined if the file is new, damaged or of another version. */
 function open(path: string): Sqlite | undefined {
   claimPrivateFile(path);
   const database = openSqlite(path);
@@ -138,7 +144,7 @@ function open(path: string): Sqlite | undefined {
 
 function prepare(database: Sqlite): void {
   database.exec('PRAGMA journal_mode = WAL');
-  // Events lost in a power cut are read from the stream again.
+  // Events lost in a power failure are read from the stream again.
   database.exec('PRAGMA synchronous = NORMAL');
   database.exec('PRAGMA wal_autocheckpoint = 4000');
 }

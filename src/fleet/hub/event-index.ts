@@ -1,14 +1,14 @@
 import type { StreamOffset } from '../../domain/offset.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import type { HubDatabase } from './database.ts';
-import type { StoredEvent, StreamPlace } from './stored-event.ts';
+import type { StoredEvent } from './stored-event.ts';
 
 const COLUMNS = `event.number, stream.created, event.sequence, event.message_id, event.at_ms, source.mac, source.epoch,
   event.row, event.type, event.key_id, event.body, event.floor`;
 const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON source.id = event.source';
 const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
-/** Looks up what hub.db holds, by number, place and time. */
+/** Looks up events in hub.db by number, place and time. */
 export class EventIndex {
   readonly #database: HubDatabase;
 
@@ -16,31 +16,39 @@ export class EventIndex {
     this.#database = database;
   }
 
-  /** In order, at most `limit`. */
+  /** Returns the events in a range of numbers, in order, at most `limit`. */
   events(after: number, upTo: number, limit: number): readonly StoredEvent[] {
     const where = 'WHERE event.number > ? AND event.number <= ? ORDER BY event.number LIMIT ?';
     return this.#database.all(`SELECT ${COLUMNS} ${FROM} ${where}`, after, upTo, limit).map(toEvent);
   }
 
-  /** The newest event up to a number; undefined if there is none. */
+  /** Returns the newest event up to a number; undefined if there is none. */
   upTo(number: number): StoredEvent | undefined {
     const where = 'WHERE event.number <= ? ORDER BY event.number DESC LIMIT 1';
     const row = this.#database.get(`SELECT ${COLUMNS} ${FROM} ${where}`, number);
     return row && toEvent(row);
   }
 
-  /** The newest event of a Mac's row. */
+  /** Returns the newest event for a Mac's row; undefined if there is none. */
   ofRow(mac: string, row: number): StoredEvent | undefined {
     const where = 'WHERE source.mac = ? AND event.row = ? ORDER BY event.number DESC LIMIT 1';
     const found = this.#database.get(`SELECT ${COLUMNS} ${FROM} ${where}`, mac, row);
     return found && toEvent(found);
   }
 
+  /** Returns the events of a source that wait behind a hole, below a row. They have no numbers yet. */
+  waiting(source: number, until: number): readonly StoredEvent[] {
+    const columns = COLUMNS.replace('event.number', '0').replace('event.floor', 'NULL');
+    const sql = `SELECT ${columns} ${FROM.replace('event', 'waiting AS event')} WHERE event.source = ? AND event.row < ?
+      ORDER BY event.row`;
+    return this.#database.all(sql, source, until).map(toEvent);
+  }
+
   oldest(): StoredEvent | undefined {
     return this.events(0, Number.MAX_SAFE_INTEGER, 1)[0];
   }
 
-  /** Number of the event that is, or was, stored at exactly this place and time. */
+  /** Returns the number of the event stored at exactly this place and time, now or earlier. */
   numberAt({ stream, sequence, messageId, atMs }: StreamOffset): number | undefined {
     return this.#database.number(
       `SELECT min(number) FROM event WHERE message_id = ? AND (
@@ -50,28 +58,28 @@ export class EventIndex {
     );
   }
 
-  /** Number of the event with this message id, wherever it is. */
+  /** Returns the number of the event with this message id, at any place. */
   numberOf(messageId: string): number | undefined {
     return this.#database.number('SELECT min(number) FROM event WHERE message_id = ?', messageId);
   }
 
-  /** The lowest number of an event behind a place, in whichever order this hub has them; undefined if there is none. */
+  /** Returns the lowest number of all events behind a place of the stream; undefined if there are none. */
   firstBehind(stream: string, sequence: number): number | undefined {
     const irregular = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence > ?`;
-    // All others have their numbers in the order of their sequences.
+    // The numbers of all other events are in the order of their sequences.
     const isIrregular = 'SELECT 1 FROM later_place WHERE number = event.number AND later_place.stream = event.stream';
     const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${isIrregular})
       ORDER BY sequence LIMIT 1`;
     return lowest([irregular, regular].map((sql) => this.#database.number(sql, stream, sequence)));
   }
 
-  /** The lowest number of an event that the stream took at an instant or later; undefined if there is none. */
+  /** Returns the lowest number of all events stored at an instant or later; undefined if there are none. */
   firstSince(atMs: number): number | undefined {
     const sql = (table: string): string => `SELECT min(number) FROM ${table} WHERE at_ms >= ?`;
     return lowest(['event', 'later_place'].map((table) => this.#database.number(sql(table), atMs)));
   }
 
-  /** Id of the message stored last at a place. */
+  /** Returns the id of the message stored last at a place. */
   messageIdAt(stream: string, sequence: number): string | undefined {
     const row = this.#database.get(
       `SELECT message_id FROM (
@@ -87,13 +95,6 @@ export class EventIndex {
   /** Reports whether rows are missing for good between two numbers. */
   hasGap(after: number, upTo: number): boolean {
     return this.#database.get('SELECT 1 FROM gap WHERE number > ? AND number <= ?', after, upTo) !== undefined;
-  }
-
-  /** Reports whether an event waits up to this place of the stream, or in an earlier stream. */
-  isWaitingUpTo({ stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): boolean {
-    const id = this.#database.number('SELECT id FROM stream WHERE created = ?', stream) ?? Number.MAX_SAFE_INTEGER;
-    const sql = 'SELECT 1 FROM waiting WHERE stream < ? OR (stream = ? AND sequence <= ?)';
-    return this.#database.get(sql, id, id, sequence) !== undefined;
   }
 }
 

@@ -6,7 +6,7 @@ import type { EventReader } from './event-reader.ts';
 import type { EventStore } from './event-store.ts';
 import type { StoredEvent } from './stored-event.ts';
 
-/** hub.db as a log. The row ids of its offsets are this hub's numbers, which no client sees. */
+/** Presents hub.db as a log. The row ids of its offsets are this hub's numbers, which no client sees. */
 export class HubEventLog implements MessageLog {
   readonly #store: EventStore;
   readonly #reader: EventReader;
@@ -18,7 +18,7 @@ export class HubEventLog implements MessageLog {
 
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[] {
     let from = after.rowId;
-    // Unreadable events are left out, and only an empty result is the end.
+    // Unreadable events are skipped, because an empty result would mean the end.
     for (;;) {
       const events = this.#store.index.events(from, upTo.rowId, limit);
       const entries = this.readable(events);
@@ -28,7 +28,7 @@ export class HubEventLog implements MessageLog {
     }
   }
 
-  /** The readable ones: a content key may have been dropped since. */
+  /** Returns the readable events. The content key of others may have been removed since. */
   readable(events: readonly StoredEvent[]): readonly RowEntry[] {
     return events.flatMap((event) => {
       try {
@@ -39,18 +39,18 @@ export class HubEventLog implements MessageLog {
     });
   }
 
-  /** A stored event; undefined if it is no longer kept. */
+  /** Returns a stored event; undefined if it is no longer kept. */
   entry(number: number): RowEntry | undefined {
     return this.entries(rowOffset(number - 1), rowOffset(number), 1)[0];
   }
 
-  /** The guid of a Mac's row; undefined if its event is no longer kept, or unreadable. */
+  /** Returns the guid of a Mac's row; undefined if its event is no longer kept or is unreadable. */
   guidOfRow(mac: string, row: number): string | undefined {
     const event = this.#store.index.ofRow(mac, row);
     return event && this.readable([event])[0]?.event.data.guid;
   }
 
-  /** Always none: every stored event is published. */
+  /** Returns nothing, because every stored event is published. */
   pendingRows(): readonly PendingRow[] {
     return [];
   }

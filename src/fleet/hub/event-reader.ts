@@ -8,10 +8,10 @@ import { openEvent } from '../protocol/event-message.ts';
 import { qualifiedEvent } from './qualified.ts';
 import type { MacEvent, StoredEvent } from './stored-event.ts';
 
-/** Generation of the change log, which a hub does not have: each of its events carries an offset. */
+/** The generation of the change log, which a hub does not have. Its events carry offsets instead. */
 export const GENERATION = 0;
 
-/** Opens events of the stream and turns them into what clients receive. */
+/** Opens events of the stream and qualifies their ids. */
 export class EventReader {
   readonly #envelope: Envelope;
   readonly #nameOf: (mac: string) => MacName;
@@ -21,7 +21,7 @@ export class EventReader {
     this.#nameOf = nameOf;
   }
 
-  /** The event with qualified ids. Throws AppError `fleet_content_unreadable` unless an agent with its key wrote it. */
+  /** Returns the event with qualified ids. Throws `fleet_content_unreadable` unless the Mac's agent wrote it. */
   read(event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>): Event {
     const text = openEvent(event, event.keyId ?? undefined, event.body, this.#envelope);
     const read = eventSchema.safeParse(jsonOf(text));
@@ -29,7 +29,7 @@ export class EventReader {
     return qualifiedEvent(this.#nameOf(event.mac), read.data);
   }
 
-  /** Throws like `read`. */
+  /** Returns the log entry of an event. Throws like `read`. */
   entryOf(stored: StoredEvent): RowEntry {
     const { number, mac, epoch, row } = stored;
     const event = stored.read ?? this.read(stored);
@@ -37,7 +37,7 @@ export class EventReader {
     return {
       offset: rowOffset(number),
       rowId: number,
-      // Two Macs in one conversation have rows with the same guid.
+      // Two Macs in one conversation share the guids of its messages.
       guid: qualify(guid === '' ? mac : this.#nameOf(mac).member, guid === '' ? `${epoch} row ${row}` : guid),
       event,
       generation: GENERATION,

@@ -1,5 +1,5 @@
 import type { StreamOffset } from '../../domain/offset.ts';
-import type { LastPublished } from '../protocol/presence.ts';
+import type { LastPublished } from '../../schema/fleet-records.ts';
 import type { HubDatabase } from './database.ts';
 import { EventIndex } from './event-index.ts';
 import { HoleTable } from './hole-table.ts';
@@ -7,19 +7,17 @@ import type { PairCopies } from './pair-copies.ts';
 import { PlaceTable } from './place-table.ts';
 import type { FilledRow, Hole, MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 
-/** Rows deleted at once: a few milliseconds' work. */
+/** Rows deleted per step, which takes a few milliseconds. */
 const CUT_ROWS = 2000;
-
-type EventPlace = Pick<MacEvent, 'sequence' | 'atMs'>;
 
 interface Source {
   readonly id: number;
   lastRow: number;
-  /** True while a hole is open: later events wait. */
+  /** True while a hole is open, so that later events wait. */
   isWaiting: boolean;
 }
 
-/** The copy of the stream in hub.db (decision N1). */
+/** Writes the copy of the stream in hub.db (decision N1). */
 export class EventStore {
   readonly index: EventIndex;
   readonly #database: HubDatabase;
@@ -27,25 +25,24 @@ export class EventStore {
   readonly #places: PlaceTable;
   readonly #copies: PairCopies | undefined;
   readonly #sources = new Map<string, Source>();
-  /** Set while the stream may lack rows that no Mac has named yet: offsets name this sequence as their floor. */
-  doubtfulAfter: number | undefined;
+  #doubtfulAfter: number | undefined;
   #newest = 0;
 
-  constructor(database: HubDatabase, copies?: PairCopies) {
+  constructor(database: HubDatabase, copies?: PairCopies, backfillHours?: number) {
     this.#database = database;
     this.#copies = copies;
     this.index = new EventIndex(database);
     this.#holes = new HoleTable(database);
-    this.#places = new PlaceTable(database);
+    this.#places = new PlaceTable(database, backfillHours);
     this.#load();
   }
 
-  /** Names this copy in offsets. */
+  /** The name of this copy in offsets. */
   get copy(): string {
     return this.#database.id.slice(0, 8);
   }
 
-  /** Number of the newest event; 0 before the first. */
+  /** The number of the newest event; 0 before the first. */
   get newest(): number {
     return this.#newest;
   }
@@ -56,28 +53,38 @@ export class EventStore {
     return row && { stream: String(row[0]), sequence: Number(row[1]), messageId: String(row[2]) };
   }
 
-  /** The highest row seen of this Mac and epoch; undefined if there is none. */
+  /** Returns the highest row seen from a Mac and epoch; undefined before the first. */
   lastRow(mac: string, epoch: string): number | undefined {
     return this.#sources.get(`${mac} ${epoch}`)?.lastRow;
   }
 
-  /** As `index.numberAt`, also for the copy of an event that the other Mac of a pair published. */
+  /** Like `index.numberAt`, also for the place of a copy that was merged with the other Mac's event. */
   numberAt(offset: StreamOffset): number | undefined {
     return this.index.numberAt(offset) ?? this.#copies?.numberAt(offset);
+  }
+
+  /** The sequence after which the stream may lack rows that no Mac has named yet: offsets' floor, kept in hub.db. */
+  get doubtfulAfter(): number | undefined {
+    return this.#doubtfulAfter;
+  }
+
+  set doubtfulAfter(sequence: number | undefined) {
+    this.#database.run('UPDATE position SET doubtful_after = ?', sequence ?? null);
+    this.#doubtfulAfter = sequence;
   }
 
   get hasHoles(): boolean {
     return [...this.#sources.values()].some(({ isWaiting }) => isWaiting);
   }
 
-  /** Open holes, the oldest of each Mac first. */
+  /** Returns the open holes, the oldest of each Mac first. */
   holes(): readonly Hole[] {
     return this.#holes.list();
   }
 
   /**
-   * Adds new events, in one transaction with the position, and returns those that may be published: an event behind a
-   * hole waits. The place of a known event is noted, because the stream was refilled.
+   * Adds new events and sets the position, in one transaction. Returns the events that may be published: those behind a
+   * hole wait. Known events, which a refilled stream repeats, only get a further place.
    */
   add(
     stream: string,
@@ -86,20 +93,16 @@ export class EventStore {
     nowMs: number,
   ): readonly StoredEvent[] {
     return this.#changed(() => {
-      const before = this.position;
-      const from = events[0]?.sequence ?? position.sequence;
-      if (before?.stream === stream && from <= before.sequence) this.#places.lose(stream, from);
-      // A stream that follows another one was to be seen from its start.
-      const first = before === undefined ? from : 0;
-      this.#database.run('INSERT OR IGNORE INTO stream (created, first_sequence) VALUES (?, ?)', stream, first);
+      this.#places.follow(this.position, { stream, sequence: events[0]?.sequence ?? position.sequence });
       const added = events.flatMap((event) => this.#addOne(stream, event, nowMs));
-      const sql = 'INSERT OR REPLACE INTO position (one, stream, sequence, message_id) VALUES (1, ?, ?, ?)';
-      this.#database.run(sql, stream, position.sequence, position.messageId);
+      const sql =
+        'INSERT OR REPLACE INTO position (one, stream, sequence, message_id, doubtful_after) VALUES (1, ?, ?, ?, ?)';
+      this.#database.run(sql, stream, position.sequence, position.messageId, this.#doubtfulAfter ?? null);
       return added;
     });
   }
 
-  /** Compares what a Mac says it published with what is here, once the stream was read up to there. */
+  /** Opens a hole if a Mac has published rows that are not here. The stream must have been read up to `sequence`. */
   noteLast(mac: string, epoch: string, { stream, sequence, row }: LastPublished, nowMs: number): void {
     const known = this.lastRow(mac, epoch);
     const isLate = known === undefined && sequence > 0 && this.#isMissing(mac, stream, sequence);
@@ -107,14 +110,13 @@ export class EventStore {
     this.#changed(() => {
       const source = this.#source(mac, epoch);
       this.#setLastRow(source, row);
-      if (isLate) return this.#holes.addGap();
-      const hole = { after: known ?? 0, last: row, before: row + 1, openedMs: nowMs };
+      const hole = { after: known ?? row, last: row, before: row + 1, openedMs: nowMs };
       const place = { sequence: Math.max(sequence, this.position?.sequence ?? 0), atMs: nowMs };
       this.#openHole(stream, source, hole, place);
     });
   }
 
-  /** Adds rows of a hole, in order from its start. With `isComplete` it closes, and what waited behind it follows. */
+  /** Adds rows of a hole, in order from its start. `isComplete` closes it and adds the events that waited behind it. */
   fill({ mac, epoch, before }: Hole, rows: readonly FilledRow[], isComplete: boolean): readonly StoredEvent[] {
     const source = this.#source(mac, epoch);
     return this.#changed(() => {
@@ -122,19 +124,19 @@ export class EventStore {
       const added = rows.flatMap((row) => this.#insertLate(stream, source, { mac, epoch, ...place, ...row }));
       const last = rows.at(-1)?.row;
       if (last !== undefined) this.#holes.shrink(source.id, before, last);
-      return isComplete ? [...added, ...this.#close(source, mac, epoch, before)] : added;
+      return isComplete ? [...added, ...this.#close(source, before)] : added;
     });
   }
 
-  /** Closes a hole whose rows nobody can supply any more. Offsets before it are refused from now on. */
+  /** Closes a hole whose rows nobody can supply any more. Offsets before it are refused afterwards. */
   giveUp({ mac, epoch, before }: Hole): readonly StoredEvent[] {
     return this.#changed(() => {
       this.#holes.addGap();
-      return this.#close(this.#source(mac, epoch), mac, epoch, before);
+      return this.#close(this.#source(mac, epoch), before);
     });
   }
 
-  /** Deletes some of what the stream no longer keeps; the newest event stays. True if there may be more. */
+  /** Deletes some events that the stream no longer keeps, never the newest one. Returns true if there may be more. */
   cut(beforeMs: number, stream: string, firstSequence: number): boolean {
     const id = this.#database.number('SELECT id FROM stream WHERE created = ?', stream) ?? 0;
     const isOld = (table: string): string => `(${table}.at_ms < ? OR (${table}.stream = ? AND ${table}.sequence < ?))`;
@@ -142,18 +144,11 @@ export class EventStore {
     const where = `number < (SELECT max(number) FROM event) AND ${isOld('event')} AND NOT EXISTS (${kept})`;
     const given = [beforeMs, id, firstSequence, beforeMs, id, firstSequence] as const;
     return this.#database.transaction(() => {
-      const sql = `SELECT number FROM event WHERE ${where} ORDER BY number LIMIT ${CUT_ROWS}`;
-      const numbers = this.#database.all(sql, ...given).map(([number]) => Number(number));
-      const last = numbers.at(-1);
-      if (last === undefined) return false;
-      this.#database.run(`DELETE FROM event WHERE number <= ? AND ${where}`, last, ...given);
-      this.#database.run(
-        'DELETE FROM later_place WHERE number <= ? AND number NOT IN (SELECT number FROM event WHERE number <= ?)',
-        ...[last, last],
-      );
+      const oldest = `SELECT number FROM event WHERE ${where} ORDER BY number LIMIT ${CUT_ROWS}`;
+      const deleted = this.#database.run(`DELETE FROM event WHERE number IN (${oldest})`, ...given);
       this.#database.run('DELETE FROM gap WHERE number < (SELECT min(number) FROM event)');
       this.#copies?.cut(beforeMs);
-      return numbers.length === CUT_ROWS;
+      return deleted >= CUT_ROWS;
     });
   }
 
@@ -161,15 +156,14 @@ export class EventStore {
     const { mac, epoch, row, previousRow, previousSequence, sequence, atMs } = event;
     const known = this.lastRow(mac, epoch);
     const source = this.#source(mac, epoch);
+    if (row >= (known ?? 0)) this.#places.settle(source.id);
     if (known !== undefined && row <= known) return this.#addKnown(stream, source, event);
-    const isHole = known !== undefined && previousRow > known;
+    const isHole =
+      known === undefined ? previousRow > 0 && this.#isMissing(mac, stream, previousSequence) : previousRow > known;
     this.#setLastRow(source, row);
     if (isHole) {
-      const hole = { after: known, last: previousRow, before: row, openedMs: nowMs };
+      const hole = { after: known ?? previousRow, last: previousRow, before: row, openedMs: nowMs };
       this.#openHole(stream, source, hole, { sequence, atMs });
-    } else if (known === undefined && previousRow > 0 && this.#isMissing(mac, stream, previousSequence)) {
-      // Nobody knows the first of the missing rows.
-      this.#holes.addGap();
     }
     if (!source.isWaiting) return this.#insert(stream, source, event);
     this.#holes.wait(stream, source.id, event);
@@ -181,30 +175,33 @@ export class EventStore {
     this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
   }
 
-  /**
-   * Reports whether this hub was to see the message at a place before the first one it has of an epoch. With no such
-   * place, the stream held none of the Mac's any more, and only a Mac that is known certainly published one meanwhile.
-   */
+  // Sequence 0: the stream held nothing from the Mac. A message was missed only if the Mac is known from another epoch.
+  /** Reports whether this hub missed the message before the first one that it has from an epoch. */
   #isMissing(mac: string, stream: string, sequence: number): boolean {
     if (sequence === 0) return [...this.#sources.keys()].filter((name) => name.startsWith(`${mac} `)).length > 1;
     const sql = 'SELECT 1 FROM stream WHERE created = ? AND first_sequence <= ?';
     return this.#database.get(sql, stream, sequence) !== undefined;
   }
 
-  #openHole(stream: string, source: Source, hole: Omit<Hole, 'mac' | 'epoch'>, shownAt: EventPlace): void {
+  #openHole(
+    stream: string,
+    source: Source,
+    hole: Omit<Hole, 'mac' | 'epoch'>,
+    at: Pick<MacEvent, 'sequence' | 'atMs'>,
+  ): void {
     source.isWaiting = true;
-    this.#holes.open(stream, source.id, hole, shownAt);
+    this.#holes.open(stream, source.id, hole, at);
   }
 
-  /** An event that was seen before, or was missing: the stream was refilled. */
+  /** Handles an event that was seen before or was missing, from a refilled stream. */
   #addKnown(stream: string, source: Source, event: ReceivedEvent): readonly StoredEvent[] {
-    const { mac, epoch, row, previousRow, sequence, atMs } = event;
+    const { row, previousRow, sequence, atMs } = event;
     if (source.isWaiting) {
       const hole = this.#holes.around(source.id, row, previousRow);
       if (hole !== undefined) {
         const added = this.#insertLate(stream, source, event);
         this.#holes.shrink(source.id, hole.before, row);
-        return row < hole.last ? added : [...added, ...this.#close(source, mac, epoch, hole.before)];
+        return row < hole.last ? added : [...added, ...this.#close(source, hole.before)];
       }
       this.#database.run(
         `UPDATE waiting SET stream = (SELECT id FROM stream WHERE created = ?), sequence = ?, at_ms = ?
@@ -222,7 +219,7 @@ export class EventStore {
     return [];
   }
 
-  /** Empty for a copy of what the other Mac of a pair has published. */
+  /** Inserts an event. Returns nothing for a copy of an event that the other Mac of a pair has published. */
   #insert(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
     if (this.#copies?.merge(stream, event) === true) return [];
     const floor = this.#floor(stream, event.sequence);
@@ -238,27 +235,28 @@ export class EventStore {
     return [stored];
   }
 
-  /** Inserts an event whose number is higher than its place in the stream says. */
+  /** Inserts an event whose number is not in the order of its sequence. */
   #insertLate(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
     const added = this.#insert(stream, source, event);
     for (const { number } of added) this.#places.note(stream, event, number);
     return added;
   }
 
-  /** Deletes a hole, and moves what waited behind it into the log, up to the next hole of its Mac. */
-  #close(source: Source, mac: string, epoch: string, before: number): readonly StoredEvent[] {
+  /** Deletes a hole and inserts the events that waited behind it, up to the next hole of its Mac. */
+  #close(source: Source, before: number): readonly StoredEvent[] {
     const { id } = source;
     const first = this.#holes.delete(id, before);
-    // Before they are inserted, so that they count as missing no longer.
-    const waited = this.#holes.takeWaiting(id, first ?? Number.MAX_SAFE_INTEGER);
+    // Deleted before they are inserted, so that they no longer count as missing.
+    const waited = this.index.waiting(id, first ?? Number.MAX_SAFE_INTEGER);
+    this.#holes.endWaiting(id, first ?? Number.MAX_SAFE_INTEGER);
     source.isWaiting = first !== undefined;
-    return waited.flatMap(([stream, event]) => this.#insertLate(stream, source, { mac, epoch, ...event }));
+    return waited.flatMap((event) => this.#insertLate(event.stream, source, event));
   }
 
-  /** The sequence up to which nothing is missing, if that is before this event's own. */
+  /** Returns the sequence up to which nothing is missing; undefined if that includes this event. */
   #floor(stream: string, sequence: number): number | undefined {
     const below = this.hasHoles ? this.#holes.floor(stream) : undefined;
-    const floor = Math.min(below ?? sequence, this.doubtfulAfter ?? sequence);
+    const floor = Math.min(below ?? sequence, this.#doubtfulAfter ?? sequence);
     return floor >= sequence ? undefined : floor;
   }
 
@@ -273,7 +271,7 @@ export class EventStore {
     return made;
   }
 
-  /** Runs a transaction. If it fails, what is kept in memory is read again. */
+  /** Runs a transaction. If it fails, the state in memory is read again. */
   #changed<Result>(change: () => Result): Result {
     try {
       return this.#database.transaction(change);
@@ -285,12 +283,14 @@ export class EventStore {
 
   #load(): void {
     this.#sources.clear();
+    this.#places.forget();
     const sql = `SELECT id, mac, epoch, last_row, EXISTS (SELECT 1 FROM hole WHERE source = source.id) FROM source`;
     for (const [id, mac, epoch, lastRow, isWaiting] of this.#database.all(sql)) {
       const source = { id: Number(id), lastRow: Number(lastRow), isWaiting: Number(isWaiting) === 1 };
       this.#sources.set(`${String(mac)} ${String(epoch)}`, source);
     }
-    // A gap behind it is told with the next event, because no offset can name it.
+    // No offset can name a gap after the newest event. The next event reveals it.
     this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
+    this.#doubtfulAfter = this.#database.number('SELECT doubtful_after FROM position');
   }
 }

@@ -14,7 +14,7 @@ import { GENERATION } from './event-reader.ts';
 import type { EventStore } from './event-store.ts';
 import type { Offsets } from './offsets.ts';
 
-/** The feed over hub.db, with a fleet's offsets in place of row ids (decision N1). It has no changes (decision N2). */
+/** The feed over hub.db, with offsets of the stream in place of row ids (decision N1) and no changes (decision N2). */
 export class HubFeed implements EventFeed {
   readonly #feed: EventFeed;
   readonly #offsets: Offsets;
@@ -51,7 +51,7 @@ export class HubFeed implements EventFeed {
   }
 
   wanted(narrowing: Narrowing): undefined {
-    if (wantedBy(narrowing) !== undefined) throw problem('not_at_a_hub');
+    if (wantedBy(narrowing, false) !== undefined) throw problem('not_at_a_hub');
   }
 
   live(onMore: () => void): FeedReader {
@@ -70,13 +70,13 @@ export class HubFeed implements EventFeed {
     return this.#feed.page(after, limit);
   }
 
-  /** Throws `offset_expired` instead of passing over rows that are missing for good. */
+  /** Wraps a reader so that it throws `offset_expired` instead of passing rows that are missing for good. */
   #complete(reader: FeedReader, start: Offset): FeedReader {
     let { rowId } = start;
     return {
       take: (limit) => {
         const batch = reader.take(limit);
-        // Only counts what was missed, also for a client that has ended here.
+        // This only counts missed events, and may follow the end of a client.
         if (limit === 0) return batch;
         if (this.#store.index.hasGap(rowId, batch.upTo.rowId)) throw problem('events_missing');
         rowId = batch.upTo.rowId;

@@ -7,15 +7,15 @@ const NS_PER_MS = 1_000_000n;
 const NS_PER_S = 1_000_000_000n;
 
 /**
- * Where a list over several Macs goes on: everything beyond this second was shown, and of the second itself so many
- * messages of each Mac. Macs that have none in it need no place, so a cursor stays short however many there are.
+ * The position in a list over several Macs: everything beyond this second was shown, and of the second itself the
+ * number in `shown` for each Mac. Macs without messages in this second are not named, which keeps the cursor short.
  */
 export interface FleetCursor {
   readonly timestamp: string;
   readonly shown: Readonly<Record<string, number>>;
 }
 
-/** The cursor behind these items, of a page that began at `before`. */
+/** Returns the cursor behind the items of a page that began at `before`. */
 export function cursorBehind(
   items: readonly { readonly mac: string; readonly item: Message }[],
   before: FleetCursor | undefined,
@@ -29,7 +29,7 @@ export function cursorBehind(
   return Buffer.from(JSON.stringify([timestamp, shown])).toString('base64url');
 }
 
-/** Throws `invalid_cursor` for what `cursorBehind` did not make. */
+/** Throws `invalid_cursor` unless `cursorBehind` made the text. */
 export function readCursor(text: string): FleetCursor {
   try {
     const [timestamp, shown] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as [unknown, unknown];
@@ -42,12 +42,12 @@ export function readCursor(text: string): FleetCursor {
       Object.entries(shown).every(([mac, count]) => MAC_ID.test(mac) && Number.isSafeInteger(count) && count > 0);
     if (isFine) return { timestamp, shown: shown as Record<string, number> };
   } catch {
-    // Not ours.
+    // It is not JSON.
   }
   throw problem('invalid_cursor');
 }
 
-/** What is to be asked of one Mac so that its answer begins behind the cursor. */
+/** Returns the query for one Mac whose answer begins behind the cursor. */
 export function behind(cursor: FleetCursor, mac: string, query: MessageQuery): MessageQuery {
   const second = BigInt(Date.parse(cursor.timestamp)) * NS_PER_MS;
   const offset = cursor.shown[mac] ?? 0;

@@ -1,44 +1,40 @@
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import type { Cancel } from '../../domain/ports/host.ts';
+import type { RowEvent } from '../../schema/fleet-reads.ts';
 import { encodeEvent, eventId } from '../protocol/event-message.ts';
 import { HEADERS } from '../protocol/layout.ts';
-import type { RowEvent } from '../protocol/reads.ts';
-import type { EventReader } from './event-reader.ts';
-import type { EventStore } from './event-store.ts';
-import type { MacReads } from './mac-reads.ts';
-import type { Macs } from './macs.ts';
+import type { HubParts } from './hub-parts.ts';
 import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';
 
-/** Limit for one attempt at a hole; what was supplied by then stays. */
+/** Limit for one attempt at a hole. Rows supplied by then stay. */
 const ATTEMPT_MS = 10_000;
 const RETRY_MS = { first: 2000, longest: 60_000 };
-/** A Mac that the fleet does not know for this long was revoked. */
+/** A Mac unknown to the fleet for this long was revoked. */
 const UNKNOWN_MS = 60_000;
+/**
+ * Rows that a Mac loses for good end every client's connection. A Mac may do that once an hour, counting all that it
+ * loses within five seconds as one loss; after that its own events wait.
+ */
+const LOSS_MS = { one: 5000, again: 3_600_000 };
 
-export interface HoleFillerParts {
-  readonly reads: Pick<MacReads, 'events'>;
-  readonly macs: Macs;
-  readonly envelope: Envelope;
-  readonly reader: EventReader;
-  readonly store: EventStore;
-  /** Publishes events that may be shown now. */
+export interface HoleFillerParts extends HubParts {
+  /** Publishes events that no longer wait. */
   readonly onEvents: (events: readonly StoredEvent[]) => Promise<void>;
-  /** How long the stream keeps events; undefined while that is unknown, or without a limit. */
+  /** How long the stream keeps events, in milliseconds; undefined while unknown or without a limit. */
   readonly keptMs: () => number | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**
- * Reads rows that the stream lacks from their Macs, each Mac by itself, while the stream is copied. Only the events
- * behind a hole wait for it; it stays open until the Mac supplies its rows, or nobody can any more.
+ * Reads rows that the stream lacks from their Macs, each Mac independently, while the stream is copied. Only the events
+ * behind a hole wait. It stays open until the Mac has supplied its rows, or nobody can any more.
  */
 export class HoleFiller {
   readonly #parts: HoleFillerParts;
-  readonly #running = new Map<string, Promise<void>>();
-  readonly #failures = new Map<string, number>();
-  readonly #retries = new Map<string, Cancel>();
+  readonly #running = new Set<string>();
+  /** For each Mac that failed: how often, and when it is asked again. */
+  readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;
+  /** When each Mac last began to lose rows for good, on the monotonic clock. */
+  readonly #losses = new Map<string, number>();
   #isClosed = false;
   /** Rows that Macs supplied, and holes that were given up. */
   readonly counts = { filled: 0, missing: 0 };
@@ -46,34 +42,28 @@ export class HoleFiller {
   constructor(parts: HoleFillerParts) {
     this.#parts = parts;
     this.#cancelPresent = parts.macs.onPresent((mac) => {
-      if (this.#failures.has(mac)) this.#start(mac);
+      if (this.#failures.has(mac)) void this.#fillAll(mac);
     });
   }
 
-  /** Starts filling where holes are open. Called after each change of the store. */
+  /** Fills open holes whose Macs are due. Called after each change of the store, and every two seconds. */
   note(): void {
-    if (!this.#parts.store.hasHoles) return;
-    for (const mac of new Set(this.#parts.store.holes().map((hole) => hole.mac))) {
-      if (!this.#retries.has(mac)) this.#start(mac);
+    const { store, clock } = this.#parts;
+    if (!store.hasHoles) return;
+    for (const mac of new Set(store.holes().map((hole) => hole.mac))) {
+      if ((this.#failures.get(mac)?.againMs ?? 0) <= clock.monotonic()) void this.#fillAll(mac);
     }
   }
 
   close(): void {
     this.#isClosed = true;
     this.#cancelPresent();
-    for (const cancel of this.#retries.values()) cancel();
-  }
-
-  #start(mac: string): void {
-    if (this.#isClosed || this.#running.has(mac)) return;
-    this.#retries.get(mac)?.();
-    this.#retries.delete(mac);
-    const run = this.#fillAll(mac).finally(() => this.#running.delete(mac));
-    this.#running.set(mac, run);
   }
 
   async #fillAll(mac: string): Promise<void> {
     const { store, clock, log } = this.#parts;
+    if (this.#isClosed || this.#running.has(mac)) return;
+    this.#running.add(mac);
     try {
       for (;;) {
         const hole = store.holes().find((one) => one.mac === mac);
@@ -82,17 +72,13 @@ export class HoleFiller {
       }
       this.#failures.delete(mac);
     } catch (error) {
-      const failures = this.#failures.get(mac) ?? 0;
-      this.#failures.set(mac, failures + 1);
+      const { count } = this.#failures.get(mac) ?? { count: 0 };
+      const waitMs = Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** Math.min(count, 10));
+      this.#failures.set(mac, { count: count + 1, againMs: clock.monotonic() + waitMs });
       const reason = (error as Error).message;
-      if (failures === 0)
-        log.warn('the stream lacks rows of a Mac, waiting for the Mac to supply them', { mac, reason });
-      const waitMs = Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** Math.min(failures, 10));
-      if (!this.#isClosed)
-        this.#retries.set(
-          mac,
-          clock.after(waitMs, () => this.#start(mac)),
-        );
+      if (count === 0) log.warn('the stream lacks rows of a Mac; waiting until the Mac supplies them', { mac, reason });
+    } finally {
+      this.#running.delete(mac);
     }
   }
 
@@ -103,17 +89,18 @@ export class HoleFiller {
     const ageMs = clock.now() - hole.openedMs;
     if (ageMs > (keptMs() ?? Number.POSITIVE_INFINITY)) return this.#giveUp(hole, 'they are too old by now');
     if (ageMs > UNKNOWN_MS && this.#isUnknown(mac)) return this.#giveUp(hole, 'the Mac is no longer in the fleet');
+    if (hole.after === last) return this.#giveUp(hole, 'nobody knows the first of them');
     for (let { after } = hole; ; ) {
-      const events = await reads.events(mac, { epoch, after, before: last + 1 });
+      const events = await reads.ask(mac, 'events', { epoch, after, before: last + 1 });
       if (this.#isClosed) return;
-      if (events === undefined) return this.#giveUp(hole, 'it has another database by now');
+      if (events === null) return this.#giveUp(hole, 'it has another database by now');
       const rows = inOrder(events, after, last);
       const supplied = rows.flatMap((row) => this.#sealed(hole, row) ?? []);
       after = rows.at(-1)?.row ?? last;
       await this.#publish(store.fill({ ...hole, after }, supplied, after >= last));
       this.counts.filled += supplied.length;
       if (after >= last) {
-        log.info('read from a Mac what the stream lacked', { mac, after: hole.after, last });
+        log.info('a Mac supplied rows that the stream lacked', { mac, after: hole.after, last });
         return;
       }
       if (clock.monotonic() >= endMs) throw new Error('it supplies them slowly');
@@ -121,8 +108,11 @@ export class HoleFiller {
   }
 
   async #giveUp(hole: Hole, reason: string): Promise<void> {
-    const { store, log } = this.#parts;
+    const { store, clock, log } = this.#parts;
     const { mac, after, last } = hole;
+    const sinceMs = clock.monotonic() - (this.#losses.get(mac) ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs > LOSS_MS.one && sinceMs < LOSS_MS.again) throw new Error('it lost other rows less than an hour ago');
+    if (sinceMs >= LOSS_MS.again) this.#losses.set(mac, clock.monotonic());
     log.error('rows of a Mac are missing for good', { mac, after, last, reason });
     this.counts.missing += 1;
     await this.#publish(store.giveUp(hole));
@@ -137,7 +127,7 @@ export class HoleFiller {
     if (events.length > 0) await this.#parts.onEvents(events);
   }
 
-  /** Seals a row as it would have come. Undefined for anything that is not an event. */
+  /** Seals a row as the stream would hold it; undefined if it is not an event. */
   #sealed({ mac, epoch, after }: Hole, { row, guid, type, json }: RowEvent): FilledRow | undefined {
     const { envelope, reader, log } = this.#parts;
     const messageId = eventId(mac, epoch, guid);
@@ -153,7 +143,7 @@ export class HoleFiller {
   }
 }
 
-/** The rows of an answer that were asked for, each once, in order. */
+/** Returns the requested rows of an answer, each once and in order. */
 function inOrder(events: readonly RowEvent[], after: number, last: number): readonly RowEvent[] {
   const wanted = new Map(events.filter(({ row }) => row > after && row <= last).map((event) => [event.row, event]));
   return [...wanted.values()].sort((one, other) => one.row - other.row);

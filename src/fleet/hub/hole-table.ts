@@ -3,7 +3,7 @@ import type { Hole, MacEvent } from './stored-event.ts';
 
 const IN_STREAM = 'stream = (SELECT id FROM stream WHERE created = ?)';
 
-/** The holes and gaps in hub.db. Its callers hold a transaction. */
+/** The holes and gaps in hub.db. Callers hold a transaction. */
 export class HoleTable {
   readonly #database: HubDatabase;
 
@@ -11,7 +11,7 @@ export class HoleTable {
     this.#database = database;
   }
 
-  /** Open holes, the oldest of each Mac first. */
+  /** Returns the open holes, the oldest of each Mac first. */
   list(): readonly Hole[] {
     const rows = this.#database.all(
       `SELECT mac, epoch, after_row, hole.last_row, before_row, opened_ms
@@ -23,14 +23,14 @@ export class HoleTable {
     }));
   }
 
-  /** `place` is that of what shows the hole. */
+  /** Opens a hole at the place of the message that revealed it. */
   open(
     stream: string,
     source: number,
     { after, last, before, openedMs }: Omit<Hole, 'mac' | 'epoch'>,
     { sequence, atMs }: Pick<MacEvent, 'sequence' | 'atMs'>,
   ): void {
-    // The missing rows were published behind the last row that is known.
+    // The missing rows were published after the last known row.
     this.#database.run(
       `INSERT INTO hole (source, before_row, after_row, last_row, opened_ms, sequence, at_ms, stream, floor)
        SELECT ?, ?, ?, ?, ?, ?, ?, id, ifnull((SELECT max(sequence) FROM
@@ -40,7 +40,7 @@ export class HoleTable {
     );
   }
 
-  /** The place of what showed a hole, which its rows share. */
+  /** Returns the place of the message that revealed a hole. Its rows share it. */
   placeOf(
     source: number,
     before: number,
@@ -51,7 +51,7 @@ export class HoleTable {
     return { stream: String(stream), sequence: Number(sequence), atMs: Number(atMs) };
   }
 
-  /** The hole that misses a row whose Mac published `previousRow` before it. */
+  /** Returns the hole that contains a row and the row published before it. */
   around(source: number, row: number, previousRow: number): Pick<Hole, 'before' | 'last'> | undefined {
     const sql = `SELECT before_row, last_row FROM hole
        WHERE source = ? AND after_row < ? AND last_row >= ? AND after_row >= ?`;
@@ -59,23 +59,23 @@ export class HoleTable {
     return found && { before: Number(found[0]), last: Number(found[1]) };
   }
 
-  /** Rows up to `after` are missing no longer. */
+  /** Moves the start of a hole, once the rows up to `after` are here. */
   shrink(source: number, before: number, after: number): void {
     this.#database.run('UPDATE hole SET after_row = ? WHERE source = ? AND before_row = ?', after, source, before);
   }
 
-  /** Returns `before` of the next hole of this Mac; undefined if there is none. */
+  /** Deletes a hole. Returns `before` of the Mac's next hole; undefined if there is none. */
   delete(source: number, before: number): number | undefined {
     this.#database.run('DELETE FROM hole WHERE source = ? AND before_row = ?', source, before);
     return this.#database.number('SELECT min(before_row) FROM hole WHERE source = ?', source);
   }
 
-  /** The sequence up to which no hole is open; undefined if there are none. */
+  /** Returns the sequence up to which no hole is open; undefined without holes. */
   floor(stream: string): number | undefined {
     return this.#database.number(`SELECT min(CASE WHEN ${IN_STREAM} THEN floor ELSE 0 END) FROM hole`, stream);
   }
 
-  /** Keeps an event behind a hole. */
+  /** Stores an event that waits behind a hole. */
   wait(stream: string, source: number, event: MacEvent): void {
     this.#database.run(
       `INSERT INTO waiting (stream, source, row, sequence, message_id, at_ms, type, key_id, body)
@@ -85,24 +85,12 @@ export class HoleTable {
     );
   }
 
-  /** Takes the events below a row that waited, with the stream of each. */
-  takeWaiting(source: number, until: number): readonly (readonly [string, Omit<MacEvent, 'mac' | 'epoch'>])[] {
-    const rows = this.#database.all(
-      `SELECT created, row, sequence, message_id, at_ms, type, key_id, body FROM waiting JOIN stream ON stream.id = stream
-       WHERE source = ? AND row < ? ORDER BY row`,
-      ...[source, until],
-    );
+  /** Deletes the waiting events below a row. */
+  endWaiting(source: number, until: number): void {
     this.#database.run('DELETE FROM waiting WHERE source = ? AND row < ?', source, until);
-    return rows.map(([stream, row, sequence, messageId, atMs, type, keyId, body]) => [
-      String(stream),
-      {
-        ...{ row: Number(row), sequence: Number(sequence), messageId: String(messageId), atMs: Number(atMs) },
-        ...{ type: String(type), keyId: keyId === null ? null : String(keyId), body: body as Uint8Array },
-      },
-    ]);
   }
 
-  /** Adds a number without an event, which durable readers record as gone. */
+  /** Uses up a number without an event. Durable readers record it as gone. */
   addGap(): void {
     this.#database.run("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'event'");
     this.#database.run("INSERT INTO gap SELECT seq FROM sqlite_sequence WHERE name = 'event'");

@@ -1,62 +1,57 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { rightsAddress } from '../../domain/address.ts';
 import { MAC_ID, type MacName } from '../../domain/fleet.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import type { ClaimNames, MacPresence } from '../../schema/fleet-records.ts';
 import { AWAY_MS, BUCKETS } from '../protocol/layout.ts';
+import { decodeClaim, macOfClaimKey, REFUSED_MS } from '../protocol/machine-claim.ts';
 import { decodePair, macOfPairKey, type Pair, pairKey } from '../protocol/pair.ts';
-import { type MacPresence, unpackPresence } from '../protocol/presence.ts';
-import type { BrokerClock } from './broker-clock.ts';
-import type { Pairs } from './pairs.ts';
+import { unpackPresence } from '../protocol/presence.ts';
+import type { HubParts } from './hub-parts.ts';
 import { within } from './within.ts';
 
 const PREFIX = `$KV.${BUCKETS.macs}.`;
-/** Until what is stored is read again after it could not be. */
+/** Wait before another attempt to read the stored presence. */
 const RETRY_MS = 2000;
 const READ_MS = 10_000;
 const REMOVED = new Set(['DEL', 'PURGE']);
 
-/** An address in the form in which two of them are compared. */
+/** Returns the form of an address in which two are compared. */
 export function plainAddress(address: string): string {
   return rightsAddress(address) ?? address;
 }
 
-/** What clients see as one Mac: one, or a pair. */
+/** A single Mac or a pair, which clients see as one Mac. */
 export interface HubMember {
   readonly id: string;
-  /** In the order in which they are asked. */
+  /** In the order in which to ask them. */
   readonly macs: readonly KnownMac[];
 }
 
 /** A Mac of the fleet as this hub knows it. */
 export interface KnownMac {
   readonly mac: string;
-  /** undefined where it cannot be read, as with another content key. */
+  /** Undefined if it is unreadable, for example because of another content key. */
   readonly presence: MacPresence | undefined;
-  /** By the clock of this hub (monotonic). */
+  /** When it last gave a sign of life, on this hub's monotonic clock. */
   readonly seenAtMs: number;
 }
 
-export interface MacsParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly pairs: Pairs;
-  /** Called with a new pair, before any more of its events are published. */
+export interface MacsParts
+  extends Pick<HubParts, 'connection' | 'envelope' | 'pairs' | 'brokerClock' | 'clock' | 'log'> {
+  /** Called with a new pair, before more of its events are published. */
   readonly onPair: (pair: Pair) => void;
-  readonly brokerClock: Pick<BrokerClock, 'measured' | 'now'>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**
- * Which Macs there are: what they say of themselves every ten seconds. What they say next is heard directly, and what
- * they said before is read at every connection.
+ * The Macs of the fleet with their presence, which they write every ten seconds. The stored presence is read at every
+ * connect; later ones arrive as messages.
  */
 export class Macs {
   readonly #parts: MacsParts;
   readonly #macs = new Map<string, KnownMac>();
+  readonly #machines = new Map<string, { readonly names: ClaimNames | undefined; readonly seenAtMs: number }>();
   readonly #cancelConnect: Cancel;
   readonly #onPresent = new Set<(mac: string) => void>();
   #subscription: Subscription | undefined;
@@ -70,7 +65,7 @@ export class Macs {
     this.#cancelConnect = parts.connection.onConnect(() => this.#load());
   }
 
-  /** By id. */
+  /** Returns the known Macs by id. */
   list(): readonly KnownMac[] {
     return [...this.#macs.values()].sort((a, b) => (a.mac < b.mac ? -1 : 1));
   }
@@ -79,14 +74,14 @@ export class Macs {
     return this.#parts.pairs.nameOf(mac);
   }
 
-  /** By id. Throws while it is not known which Macs there are. */
+  /** Returns the members by id. Throws while they are unknown. */
   members(): readonly HubMember[] {
     this.assertLoaded();
     const ids = new Set(this.list().map(({ mac }) => this.nameOf(mac).member));
     return [...ids].map((id) => ({ id, macs: this.macsOf(id) }));
   }
 
-  /** The known Macs that an id stands for, in the order in which they are asked. */
+  /** Returns the known Macs that an id stands for, in the order in which to ask them. */
   macsOf(id: string): readonly KnownMac[] {
     return this.#parts.pairs.macsOf(id).flatMap((mac) => this.#macs.get(mac) ?? []);
   }
@@ -95,7 +90,7 @@ export class Macs {
     return macs.every((mac) => this.isAway(mac));
   }
 
-  /** Resolves once what is stored was read after the last connection. Rejects if it cannot be. */
+  /** Resolves once the stored presence was read after the last connect. Rejects if that fails. */
   read(): Promise<void> {
     return this.#loading;
   }
@@ -105,7 +100,7 @@ export class Macs {
     return this.#isLoaded;
   }
 
-  /** Calls `run` when a Mac is heard that was away, or has restarted. */
+  /** Calls `run` when a Mac comes back or has restarted. */
   onPresent(run: (mac: string) => void): Cancel {
     this.#onPresent.add(run);
     return () => void this.#onPresent.delete(run);
@@ -123,6 +118,13 @@ export class Macs {
 
   isAway({ presence, seenAtMs }: KnownMac): boolean {
     return presence?.isLeaving === true || this.#parts.clock.monotonic() - seenAtMs >= AWAY_MS;
+  }
+
+  /** The machine that a Mac's identity belongs to, and another one that uses its key at the moment. */
+  machinesOf(mac: string): ClaimNames | undefined {
+    const { names, seenAtMs = 0 } = this.#machines.get(mac) ?? {};
+    const isHeard = this.#parts.clock.monotonic() - seenAtMs < REFUSED_MS;
+    return names && { holder: names.holder, refused: isHeard ? names.refused : undefined };
   }
 
   close(): void {
@@ -145,7 +147,7 @@ export class Macs {
     }
     this.#loading = within(this.#readStored(), clock, READ_MS);
     this.#loading.catch((error: unknown) => {
-      log.warn('the Macs of the fleet cannot be read, trying again', { reason: (error as Error).message });
+      log.warn('the Macs of the fleet cannot be read, retrying', { reason: (error as Error).message });
       this.#cancelRetry = clock.after(RETRY_MS, () => this.#load());
     });
   }
@@ -156,15 +158,15 @@ export class Macs {
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
-    // A pair that the broker has forgotten stays one; a deleted one leaves its mark.
+    // A pair that the broker has forgotten stays one. A deleted pair has a deletion marker.
     for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(
       [...stored].map(async (mac) => {
         const entry = await bucket.get(mac);
         if (entry !== null && this.#notePair(mac, entry.operation === 'PUT' ? entry.value : undefined)) return;
         if (entry === null || entry.operation !== 'PUT') return;
-        const ageMs = Math.max(0, brokerMs - entry.created.getTime());
-        this.#note(mac, entry.value, clock.monotonic() - ageMs);
+        const seenAtMs = clock.monotonic() - Math.max(0, brokerMs - entry.created.getTime());
+        if (!this.#noteMachine(mac, entry.value, seenAtMs)) this.#note(mac, entry.value, seenAtMs);
       }),
     );
     this.#isLoaded = true;
@@ -174,11 +176,22 @@ export class Macs {
     const mac = subject.slice(PREFIX.length);
     const isRemoved = REMOVED.has(headers?.get('KV-Operation') ?? '');
     if (this.#notePair(mac, isRemoved ? undefined : data)) return;
+    const seenAtMs = this.#parts.clock.monotonic();
     if (isRemoved) this.#macs.delete(mac);
-    else this.#note(mac, data, this.#parts.clock.monotonic());
+    else if (!this.#noteMachine(mac, data, seenAtMs)) this.#note(mac, data, seenAtMs);
   }
 
-  /** Takes the entry of a pair; undefined if it was deleted. Returns false for any other key. */
+  /** Takes a claim. Returns false for any other key. */
+  #noteMachine(key: string, value: Uint8Array, seenAtMs: number): boolean {
+    const mac = macOfClaimKey(key);
+    if (mac === undefined) return false;
+    if (!MAC_ID.test(mac)) return true;
+    const names = decodeClaim(this.#parts.envelope, mac, value)?.names;
+    this.#machines.set(mac, { names, seenAtMs });
+    return true;
+  }
+
+  /** Applies the entry of a pair; undefined if it was deleted. Returns false for any other key. */
   #notePair(key: string, value: Uint8Array | undefined): boolean {
     const { pairs, onPair, log } = this.#parts;
     const mac = macOfPairKey(key);
@@ -201,7 +214,7 @@ export class Macs {
       presence = unpackPresence(this.#parts.envelope, mac, packed);
     } catch (error) {
       if (known === undefined || known.presence !== undefined) {
-        this.#parts.log.warn('what a Mac says of itself cannot be read', { mac, reason: (error as Error).message });
+        this.#parts.log.warn('the presence of a Mac cannot be read', { mac, reason: (error as Error).message });
       }
     }
     const heard = { mac, presence, seenAtMs };

@@ -1,10 +1,10 @@
 import { isAppError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/ports/host.ts';
 
-/** The items of one Mac, in its order, a page at a time. */
+/** The items of one Mac, in its order, page by page. */
 export interface MacList<Item> {
   readonly mac: string;
-  /** The page after a place that an earlier page returned. */
+  /** Returns the page after a place that an earlier page named. */
   readonly load: (
     place: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;
@@ -13,7 +13,7 @@ export interface MacList<Item> {
 export interface Merged<Item> {
   readonly items: readonly { readonly mac: string; readonly item: Item }[];
   readonly hasMore: boolean;
-  /** Macs that did not answer, or refused. */
+  /** The Macs that did not answer or refused. */
   readonly missing: readonly string[];
 }
 
@@ -25,8 +25,8 @@ interface Source<Item> {
 }
 
 /**
- * The first `count` items of several Macs in one order. `compare` orders items of two Macs; equal items follow the order
- * of the Macs, and one Mac's items stay in its order. Macs that do not answer, or refuse, are missing and named.
+ * Returns the first `count` items of several Macs in one order. `compare` orders items of different Macs; equal items
+ * follow the order of the Macs, and one Mac's items stay in its order. Macs that do not answer, or refuse, are named.
  */
 export async function merged<Item>(
   lists: readonly MacList<Item>[],
@@ -40,7 +40,7 @@ export async function merged<Item>(
       const { items, next } = await list.load(place);
       return { list, items, at: 0, next };
     } catch (error) {
-      // This hub's own state. Whatever a Mac refuses costs only its own items.
+      // `broker_away` is this hub's own state. A Mac's refusal costs only its own items.
       if (!isAppError(error) || error.code === 'broker_away') throw error;
       log.debug('a list lacks a Mac', { mac: list.mac, reason: error.message });
       missing.push(list.mac);
@@ -56,7 +56,7 @@ export async function merged<Item>(
     items.push({ mac: first.list.mac, item: first.items[first.at] as Item });
     first.at += 1;
     if (first.at < first.items.length) continue;
-    // Nothing more is needed, and the place alone proves that there is more.
+    // The page is full, and `next` alone proves that there is more.
     if (items.length === count && first.next !== undefined) return { items, hasMore: true, missing };
     const further = first.next === undefined ? undefined : await load(first.list, first.next);
     sources = sources.flatMap((source) => (source !== first ? [source] : further?.items.length ? [further] : []));

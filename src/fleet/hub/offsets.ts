@@ -3,13 +3,13 @@ import { encodeStreamOffset, type StreamOffset } from '../../domain/offset.ts';
 import { problem } from '../../domain/problems.ts';
 import type { EventStore } from './event-store.ts';
 
-/** How far back an unknown place is resolved: events may be repeated, and none is lost. */
+/** How far before its time an unknown offset is resolved. That repeats events and loses none. */
 const OVERLAP_MS = 600_000;
 const HOUR_MS = 3_600_000;
-/** Texts kept: those of the newest events are requested again and again. */
+/** Most texts in the cache. Those of the newest events are requested again and again. */
 const MAX_KEPT = 4096;
 
-/** Offsets as clients keep them (decision N1), and the numbers of hub.db that they mean. */
+/** Translates between the offsets of clients (decision N1) and the numbers of hub.db. */
 export class Offsets {
   readonly #store: EventStore;
   readonly #backfillHours: number;
@@ -20,7 +20,7 @@ export class Offsets {
     this.#backfillHours = backfillHours;
   }
 
-  /** "0" while nothing is stored. Names the event's first place: later ones have another order behind them. */
+  /** Returns "0" while nothing is stored. Names the event's first place, because another order follows later ones. */
   textOf(number: number): string {
     const known = this.#texts.get(number);
     if (known !== undefined) return known;
@@ -33,9 +33,9 @@ export class Offsets {
   }
 
   /**
-   * The number to continue after for a client that has everything up to this offset. Another hub's offset may repeat
-   * events, because that hub may have seen them in another order, and never skips one. Throws 410 `offset_expired` if
-   * something behind it is no longer kept.
+   * Returns the number after which a client with this offset continues. Another hub may have seen the events in another
+   * order, so its offsets may repeat events, but never skip one. Throws 410 `offset_expired` if events after the offset
+   * are no longer kept.
    */
   numberOf(offset: StreamOffset): number {
     const { index, copy } = this.#store;
@@ -50,33 +50,27 @@ export class Offsets {
       return Math.min(same, (index.firstBehind(stream, completeUpTo) ?? Number.POSITIVE_INFINITY) - 1);
     }
     if (oldest === undefined) return 0;
-    // The one before the first that is kept.
+    // The offset is just before the oldest event.
     if (oldest.stream === stream && oldest.sequence === completeUpTo + 1) return oldest.number - 1;
     if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) {
       throw tooOld();
     }
-    // Never by sequence: after a restored copy of the broker, what is stored below it may be new to the client.
+    // Never by sequence: after a restored copy of the broker, events stored below it may be new to the client.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
     const known = [index.numberOf(messageId), missing && missing - 1].filter((number) => number !== undefined);
     return Math.min(before, ...known);
   }
 
-  /**
-   * Throws 410 `offset_expired` if rows after the offset are missing for good, and 503 `hub_behind` if it includes
-   * events that this hub still waits for.
-   */
+  /** Throws 410 `offset_expired` if rows after the offset are missing for good. */
   assertComplete(offset: StreamOffset): void {
-    const { index, copy, newest } = this.#store;
+    const { index, newest } = this.#store;
     if (index.hasGap(this.numberOf(offset), newest)) {
       throw problem('events_missing', {}, { extra: { latest: this.textOf(newest) } });
     }
-    const { stream, sequence, floor } = offset;
-    const isAhead = offset.copy !== copy && index.isWaitingUpTo({ stream, sequence: floor ?? sequence });
-    if (isAhead) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
   }
 
-  /** Reports whether the stream was created after the offset, and filled again with everything since. */
+  /** Reports whether the stream was created after the offset and refilled with everything since. */
   #isFilledFrom(stream: string, { stream: before, atMs }: StreamOffset): boolean {
     const madeMs = Date.parse(stream);
     return before !== stream && atMs < madeMs && atMs >= madeMs - this.#backfillHours * HOUR_MS;

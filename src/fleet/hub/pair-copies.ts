@@ -10,16 +10,17 @@ import type { MacEvent, StoredEvent } from './stored-event.ts';
 
 const MS_PER_S = 1000;
 const DAY_MS = 86_400_000;
-/** Events read at once. */
+/** Events read per step. */
 const STEP = 2000;
-/** Guids are forgotten behind this many events. */
+/** The number of newest events whose guids are remembered. */
 const MAX_KNOWN = 1_000_000;
 const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
 /**
- * `known`: the guids that a pair has published, with the number of their event. `macs` has a bit for each of the two
- * Macs that has shown it. `merged_place`: places of the stream that hold the other Mac's copy of a published event, and
- * the number up to which a client has everything that a hub published up to there.
+ * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the
+ *   two Macs that has shown the message.
+ * - `merged_place`: places of the stream that hold the second copy of a published event. A client that has everything
+ *   up to such a place has everything up to `number`.
  */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS known (
@@ -36,7 +37,7 @@ const TABLES = [
 
 type Read = (event: MacEvent) => Event;
 
-/** Finds the events that both Macs of a pair publish, each of which gets one number (decision N6). */
+/** Recognizes the events that both Macs of a pair publish, so that each gets one number (decision N6). */
 export class PairCopies {
   readonly #database: HubDatabase;
   readonly #pairs: Pairs;
@@ -49,12 +50,12 @@ export class PairCopies {
     for (const sql of TABLES) database.run(sql);
   }
 
-  /** Reports whether the other Mac published the event, or nobody is to; then it notes the place of this copy. */
+  /** Returns true, and notes the place, if the other Mac published the event already or nobody should. */
   merge(stream: string, event: MacEvent): boolean {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
     const { sequence, atMs, messageId } = event;
-    // An event of an earlier stream: what follows it here may not be in this stream yet.
+    // For an event of an earlier stream, the events after it may not be in this stream yet.
     this.#database.run(
       `INSERT OR IGNORE INTO merged_place (stream, sequence, at_ms, message_id, number)
        SELECT id, ?, ?, ?, ifnull((SELECT number FROM event WHERE number = ? AND event.stream <> stream.id),
@@ -63,7 +64,7 @@ export class PairCopies {
     );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
-    // A refilled stream may have the event at this place alone, or here first.
+    // A refilled stream may hold the event at this place only, or here first.
     this.#database.run(
       `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)
        SELECT here.id, ?, ?, number FROM event, stream AS here WHERE number = ? AND here.created = ?
@@ -74,7 +75,7 @@ export class PairCopies {
     return true;
   }
 
-  /** Gives events that the two Macs published before they were a pair one number each. */
+  /** Merges the copies of events that the two Macs published before they were a pair. */
   mergeStored({ mac, standby }: Pair): void {
     const index = new EventIndex(this.#database);
     this.#database.transaction(() => {
@@ -90,11 +91,10 @@ export class PairCopies {
     if (known === undefined) this.add(event);
     if (known === undefined || known === 0 || known === event.number) return;
     this.#database.run('DELETE FROM event WHERE number = ?', event.number);
-    this.#database.run('DELETE FROM later_place WHERE number = ?', event.number);
     this.merge(event.stream, event);
   }
 
-  /** The number of the event that this one repeats: 0 for history that the standby's iCloud brings, undefined for none. */
+  /** Returns the number of the event that this one repeats: 0 for history of the standby, undefined for none. */
   #numberOf(event: MacEvent): number | undefined {
     const pair = this.#pairs.of(event.mac);
     const data = pair && this.#dataOf(event);
@@ -112,7 +112,7 @@ export class PairCopies {
     return event.atMs - writtenMs > LATE_S * MS_PER_S ? this.#renamed(member, data, bit) : undefined;
   }
 
-  /** Remembers an event that was published. */
+  /** Remembers a published event. */
   add(event: StoredEvent): void {
     const pair = this.#pairs.of(event.mac);
     const data = pair && this.#dataOf(event);
@@ -121,19 +121,19 @@ export class PairCopies {
     if (data.guid !== '') this.#insert(pair.mac, data, event.number, bitOf(event, pair));
   }
 
-  /** The number to continue after for a client that has everything up to a copy that was merged here. */
+  /** Returns the number after which a client continues whose offset names a copy that was merged here. */
   numberAt({ stream, sequence, messageId, atMs }: StreamOffset): number | undefined {
     const where = `WHERE stream = ${STREAM_ID} AND sequence = ? AND at_ms = ? AND message_id = ?`;
     return this.#database.number(`SELECT number FROM merged_place ${where}`, stream, sequence, atMs, messageId);
   }
 
-  /** Deletes what no offset can name any more, and the oldest guids beyond the limit. */
+  /** Deletes places that no offset can name any more, and the oldest guids beyond the limit. */
   cut(beforeMs: number): void {
     this.#database.run('DELETE FROM merged_place WHERE at_ms < ?', beforeMs);
     this.#database.run('DELETE FROM known WHERE number < (SELECT max(number) FROM known) - ?', MAX_KNOWN);
   }
 
-  /** A message that iCloud gave another guid: the other Mac has shown one like it, and this one has not yet. */
+  /** Returns the number of an equal message that only the other Mac has shown, under another guid. */
   #renamed(member: string, data: Event['data'], bit: number): number | undefined {
     const content = contentOf(member, data);
     if (content === undefined) return undefined;
@@ -154,7 +154,7 @@ export class PairCopies {
     this.#database.run('UPDATE known SET macs = 3 WHERE member = ? AND number = ?', member, number);
   }
 
-  /** Undefined for an event that cannot be read, which no client is shown either. */
+  /** Returns undefined for an unreadable event, which no client receives either. */
   #dataOf(event: MacEvent): Event['data'] | undefined {
     try {
       return (event.read ?? this.#read(event)).data;
@@ -168,13 +168,13 @@ function bitOf({ mac }: MacEvent, pair: Pair): number {
   return mac === pair.mac ? 1 : 2;
 }
 
-/** Equal for messages that say the same in one second and conversation; undefined without anything to compare. */
+/** Returns a hash of conversation, sender, second and text; undefined without text and attachments. */
 function contentOf(member: string, data: Event['data']): number | undefined {
   const said =
     'body' in data ? [data.body, data.attachments.length] : [data.associated_message_type, data.message_guid];
   if (said[0] === '' && said[1] === 0) return undefined;
   const { conversation_id: conversation, sender, is_from_me: isOwn, timestamp } = data;
-  // The part before the first semicolon differs between releases of macOS.
+  // The service, before the first semicolon, differs between releases of macOS.
   const plain = conversation.slice(conversation.indexOf(';') + 1);
   const text = JSON.stringify([member, plain, sender, isOwn, timestamp, ...said]);
   return createHash('sha256').update(text).digest().readUIntBE(0, 6);

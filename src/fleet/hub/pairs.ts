@@ -2,12 +2,12 @@ import type { MacName } from '../../domain/fleet.ts';
 import type { Pair } from '../protocol/pair.ts';
 import type { HubDatabase } from './database.ts';
 
-/** The pairs of the fleet (decision N6). hub.db keeps them, so that a broker that forgets splits none. */
+/** The pairs of the fleet (decision N6). hub.db keeps them, so that a forgetful broker splits none. */
 export class Pairs {
   readonly #database: HubDatabase;
-  /** By both Macs. */
+  /** Each pair, under the ids of both its Macs. */
   readonly #pairs = new Map<string, Pair>();
-  /** The Mac whose event was published last, by the pair's id. */
+  /** The Mac whose event was published last, for each pair's id. */
   readonly #leading = new Map<string, string>();
 
   constructor(database: HubDatabase) {
@@ -24,7 +24,7 @@ export class Pairs {
     return [...new Set(this.#pairs.values())];
   }
 
-  /** The pair that a Mac is in. */
+  /** Returns the pair that a Mac belongs to. */
   of(mac: string): Pair | undefined {
     return this.#pairs.get(mac);
   }
@@ -34,7 +34,7 @@ export class Pairs {
     return { mac, member: pair?.mac ?? mac, isPair: pair !== undefined };
   }
 
-  /** The Macs that `mac` stands for. Of a pair, the one whose event was published last comes first. */
+  /** Returns the Macs that an id stands for. In a pair, the one whose event was published last comes first. */
   macsOf(mac: string): readonly string[] {
     const pair = this.#pairs.get(mac);
     if (pair === undefined) return [mac];
@@ -46,7 +46,7 @@ export class Pairs {
     this.#leading.set(member, mac);
   }
 
-  /** Adds a pair. Returns false if it is known, or one of its Macs is in another one. */
+  /** Adds a pair. Returns false if it is known or one of its Macs is in another one. */
   add(pair: Pair): boolean {
     const { mac, standby, sinceMs } = pair;
     if (this.#pairs.has(mac) || this.#pairs.has(standby)) return false;

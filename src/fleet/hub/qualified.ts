@@ -4,10 +4,10 @@ import { idOfGuid, type MacName, qualify } from '../../domain/fleet.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 
-/** A row's id as clients of the hub see it (decisions N1, N6); "" stays what it is. */
+/** Returns a row's id for clients of the hub (decisions N1, N6); "" for "". */
 function idOf({ mac, member, isPair }: MacName, id: string, guid = ''): string {
   if (id === '') return '';
-  // Without a guid, only this Mac knows the row.
+  // A row without a guid is known to this Mac alone.
   return isPair && guid !== '' ? qualify(member, idOfGuid(guid)) : qualify(mac, id);
 }
 

@@ -2,35 +2,28 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { nameOfOne, splitId } from '../../domain/fleet.ts';
 import { type IncludeSet, includeSet } from '../../domain/include.ts';
 import type { Message, MessageStatus } from '../../domain/message.ts';
-import type { Log } from '../../domain/ports/host.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import { behind, cursorBehind, readCursor } from './fleet-cursor.ts';
-import type { MacReads, ReadPlace } from './mac-reads.ts';
-import type { Macs } from './macs.ts';
+import type { HubParts } from './hub-parts.ts';
+import { includeNames, type ReadPlace } from './mac-reads.ts';
 import { type MacList, merged } from './merge.ts';
 import { qualifiedConversation, qualifiedMessage } from './qualified.ts';
 
-/** Beyond these, each Mac would have to give as many as are skipped. */
+/** Largest offset over several Macs, each of which has to supply as many items as are skipped. */
 const MAX_OFFSET = 1000;
-/** Conversations have no cursor, so more of them can be skipped. */
+/** Largest offset of conversations, which have no cursor. */
 const MAX_CONVERSATION_OFFSET = 10_000;
 const PAGE = 200;
 const NOTHING = { items: [] };
-/** How far a message has come. */
+/** The order in which a message's statuses follow each other. */
 const RANK: Readonly<Record<MessageStatus, number>> = { pending: 0, failed: 1, sent: 2, delivered: 3, read: 4 };
 
-export interface HubReaderParts {
-  readonly macs: Macs;
-  readonly reads: MacReads;
-  readonly log: Log;
-}
-
-/** Reads of one Mac by its id, and lists over all of them, merged (decision N1). */
+/** Reads from one Mac by id, and merges the lists of all Macs (decision N1). */
 export class HubReader implements MessageReader {
-  readonly #parts: HubReaderParts;
+  readonly #parts: HubParts;
 
-  constructor(parts: HubReaderParts) {
+  constructor(parts: HubParts) {
     this.#parts = parts;
   }
 
@@ -39,10 +32,10 @@ export class HubReader implements MessageReader {
     if (query.conversationId === undefined) return this.#merged(query);
     const of = this.#split(query.conversationId);
     if (of === undefined) return NOTHING;
-    // A Mac's own cursor means nothing to the other Mac of a pair.
+    // A Mac's cursor means nothing to the other Mac of a pair.
     if (this.#parts.macs.nameOf(of.mac).isPair) return this.#merged({ ...query, conversationId: of.id }, of.mac);
-    const page = await this.#parts.reads.messages(of.mac, { ...query, conversationId: of.id });
-    return { ...page, items: page.items.map((message) => qualifiedMessage(nameOfOne(of.mac), message)) };
+    const { items, next } = await this.#page(of.mac, { ...query, conversationId: of.id });
+    return { items: items.map((message) => qualifiedMessage(nameOfOne(of.mac), message)), ...(next && { next }) };
   }
 
   async message(id: string, { include }: ReadOptions = {}): Promise<Message | undefined> {
@@ -51,10 +44,10 @@ export class HubReader implements MessageReader {
     const of = this.#split(id);
     if (of === undefined) return undefined;
     const places = reads.placesOf(of);
-    // Details say which of two Macs knows the later state.
+    // Details tell which of two Macs knows the later state.
     const asked = places.length > 1 ? includeSet([...(include ?? []), 'details']) : include;
-    const ask = async (place: ReadPlace): Promise<Message | undefined> => {
-      const message = await reads.message(place.mac, place.id, asked);
+    const ask = async (place: ReadPlace): Promise<Message | null> => {
+      const message = await reads.ask(place.mac, 'message', { id: place.id, include: includeNames(asked) });
       return message && qualifiedMessage(macs.nameOf(place.mac), message);
     };
     const [one, other] = await Promise.all([reads.first(places, ask), this.#second(places, ask)]);
@@ -70,11 +63,17 @@ export class HubReader implements MessageReader {
     const { macs, reads, log } = this.#parts;
     const pageSize = Math.min(offset + limit, PAGE);
     const { lists, away } = this.#lists(async (mac, _member, place = '0') => {
-      const { items } = await reads.conversations(mac, { limit: pageSize, offset: Number(place) }, include);
+      const request = { limit: pageSize, offset: Number(place), include: includeNames(include) };
+      const { items } = await reads.ask(mac, 'listConversations', request);
       const next = items.length < pageSize ? undefined : String(Number(place) + pageSize);
       return { items: items.map((item) => qualifiedConversation(macs.nameOf(mac), item)), next };
     });
-    const all = await merged<Conversation>(lists, offset + limit, newestConversation, log);
+    const all = await merged<Conversation>(
+      lists,
+      offset + limit,
+      (a, b) => compare(b.last_message_at, a.last_message_at),
+      log,
+    );
     return {
       items: all.items.slice(offset).map(({ item }) => item),
       ...missingOf(away, all.missing),
@@ -88,22 +87,27 @@ export class HubReader implements MessageReader {
     return of === undefined
       ? undefined
       : reads.first(reads.placesOf(of), async ({ mac, id: own }) => {
-          const conversation = await reads.conversation(mac, own, include);
+          const conversation = await reads.ask(mac, 'conversation', { id: own, include: includeNames(include) });
           return conversation && qualifiedConversation(macs.nameOf(mac), conversation);
         });
   }
 
-  /** What the second Mac of a pair shows; undefined where there is none, or it cannot be asked. */
+  /** Asks the second Mac of a pair. Resolves with undefined if there is none or it does not answer. */
   async #second(
     [, second]: readonly ReadPlace[],
-    ask: (place: ReadPlace) => Promise<Message | undefined>,
-  ): Promise<Message | undefined> {
+    ask: (place: ReadPlace) => Promise<Message | null>,
+  ): Promise<Message | null | undefined> {
     return second && ask(second).catch(() => undefined);
   }
 
-  /** Messages of all members, or of one. */
+  #page(mac: string, { include, sinceNs, beforeNs, conversationIds: _, ...query }: MessageQuery) {
+    const times = { sinceNs: sinceNs?.toString(), beforeNs: beforeNs?.toString() };
+    return this.#parts.reads.ask(mac, 'listMessages', { ...query, ...times, include: includeNames(include) });
+  }
+
+  /** Merges the messages of all members, or returns those of one. */
   async #merged(query: MessageQuery, only?: string): Promise<Page<Message>> {
-    const { macs, reads, log } = this.#parts;
+    const { macs, log } = this.#parts;
     const { limit, order } = query;
     const cursor = query.cursor === undefined ? undefined : readCursor(query.cursor);
     const offset = cursor === undefined ? query.offset : 0;
@@ -111,18 +115,22 @@ export class HubReader implements MessageReader {
     const pageSize = Math.min(offset + limit, PAGE);
     const { lists, away } = this.#lists(async (mac, member, place) => {
       const first = cursor === undefined ? { ...query, offset: 0 } : behind(cursor, member, query);
-      const { items, next } = await reads.messages(mac, { ...first, limit: pageSize, cursor: place });
+      const { items, next } = await this.#page(mac, { ...first, limit: pageSize, cursor: place });
       return { items: items.map((item) => qualifiedMessage(macs.nameOf(mac), item)), next };
     }, only);
-    const compare = order === 'desc' ? newestMessage : oldestMessage;
-    const all = await merged<Message>(lists, offset + limit, compare, log);
+    const all = await merged<Message>(
+      lists,
+      offset + limit,
+      (a, b) => (order === 'desc' ? compare(b.timestamp, a.timestamp) : compare(a.timestamp, b.timestamp)),
+      log,
+    );
     if (only !== undefined && away.length + all.missing.length > 0) throw problem('mac_away', { mac: only });
     const items = all.items.slice(offset).map(({ item }) => item);
     const next = all.hasMore ? cursorBehind(all.items, cursor) : undefined;
     return { items, ...(next !== undefined && { next }), ...missingOf(away, all.missing) };
   }
 
-  /** A list for each member that is not known to be away, or for one. */
+  /** Returns the lists of all members that are not away, or of one, and the ids of those that are away. */
   #lists<Item>(
     load: (mac: string, member: string, place?: string) => ReturnType<MacList<Item>['load']>,
     only?: string,
@@ -153,14 +161,14 @@ export class HubReader implements MessageReader {
     return { lists, away };
   }
 
-  /** undefined for what no Mac of the fleet can have. */
+  /** Splits an id. Returns undefined if no Mac of the fleet can have it. */
   #split(id: string) {
     const of = splitId(id);
     return of !== undefined && this.#parts.reads.isKnown(of.mac) ? of : undefined;
   }
 }
 
-/** Names of people are not at a hub (decision N2). */
+/** Throws 501 for names of people, which a hub does not have (decision N2). */
 function assertHere(include: IncludeSet | undefined): void {
   if (include?.has('contacts') === true) throw problem('not_at_a_hub');
 }
@@ -170,9 +178,10 @@ function missingOf(away: readonly string[], missing: readonly string[]): { reado
   return all.length === 0 ? {} : { missing: all };
 }
 
-/** A message as both Macs of a pair know it: the later edit, and everything that either has seen happen to it. */
+/** Merges a message from both Macs of a pair: the later edit, the furthest status and every receipt. */
 function mergedMessage(one: Message, other: Message): Message {
-  const changedAt = ({ details }: Message): string => later(details?.edited_at, details?.retracted_at) ?? '';
+  const changedAt = ({ details }: Message): string =>
+    [details?.edited_at ?? '', details?.retracted_at ?? ''].sort().at(-1) ?? '';
   const [newer, older] = changedAt(other) > changedAt(one) ? [other, one] : [one, other];
   const status = RANK[older.status] > RANK[newer.status] ? older.status : newer.status;
   if (newer.details === undefined || older.details === undefined) return { ...newer, status };
@@ -186,25 +195,6 @@ function mergedMessage(one: Message, other: Message): Message {
       read_at: read_at ?? older.details.read_at,
     },
   };
-}
-
-function later(one?: string | null, other?: string | null): string | undefined {
-  return [one, other]
-    .filter((instant) => typeof instant === 'string')
-    .sort()
-    .at(-1);
-}
-
-function newestMessage(a: Message, b: Message): number {
-  return compare(b.timestamp, a.timestamp);
-}
-
-function oldestMessage(a: Message, b: Message): number {
-  return compare(a.timestamp, b.timestamp);
-}
-
-function newestConversation(a: Conversation, b: Conversation): number {
-  return compare(b.last_message_at, a.last_message_at);
 }
 
 function compare(a: string, b: string): number {

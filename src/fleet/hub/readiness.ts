@@ -1,12 +1,9 @@
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { BrokerClock } from './broker-clock.ts';
-import type { Macs } from './macs.ts';
+import { clockTrouble } from '../protocol/presence.ts';
+import type { HubParts } from './hub-parts.ts';
 import type { StreamCopy } from './stream-copy.ts';
 
-/** A hub is behind once it has not been level with the stream for this long. */
+/** A hub is behind if it has not been level with the stream for this long. */
 const BEHIND_MS = 5000;
-/** A clock that differs by more cannot be used for deadlines. */
-const MAX_DIFFERENCE_MS = 5000;
 
 /** The reasons why a hub cannot serve (decision N4). */
 export const HUB_REASONS = [
@@ -19,16 +16,13 @@ export const HUB_REASONS = [
 ] as const;
 export type HubReason = (typeof HUB_REASONS)[number];
 
-export interface ReadinessParts {
-  readonly connection: FleetConnection;
+export interface ReadinessParts extends HubParts {
   readonly copy: StreamCopy;
-  readonly macs: Macs;
-  readonly brokerClock: BrokerClock;
   /** Reports whether this hub cannot read the lease of webhooks. */
   readonly isLeaseUnreadable: () => boolean;
 }
 
-/** Decides whether a hub can serve: a balancer asks, and a hub that cannot takes no lease (decision N4). */
+/** Decides whether a hub can serve. Balancers ask, and a hub that cannot takes no lease (decision N4). */
 export class Readiness {
   readonly #parts: ReadinessParts;
 
@@ -36,14 +30,14 @@ export class Readiness {
     this.#parts = parts;
   }
 
-  /** True if this hub cannot read what Macs and other hubs write, so its content key is not theirs. */
+  /** True if this hub's content key opens no Mac's presence, or not the lease of webhooks. */
   get isKeyWrong(): boolean {
     const macs = this.#parts.macs.list();
     const isEveryMacUnreadable = macs.length > 0 && macs.every(({ presence }) => presence === undefined);
     return isEveryMacUnreadable || this.#parts.isLeaseUnreadable();
   }
 
-  /** Empty if the hub can serve. */
+  /** Returns the reasons why the hub cannot serve; empty if it can. */
   reasons(): readonly HubReason[] {
     const { connection, copy, macs, brokerClock } = this.#parts;
     const found: Readonly<Record<HubReason, boolean>> = {
@@ -52,7 +46,7 @@ export class Readiness {
       copy_failing: connection.isConnected && copy.trouble !== undefined,
       filling: !copy.isFilled || !macs.isLoaded,
       behind: copy.behindMs > BEHIND_MS,
-      clock_differs: Math.abs(brokerClock.aheadMs ?? 0) > MAX_DIFFERENCE_MS,
+      clock_differs: clockTrouble(brokerClock.aheadMs ?? 0) !== undefined,
     };
     return HUB_REASONS.filter((reason) => found[reason]);
   }

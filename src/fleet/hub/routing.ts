@@ -1,27 +1,23 @@
 import { isAppError } from '../../domain/errors.ts';
 import { type QualifiedId, splitId } from '../../domain/fleet.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
+import type { HubParts } from './hub-parts.ts';
 import type { MacReads } from './mac-reads.ts';
-import { type KnownMac, type Macs, plainAddress } from './macs.ts';
+import { type KnownMac, plainAddress } from './macs.ts';
 
-/** The Mac or pair that sends, and its name for the recipient. */
+/** The Mac or pair to send by, and its id for the recipient. */
 export interface SendRoute {
   readonly member: string;
   readonly recipient: string;
 }
 
-export interface RoutingParts {
-  readonly macs: Macs;
-  readonly reads: MacReads;
-}
-
 /**
- * Chooses the Mac of a send (decision N1), never silently, because the recipient sees its address. Throws `from_required`
- * with the candidates if the choice is not clear.
+ * Returns the Mac to send by (decision N1). Throws `from_required` with the candidates unless the choice is clear,
+ * because the recipient sees the Mac's address.
  */
 export async function routeOfSend(
   { recipient, from }: { readonly recipient: string; readonly from?: string | undefined },
-  parts: RoutingParts,
+  parts: HubParts,
 ): Promise<SendRoute> {
   const of = splitId(recipient);
   const named = from === undefined ? undefined : memberNamed(from, parts);
@@ -37,8 +33,8 @@ export async function routeOfSend(
   return { member: await memberWithConversation(recipient, parts), recipient };
 }
 
-/** The Mac with this id, or the only one that announces this address as its own. */
-function memberNamed(from: string, { macs }: RoutingParts): string {
+/** Returns the Mac with this id, or the only one that announces this address as its own. */
+function memberNamed(from: string, { macs }: HubParts): string {
   if (macs.get(from) !== undefined) return macs.nameOf(from).member;
   const address = plainAddress(from);
   const isOwn = ({ presence }: KnownMac): boolean | undefined =>
@@ -50,7 +46,7 @@ function memberNamed(from: string, { macs }: RoutingParts): string {
   return owner;
 }
 
-async function memberWithConversation(recipient: string, { macs, reads }: RoutingParts): Promise<string> {
+async function memberWithConversation(recipient: string, { macs, reads }: HubParts): Promise<string> {
   const id = recipient.includes(';') ? recipient : `any;-;${plainAddress(recipient)}`;
   const known = macs.members();
   const all = known.map((member) => member.id);
@@ -61,7 +57,7 @@ async function memberWithConversation(recipient: string, { macs, reads }: Routin
   const away = all.filter((_, place) => found[place] === 'away');
   const [one, second] = having;
   if (second !== undefined) throw fromRequired(`${having.length} Macs have a conversation with the recipient`, having);
-  // A Mac that cannot be asked may have one too.
+  // A Mac that cannot be asked may have a conversation too.
   if (away.length > 0) throw fromRequired(`${away.join(', ')} cannot be asked for conversations now`, all);
   if (one === undefined) throw fromRequired('no Mac has a conversation with the recipient', all);
   return one;
@@ -70,7 +66,7 @@ async function memberWithConversation(recipient: string, { macs, reads }: Routin
 /** Returns `away` for a Mac that does not answer. */
 async function asked(of: QualifiedId, reads: MacReads): Promise<'there' | 'not_there' | 'away'> {
   try {
-    const found = await reads.first(reads.placesOf(of), ({ mac, id }) => reads.conversation(mac, id));
+    const found = await reads.first(reads.placesOf(of), ({ mac, id }) => reads.ask(mac, 'conversation', { id }));
     return found === undefined ? 'not_there' : 'there';
   } catch (error) {
     if (!isAppError(error) || error.code === 'broker_away') throw error;

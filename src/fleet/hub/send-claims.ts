@@ -1,31 +1,27 @@
 import { MAC_ID } from '../../domain/fleet.ts';
-import type { Clock } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
+import { type SendOutcome, sendClaim } from '../../schema/fleet-records.ts';
 import { isFull } from '../protocol/compare-and-set.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import { type Envelope, pack, unpack } from '../protocol/envelope.ts';
+import { pack, unpack } from '../protocol/envelope.ts';
 import { BUCKETS, outcomeKey, SEND_CLAIMS } from '../protocol/layout.ts';
-import { keyHash, type SendOutcome, unpackOutcome } from '../protocol/sends.ts';
+import { keyHash, unpackOutcome } from '../protocol/sends.ts';
+import type { HubParts } from './hub-parts.ts';
 import { within } from './within.ts';
 
 const TIME_LIMIT_MS = 5000;
 
-/** What an Idempotency-Key was first used for at any hub. */
+/** The first use of an Idempotency-Key at any hub. */
 export interface SendClaim {
   readonly mac: string;
-  /** As the Mac names the recipient. */
+  /** The Mac's id for the recipient. */
   readonly recipient: string;
-  /** `requestHash` of what the client asked for. */
+  /** `hashOfRequest` of the client's request. */
   readonly askedHash: string;
 }
 
-export interface SendClaimsParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly clock: Clock;
-}
+export type SendClaimsParts = Pick<HubParts, 'connection' | 'envelope' | 'clock'>;
 
-/** Keys of sends over all hubs, and the outcomes that their Macs stored; both are kept for 24 hours. */
+/** The Idempotency-Keys used at any hub and the outcomes that Macs stored. Both are kept for 24 hours. */
 export class SendClaims {
   readonly #parts: SendClaimsParts;
 
@@ -39,11 +35,11 @@ export class SendClaims {
     const end = entry.indexOf(0);
     const mac = Buffer.from(entry.subarray(0, Math.max(0, end))).toString('latin1');
     if (!MAC_ID.test(mac)) throw problem('mac_answer_invalid');
-    const claim = unpack(this.#parts.envelope, mac, ['claim', keyHash(key)], entry.subarray(end + 1));
-    return { ...(claim as SendClaim), mac };
+    const claim = unpack(sendClaim, this.#parts.envelope, mac, ['claim', keyHash(key)], entry.subarray(end + 1));
+    return { mac, ...claim };
   }
 
-  /** Claims the key, or gives what another hub claimed it for just now. */
+  /** Claims a key. Returns the existing claim if another hub was faster. */
   async claim(key: string, { mac, ...claim }: SendClaim): Promise<SendClaim> {
     const packed = pack(this.#parts.envelope, mac, ['claim', keyHash(key)], claim);
     const bucket = await this.#bucket();
@@ -58,7 +54,7 @@ export class SendClaims {
     }
   }
 
-  /** What became of it at that Mac; undefined while nobody knows. */
+  /** Returns the outcome that a Mac stored for a key; undefined if there is none. */
   async outcome(mac: string, key: string): Promise<SendOutcome | undefined> {
     const entry = await this.#get(outcomeKey(mac, keyHash(key)));
     return entry && unpackOutcome(this.#parts.envelope, mac, key, entry);

@@ -1,38 +1,47 @@
 import type { KV } from '@nats-io/kv';
 import { isAppError } from '../../domain/errors.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import { compareAndSet } from '../protocol/compare-and-set.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
 import { BUCKETS } from '../protocol/layout.ts';
-import type { MacReads } from './mac-reads.ts';
-import type { Macs } from './macs.ts';
+import type { HubParts } from './hub-parts.ts';
 import { within } from './within.ts';
 
 const TIME_LIMIT_MS = 5000;
+const REFRESH_MS = 1000;
 const ATTEMPTS = 3;
 
-export interface SendLeasesParts {
-  readonly connection: FleetConnection;
-  readonly macs: Macs;
-  readonly reads: Pick<MacReads, 'knowsKey'>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /**
- * The lease of each pair, which names the Mac that sends, for all hubs: an entry of a bucket that a hub moves by
- * compare-and-set when the holder no longer answers (decision N6).
+ * The lease of each pair: an entry of a bucket that names the Mac that sends. A hub moves it by compare-and-set once
+ * the holder no longer answers (decision N6).
  */
 export class SendLeases {
-  readonly #parts: SendLeasesParts;
+  readonly #parts: HubParts;
+  readonly #holders = new Map<string, string>();
 
-  constructor(parts: SendLeasesParts) {
+  constructor(parts: HubParts) {
     this.#parts = parts;
   }
 
+  /** Returns the holder of a pair's lease when it was last read; before that, the pair's first Mac. */
+  lastHolder(member: string): string {
+    return this.#holders.get(member) ?? member;
+  }
+
+  /** Reads the lease of each pair. Never rejects; holders that cannot be read stay the same. */
+  async refresh(): Promise<void> {
+    const { connection, pairs, clock, log } = this.#parts;
+    const members = pairs.list().map(({ mac }) => mac);
+    if (members.length === 0 || !connection.isConnected) return;
+    try {
+      const bucket = await within(connection.kv(BUCKETS.webhooks), clock, REFRESH_MS);
+      await within(Promise.all(members.map((member) => this.#read(bucket, member))), clock, REFRESH_MS);
+    } catch (error) {
+      log.debug('the leases of pairs cannot be read', { error });
+    }
+  }
+
   /**
-   * The Mac of this pair to send by: the one that knows the Idempotency-Key, else the holder of the lease. Throws
+   * Returns the Mac of a pair to send by: the one that knows the Idempotency-Key, else the holder of the lease. Throws
    * `mac_away` if none answers, and `broker_away`.
    */
   async holder(member: string, idempotencyKey = ''): Promise<string> {
@@ -50,28 +59,34 @@ export class SendLeases {
     throw problem('broker_away');
   }
 
-  /** Undefined if another hub has moved the lease meanwhile. */
+  /** Returns the revision and the holder of a lease; no holder before the first send. */
+  async #read(bucket: KV, member: string): Promise<{ readonly revision: number; readonly named: string | undefined }> {
+    const entry = await bucket.get(leaseKey(member));
+    const named = entry?.operation === 'PUT' ? new TextDecoder().decode(entry.value) : undefined;
+    if (named !== undefined) this.#holders.set(member, named);
+    return { revision: entry?.revision ?? 0, named };
+  }
+
+  /** Returns undefined if another hub has moved the lease meanwhile. */
   async #attempt(member: string, idempotencyKey: string, bucket: KV): Promise<string | undefined> {
     const { macs, clock, log } = this.#parts;
-    const key = `sends_${member}`;
-    const entry = await within(bucket.get(key), clock, TIME_LIMIT_MS);
-    const named = entry?.operation === 'PUT' ? new TextDecoder().decode(entry.value) : member;
-    const isBetter = (mac: string): number => (this.#isHealthy(mac) ? 0 : 2) + (mac === named ? 0 : 1);
+    const { revision, named } = await within(this.#read(bucket, member), clock, TIME_LIMIT_MS);
+    const rank = (mac: string): number => (this.#isHealthy(mac) ? 0 : 2) + (mac === (named ?? member) ? 0 : 1);
     const asked = macs.macsOf(member).filter((known) => !macs.isAway(known));
     const answers = await Promise.all(
       asked.map(async ({ mac }) => ({ mac, isUsed: await this.#ask(mac, idempotencyKey) })),
     );
-    // A broker that forgot which Mac a key belongs to must not make the other one send it again.
+    // The broker may have forgotten which Mac a key belongs to. The other Mac must not send it again.
     const user = answers.find(({ isUsed }) => isUsed === true);
     if (user !== undefined) return user.mac;
     const [best] = answers
       .flatMap(({ mac, isUsed }) => (isUsed === undefined ? [] : [mac]))
-      .sort((one, other) => isBetter(one) - isBetter(other));
+      .sort((one, other) => rank(one) - rank(other));
     if (best === undefined) throw problem('mac_away', { mac: member });
-    if (best === named && entry?.operation === 'PUT') return best;
-    const revision = await compareAndSet(bucket, key, Buffer.from(best), entry?.revision ?? 0);
-    if (revision === undefined) return undefined;
-    log.info('a Mac of a pair sends from now on', { member, mac: best });
+    if (best === named) return best;
+    if ((await compareAndSet(bucket, leaseKey(member), Buffer.from(best), revision)) === undefined) return undefined;
+    this.#holders.set(member, best);
+    log.info('the lease of a pair moved to a Mac', { member, mac: best });
     return best;
   }
 
@@ -79,13 +94,17 @@ export class SendLeases {
     return this.#parts.macs.get(mac)?.presence?.health.connected === true;
   }
 
-  /** Undefined if the Mac does not answer. */
+  /** Returns undefined if the Mac does not answer. */
   async #ask(mac: string, idempotencyKey: string): Promise<boolean | undefined> {
     try {
-      return await this.#parts.reads.knowsKey(mac, idempotencyKey);
+      return await this.#parts.reads.ask(mac, 'knowsKey', { key: idempotencyKey });
     } catch (error) {
       if (!isAppError(error) || error.code === 'broker_away') throw error;
       return undefined;
     }
   }
+}
+
+function leaseKey(member: string): string {
+  return `sends_${member}`;
 }

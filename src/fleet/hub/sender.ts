@@ -2,45 +2,34 @@ import { randomUUID } from 'node:crypto';
 import type { JetStreamApiError } from '@nats-io/jetstream';
 import { isAppError, type Mistake } from '../../domain/errors.ts';
 import { qualify } from '../../domain/fleet.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { CallerSender, DryRun, SendAnswer, SendRequest, SendResult } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
-import { sendAnswer } from '../../schema/mac-answers.ts';
+import { sendAnswer } from '../../schema/fleet-reads.ts';
+import type { SendOutcome } from '../../schema/fleet-records.ts';
 import { isFull } from '../protocol/compare-and-set.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
 import { MAX_SENDS, outcomeSubject, sendSubject } from '../protocol/layout.ts';
 import { fromProblem } from '../protocol/requests.ts';
-import { encodeOrder, hashOfRequest, keyHash, type SendOutcome, unpackOutcome } from '../protocol/sends.ts';
-import type { BrokerClock } from './broker-clock.ts';
-import type { MacReads } from './mac-reads.ts';
-import type { Macs } from './macs.ts';
+import { encodeOrder, hashOfRequest, keyHash, unpackOutcome } from '../protocol/sends.ts';
+import type { HubParts } from './hub-parts.ts';
 import { qualifiedMessage } from './qualified.ts';
 import { routeOfSend } from './routing.ts';
 import { type SendClaim, SendClaims } from './send-claims.ts';
 import type { SendLeases } from './send-leases.ts';
 
-/** What is not sent by then is not sent at all. */
+/** A send that has not begun by then is refused unsent. */
 const DEADLINE_MS = 60_000;
-/** Longer than the deadline: a send that began just before it takes a while. */
+/** Longer than the deadline, because a send may begin just before it. */
 const WAIT_MS = 90_000;
 const PUBLISH_MS = 5000;
 const PUBLISH_ATTEMPTS = 3;
-/** How often the stored outcome is looked up, in case what was said was not heard. */
+/** How often the stored outcome is read, in case the announcement was missed. */
 const LOOK_MS = 5000;
-/** The server's codes for a subject, or a stream, that takes no more. */
+/** The server's codes for a full subject or stream. */
 const FULL = new Set([10077, 10110, 10122]);
 
-export interface HubSenderParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly macs: Macs;
-  readonly reads: MacReads;
+export interface HubSenderParts extends HubParts {
   readonly leases: SendLeases;
-  readonly brokerClock: BrokerClock;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface Order extends SendClaim {
@@ -51,7 +40,7 @@ interface Order extends SendClaim {
   readonly requestId: string | undefined;
 }
 
-/** Sends by the Mac that the request means (decision N1): through its work queue, once for each key over all hubs. */
+/** Sends through the work queue of the chosen Mac (decision N1), once for each key over all hubs. */
 export class HubSender implements CallerSender {
   readonly #parts: HubSenderParts;
   readonly #claims: SendClaims;
@@ -61,7 +50,7 @@ export class HubSender implements CallerSender {
     this.#claims = new SendClaims(parts);
   }
 
-  /** Which Mac has the files is not known before the request is whole: it checks them itself. */
+  /** Returns none: the Mac checks its files itself, and is unknown before the request is complete. */
   async attachmentMistakes(): Promise<readonly Mistake[]> {
     return [];
   }
@@ -87,7 +76,7 @@ export class HubSender implements CallerSender {
     return { kind: 'sent', ...result };
   }
 
-  /** A key that was used before gets the outcome of that send, or waits for it. */
+  /** Returns the outcome of an earlier send with the same key, or waits for it. */
   async #once(order: Order, askedHash: string, isRepeated: boolean): Promise<SendResult> {
     const { mac, recipient, key } = order;
     const claim = isRepeated ? order : await this.#claims.claim(key, { mac, recipient, askedHash });
@@ -97,13 +86,13 @@ export class HubSender implements CallerSender {
     if (stored !== undefined) return { ...this.#result({ ...order, ...claim, request }, stored), replayed: true };
     const delivered = this.#deliver({ ...order, ...claim, request });
     if (!isRepeated || !this.#parts.macs.nameOf(claim.mac).isPair) return delivered;
-    // Nobody knows what became of the first attempt, and the other Mac of a pair must never try.
+    // The outcome of the first attempt is unknown, so the other Mac of a pair must never try.
     return delivered.catch((error: unknown) => {
       throw isAppError(error) && error.code === 'mac_away' ? problem('send_outcome_unknown') : error;
     });
   }
 
-  /** The Mac to send by: of a pair, the one that its lease names. */
+  /** Returns the Mac to send by. In a pair, its lease decides. */
   async #route(request: SendRequest): Promise<{ readonly mac: string; readonly recipient: string }> {
     const { macs, leases } = this.#parts;
     const { member, recipient } = await routeOfSend(request, this.#parts);
@@ -113,32 +102,51 @@ export class HubSender implements CallerSender {
     };
   }
 
-  /** Puts it into the queue of the Mac, and waits for what becomes of it. */
+  /** Puts a send into its Mac's queue and waits for the outcome. */
   async #deliver(order: Order): Promise<SendResult> {
-    const { connection, macs, reads } = this.#parts;
-    const { mac, key } = order;
+    const { macs, reads } = this.#parts;
+    const { mac } = order;
     const known = macs.get(mac);
     if (known === undefined || macs.isAway(known)) throw problem('mac_away', { mac });
-    // Also without files: a Mac that died is in the list for a while, and does not answer this.
-    const mistakes = await reads.attachmentMistakes(mac, order.attachments);
+    // Asked even without files: a Mac that died stays listed for a while and does not answer this.
+    const mistakes = await reads.ask(mac, 'attachmentMistakes', { paths: order.attachments });
     if (mistakes.length > 0) throw invalidRequest(mistakes);
-    const outcomes = new Outcomes(order, this.#parts, this.#claims);
+    const outcome = await this.#outcome(order);
+    if (outcome === undefined) throw problem('send_outcome_unknown');
+    return this.#result(order, outcome);
+  }
+
+  /** Publishes an order. Returns its outcome, as announced or stored; undefined if neither comes in time. */
+  async #outcome(order: Order): Promise<SendOutcome | undefined> {
+    const { connection, envelope, clock, log } = this.#parts;
+    const { mac, key } = order;
+    const wakeup = new Wakeup(clock);
+    let heard: SendOutcome | undefined;
     const subscription = connection.nc.subscribe(outcomeSubject(mac, keyHash(key)), {
       callback: (error, { data }) => {
-        if (error === null) outcomes.note(data);
+        if (error !== null) return;
+        try {
+          heard = unpackOutcome(envelope, mac, key, data);
+          wakeup.wake();
+        } catch (cause) {
+          log.warn('the outcome of a send cannot be read', { mac, reason: (cause as Error).message });
+        }
       },
     });
     try {
       await this.#publish(order);
-      const outcome = await outcomes.first();
-      if (outcome === undefined) throw problem('send_outcome_unknown');
-      return this.#result(order, outcome);
+      const endMs = clock.monotonic() + WAIT_MS;
+      while (heard === undefined && clock.monotonic() < endMs) {
+        await wakeup.wait(Math.min(LOOK_MS, endMs - clock.monotonic()));
+        heard ??= await this.#claims.outcome(mac, key).catch(() => undefined);
+      }
+      return heard;
     } finally {
       subscription.unsubscribe();
     }
   }
 
-  /** Throws while it is certain that nothing was sent, and `send_outcome_unknown` when it is not. */
+  /** Publishes an order. Throws `send_outcome_unknown` unless it is certain that nothing was sent. */
   async #publish({ mac, key, request, requestId }: Order): Promise<void> {
     const { connection, envelope, brokerClock, log } = this.#parts;
     const deadlineMs = Math.round(brokerClock.now()) + DEADLINE_MS;
@@ -153,7 +161,7 @@ export class HubSender implements CallerSender {
       } catch (error) {
         const { code, name } = error as Partial<JetStreamApiError>;
         if (typeof code === 'number' && FULL.has(code)) throw problem('send_queue_full', { max: MAX_SENDS });
-        log.warn('a send could not be put into the queue', { mac, reason: (error as Error).message });
+        log.warn('a send could not be queued', { mac, reason: (error as Error).message });
         if (isFull(error)) throw problem('broker_full');
         if (attempt === 1 && (name === 'NoRespondersError' || typeof code === 'number')) throw problem('broker_away');
         if (attempt === PUBLISH_ATTEMPTS) throw problem('send_outcome_unknown');
@@ -161,12 +169,12 @@ export class HubSender implements CallerSender {
     }
   }
 
-  /** Throws what the Mac threw. */
+  /** Returns the result of a send, or throws the Mac's problem. */
   #result({ mac, request }: Order, { requestHash: hash, reply }: SendOutcome): SendResult {
     if (hash !== hashOfRequest(request)) throw problem('idempotency_key_reused');
     if ('problem' in reply) throw fromProblem(reply.problem);
     const read = sendAnswer.safeParse(reply.result);
-    // It may have been sent: never to be sent again.
+    // It may have been sent, so it must never be sent again.
     if (!read.success) throw problem('send_outcome_unknown');
     return { ...read.data, message: qualifiedMessage(this.#parts.macs.nameOf(mac), read.data.message) };
   }
@@ -176,59 +184,8 @@ export class HubSender implements CallerSender {
     const { member, recipient } = await routeOfSend(request, this.#parts);
     const id = recipient.includes(';') ? recipient : `any;-;${recipient}`;
     const places = reads.placesOf({ mac: member, id });
-    const conversation = await reads.first(places, (place) => reads.conversation(place.mac, place.id));
+    const conversation = await reads.first(places, ({ mac, id: own }) => reads.ask(mac, 'conversation', { id: own }));
     const to = qualify(member, conversation?.id ?? recipient);
     return { would: 'send', to, members: conversation?.participants ?? [], text: request.body };
-  }
-}
-
-/** What is said of one send: heard at its subject, or found in the bucket. */
-class Outcomes {
-  readonly #order: Order;
-  readonly #parts: HubSenderParts;
-  readonly #claims: SendClaims;
-  #heard: SendOutcome | undefined;
-  readonly #wakeup: Wakeup;
-
-  constructor(order: Order, parts: HubSenderParts, claims: SendClaims) {
-    this.#order = order;
-    this.#parts = parts;
-    this.#wakeup = new Wakeup(parts.clock);
-    this.#claims = claims;
-  }
-
-  note(data: Uint8Array): void {
-    const { mac, key } = this.#order;
-    try {
-      this.#heard = unpackOutcome(this.#parts.envelope, mac, key, data);
-      this.#wakeup.wake();
-    } catch (error) {
-      this.#parts.log.warn('what a Mac says of a send cannot be read', { mac, reason: (error as Error).message });
-    }
-  }
-
-  /** undefined when nothing is said in time. */
-  async first(): Promise<SendOutcome | undefined> {
-    const { clock } = this.#parts;
-    const endMs = clock.monotonic() + WAIT_MS;
-    while (this.#heard === undefined && clock.monotonic() < endMs) {
-      await this.#said(Math.min(LOOK_MS, endMs - clock.monotonic()));
-      this.#heard ??= await this.#stored();
-    }
-    return this.#heard;
-  }
-
-  async #stored(): Promise<SendOutcome | undefined> {
-    if (this.#heard !== undefined) return undefined;
-    try {
-      return await this.#claims.outcome(this.#order.mac, this.#order.key);
-    } catch (error) {
-      if (!isAppError(error)) this.#parts.log.debug('the outcomes of sends cannot be read', { error });
-      return undefined;
-    }
-  }
-
-  async #said(withinMs: number): Promise<void> {
-    if (this.#heard === undefined) await this.#wakeup.wait(withinMs);
   }
 }

@@ -1,32 +1,28 @@
 import { hubCapabilities } from '../../domain/capabilities.ts';
-import type { Clock } from '../../domain/ports/host.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { BrokerClock } from './broker-clock.ts';
-import type { EventStore } from './event-store.ts';
+import type { ClaimNames } from '../../schema/fleet-records.ts';
+import { clockTrouble } from '../protocol/presence.ts';
+import type { HubParts } from './hub-parts.ts';
 import { type KnownMac, type Macs, plainAddress } from './macs.ts';
 import type { Readiness } from './readiness.ts';
+import type { SendLeases } from './send-leases.ts';
 import type { Hole } from './stored-event.ts';
 import type { StreamCopy } from './stream-copy.ts';
 
 const MS_PER_S = 1000;
 const MAX_MESSAGES = 5;
 
-export interface HubStatusParts {
+export interface HubStatusParts extends HubParts {
+  readonly leases: SendLeases;
   readonly version: string;
-  readonly clock: Clock;
-  readonly connection: FleetConnection;
   readonly copy: StreamCopy;
-  readonly store: EventStore;
-  readonly macs: Macs;
   readonly readiness: Readiness;
-  readonly brokerClock: BrokerClock;
   readonly newestOffset: () => string;
   readonly webhooks: () => Promise<readonly WebhookSummary[]>;
 }
 
-/** Health and status of a hub: the broker, and every Mac of the fleet. */
+/** Reports the health and status of a hub: the broker and every Mac of the fleet. */
 export class HubStatus {
   readonly #parts: HubStatusParts;
   readonly #startedAtMs: number;
@@ -37,13 +33,13 @@ export class HubStatus {
     this.#startedAtMs = parts.clock.monotonic();
   }
 
-  /** Called when an event was published. */
+  /** Notes that an event was published. */
   noteEvent(): void {
     this.#newestAtMs = this.#parts.clock.monotonic();
   }
 
   health(): BackendHealth {
-    const { connection, copy, macs, readiness } = this.#parts;
+    const { connection, copy, macs, readiness, brokerClock } = this.#parts;
     if (!connection.isConnected) {
       return { connected: false, message: `The broker cannot be reached: ${connection.trouble ?? 'not connected'}.` };
     }
@@ -60,22 +56,18 @@ export class HubStatus {
     const away = known.filter((mac) => macs.isAway(mac)).length;
     const verb = away === 1 ? 'is' : 'are';
     const reasons = readiness.reasons();
+    const clock = clockTrouble(-(brokerClock.aheadMs ?? 0));
     const messages = [
-      ...(reasons.includes('clock_differs') ? [this.#clockMessage()] : []),
+      ...(clock === undefined ? [] : [`The clock of this machine is ${clock}.`]),
       ...(reasons.includes('behind') ? ['This hub is behind the stream of events.'] : []),
       ...(away === 0 ? [] : [`${away} of ${known.length} Macs ${verb} away.`]),
-      ...this.#holes().map(
-        ({ mac, after, last }) =>
-          `Events of ${mac} wait: the stream lacks rows ${after + 1} to ${last}, and the Mac has not supplied them yet.`,
-      ),
+      ...known.flatMap(({ mac }) => refusalMessage(mac, macs.machinesOf(mac))),
+      ...this.#holes().map(({ mac, after, last, before }) => {
+        const rows = after < last ? `${after + 1} to ${last}` : `before ${before}`;
+        return `Events of ${mac} wait: the stream lacks rows ${rows}, and the Mac has not supplied them yet.`;
+      }),
     ];
     return { connected: true, message: messages.length === 0 ? null : messages.slice(0, MAX_MESSAGES).join(' ') };
-  }
-
-  #clockMessage(): string {
-    const aheadMs = this.#parts.brokerClock.aheadMs ?? 0;
-    const seconds = Math.round(Math.abs(aheadMs) / MS_PER_S);
-    return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} the broker's.`;
   }
 
   #holes(): readonly Hole[] {
@@ -83,26 +75,33 @@ export class HubStatus {
     return store.hasHoles ? store.holes() : [];
   }
 
+  /** Returns the Macs with the last known leases of pairs, and reads the leases for the next call. */
   macs(): readonly FleetMac[] {
+    void this.#parts.leases.refresh();
+    return this.#macs();
+  }
+
+  #macs(): readonly FleetMac[] {
     return this.#parts.macs.list().map((mac) => this.#reportOf(mac));
   }
 
   async report(): Promise<StatusReport> {
-    const { version, clock, webhooks, newestOffset } = this.#parts;
+    const { version, clock, leases, webhooks, newestOffset } = this.#parts;
+    await leases.refresh();
     const nowMs = clock.monotonic();
     const ageMs = this.#newestAtMs === undefined ? undefined : nowMs - this.#newestAtMs;
     return {
       version,
       uptime_s: Math.floor((nowMs - this.#startedAtMs) / MS_PER_S),
       backend: this.health(),
-      // Row ids mean something on one Mac alone.
+      // Row ids mean something only on their own Mac.
       newest_row: null,
       newest_event: {
         row_id: 0,
         age_s: ageMs === undefined ? null : Math.floor(ageMs / MS_PER_S),
         offset: newestOffset(),
       },
-      macs: this.macs(),
+      macs: this.#macs(),
       webhooks: await webhooks(),
       permissions: [],
       capabilities: hubCapabilities(),
@@ -110,9 +109,11 @@ export class HubStatus {
   }
 
   #reportOf(known: KnownMac): FleetMac {
-    const { macs, store, clock } = this.#parts;
+    const { macs, store, leases, clock } = this.#parts;
     const { mac, presence, seenAtMs } = known;
+    const { member, isPair } = macs.nameOf(mac);
     const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';
+    const { holder, refused } = macs.machinesOf(mac) ?? {};
     const copied = presence && (store.lastRow(mac, presence.epoch) ?? presence.publishedRow);
     return {
       id: mac,
@@ -124,13 +125,20 @@ export class HubStatus {
       newest_row: presence?.newestRow ?? null,
       behind: presence === undefined || copied === undefined ? null : Math.max(0, presence.newestRow - copied),
       shared_addresses: sharedAddresses(known, macs),
-      ...(macs.nameOf(mac).isPair && { pair: macs.nameOf(mac).member }),
+      ...(isPair && { pair: member, sends: leases.lastHolder(member) === mac }),
       open_holes: this.#holes().filter((hole) => hole.mac === mac).length,
+      ...(holder && { machine: holder.name }),
+      ...(refused && { refused_machine: refused.name }),
     };
   }
 }
 
-/** The addresses of a Mac that others announce too. A Mac that was taken over may announce anybody's. */
+function refusalMessage(mac: string, names: ClaimNames | undefined): readonly string[] {
+  if (names?.refused === undefined) return [];
+  return [`"${names.refused.name}" has the key of ${mac}, which is "${names.holder.name}", and takes no part.`];
+}
+
+/** Returns a Mac's addresses that others announce too. A compromised Mac may announce anyone's. */
 function sharedAddresses({ mac, presence }: KnownMac, macs: Macs): readonly string[] {
   const { member } = macs.nameOf(mac);
   const strangers = macs.list().filter((other) => macs.nameOf(other.mac).member !== member);

@@ -1,10 +1,10 @@
 import type { Event } from '../../domain/event.ts';
 import type { StreamOffset } from '../../domain/offset.ts';
 
-/** A message's place in the stream. */
+/** The place of a message in the stream. */
 export type StreamPlace = Pick<StreamOffset, 'stream' | 'sequence' | 'messageId'>;
 
-/** An event of a Mac, its body sealed if it came sealed. */
+/** An event of a Mac. Its body is still sealed if it came sealed. */
 export interface MacEvent {
   readonly mac: string;
   readonly epoch: string;
@@ -12,17 +12,17 @@ export interface MacEvent {
   readonly type: string;
   readonly messageId: string;
   readonly sequence: number;
-  /** When the stream took it, Unix milliseconds. */
+  /** When the stream stored it, Unix milliseconds. */
   readonly atMs: number;
   readonly keyId: string | null;
   readonly body: Uint8Array;
-  /** The opened body, where it is known. */
+  /** The opened body, if known. */
   readonly read?: Event | undefined;
 }
 
 /** An event from the stream. */
 export interface ReceivedEvent extends MacEvent {
-  /** The row that its Mac published before it. */
+  /** The row that the Mac published before it. */
   readonly previousRow: number;
   /** See EventMessage. */
   readonly previousSequence: number;
@@ -30,7 +30,7 @@ export interface ReceivedEvent extends MacEvent {
 
 /** An event as hub.db holds it. */
 export interface StoredEvent extends MacEvent {
-  /** Its place in the order of this hub, which no client sees. */
+  /** Its position in this hub's order, which no client sees. */
   readonly number: number;
   readonly stream: string;
   /** See StreamOffset. */
@@ -41,13 +41,13 @@ export interface StoredEvent extends MacEvent {
 export interface Hole {
   readonly mac: string;
   readonly epoch: string;
-  /** Rows after this one, up to `last`, are missing. */
+  /** The rows after this one, up to `last`, are missing. Equals `last` if nobody can name the first of them. */
   readonly after: number;
   readonly last: number;
-  /** The row that showed it. */
+  /** The row that revealed the hole. */
   readonly before: number;
   readonly openedMs: number;
 }
 
-/** A row that its Mac supplied in place of the stream. */
+/** A row that the Mac supplied in place of the stream. */
 export type FilledRow = Pick<MacEvent, 'row' | 'type' | 'messageId' | 'keyId' | 'body' | 'read'>;

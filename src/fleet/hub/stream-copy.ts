@@ -1,72 +1,68 @@
 import type { ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
 import type { Event } from '../../domain/event.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
 import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
-import type { EventStore } from './event-store.ts';
+import type { HubParts } from './hub-parts.ts';
 import type { MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 import { firstToRead, isNewerStream, messageIdAt } from './stream-place.ts';
 import { within } from './within.ts';
 
-/** As long as one may wait for the broker to notice that a server died. */
+/** The heartbeat reveals within seconds that a server died. */
 const CONSUME = { expires: 4000, idle_heartbeat: 1000, max_messages: 1000 } as const;
 const MAX_BATCH = 256;
-/** How often it is checked that the stream still is what was copied. */
+/** How often the stream is compared with the copy. */
 const CHECK_MS = 2000;
 const RETRY_MS = 1000;
 const NS_PER_MS = 1_000_000;
 
-export interface StreamCopyParts {
-  readonly connection: FleetConnection;
-  readonly store: EventStore;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Called with what is new, in order; the next ones wait for it. */
+export interface StreamCopyParts extends HubParts {
+  /** Called with new events, in order. The next ones wait for it. */
   readonly onEvents: (events: readonly StoredEvent[]) => Promise<void>;
-  /** What the body of a message says; throws what is wrong with it. */
+  /** Opens the body of a message. Throws the reason if it is not an event. */
   readonly read: (event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>) => Event;
-  /** Called with a message that is no event; why goes into the log, its body never. */
+  /** Called with a message that is not an event, and the reason. Its body never reaches a log. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
-  /** Resolves once what decides about events is known: which Macs are pairs. */
+  /** Resolves once the pairs are known, because they decide which events are copies. */
   readonly before: () => Promise<void>;
-  /** Called with the broker's report of the stream, every two seconds. */
+  /** Called every two seconds with the broker's report of the stream. */
   readonly onChecked: (info: StreamInfo) => void;
-  /** Called before events behind a gap in the sequences are stored, with the last sequence before it. */
+  /** Called before events after a gap in the sequences are stored, with the last sequence before the gap. */
   readonly onSkipped: (sequence: number) => void;
 }
 
 /**
- * Copies the stream into hub.db, in order, with one ordered consumer. Before it goes on it looks whether the stream
- * still holds what it held: one that was created again, or lost its end, is read again from where it differs.
+ * Copies the stream into hub.db, in order, with one ordered consumer. It first compares the stream with the copy: a
+ * stream that was recreated, or lost its end, is read again from the point where it differs.
  */
 export class StreamCopy {
   readonly #parts: StreamCopyParts;
   #messages: ConsumerMessages | undefined;
   #isClosed = false;
   #isCurrent = false;
-  /** Since when the copy has not been level with the stream; undefined while it is. */
+  /** Since when the copy has been behind the stream; undefined while it is level. */
   #behindSinceMs: number | undefined;
   #isFilled: boolean;
-  /** Everything up to here was read, or had been dropped when reading began. */
+  /** Everything up to here was read, or had been dropped before reading began. */
   #passed: Omit<StreamPlace, 'messageId'> | undefined;
   readonly #wakeup: Wakeup;
   #cancelCheck: Cancel | undefined;
   #cancelConnect: Cancel | undefined;
   #running: Promise<void> = Promise.resolve();
   #trouble: string | undefined = 'the stream was not read yet';
-  readonly #waiting = new Set<() => void>();
+  readonly #progress: Wakeup;
 
   constructor(parts: StreamCopyParts) {
     this.#parts = parts;
     this.#wakeup = new Wakeup(parts.clock);
+    this.#progress = new Wakeup(parts.clock);
     this.#isFilled = parts.store.position !== undefined;
   }
 
-  /** Reports whether everything up to a place was read, or was dropped by the stream before it could be. */
+  /** Reports whether everything up to a place was read, or was dropped by the stream before that. */
   async hasPassed({ stream, sequence }: Omit<StreamPlace, 'messageId'>): Promise<boolean> {
     if (this.#passed?.stream !== stream) return false;
     if (this.#passed.sequence >= sequence) return true;
@@ -74,7 +70,7 @@ export class StreamCopy {
     return (await messageIdAt(jsm, sequence)) === undefined;
   }
 
-  /** False until a hub.db that was empty has what the stream had when it was first read. */
+  /** False until an empty hub.db has everything that the stream had when it was first read. */
   get isFilled(): boolean {
     return this.#isFilled;
   }
@@ -89,7 +85,7 @@ export class StreamCopy {
     return this.#trouble;
   }
 
-  /** Milliseconds since the copy was level with the stream; 0 while it is. */
+  /** Milliseconds since the copy was level with the stream; 0 while it is level. */
   get behindMs(): number {
     return this.#behindSinceMs === undefined ? 0 : this.#parts.clock.monotonic() - this.#behindSinceMs;
   }
@@ -100,17 +96,14 @@ export class StreamCopy {
     else this.#behindSinceMs ??= this.#parts.clock.monotonic();
   }
 
-  /** Whether everything up to this place is copied, or without one everything there is. */
-  hasReached(place?: StreamPlace): boolean {
-    if (this.#isCurrent) return true;
-    const { position } = this.#parts.store;
-    if (place === undefined || position === undefined) return false;
-    return position.stream === place.stream && position.sequence >= place.sequence;
+  /** Reports whether everything up to a place is copied, or the whole stream is. */
+  hasReached(place: StreamPlace): boolean {
+    return this.#isCurrent || this.#includes(place);
   }
 
   /**
-   * Resolves once an offset's place is copied, or if the broker does not have it either. Returns undefined if it is
-   * copied already. Rejects with 503 `hub_behind` if it is not copied within `withinMs`.
+   * Resolves once the place of an offset is copied, or if the broker does not have it either. Returns undefined if it
+   * is copied already. Rejects with 503 `hub_behind` after `withinMs`.
    */
   reached(place: StreamPlace, withinMs: number): Promise<void> | undefined {
     return this.#includes(place) ? undefined : this.#awaitPlace(place, withinMs);
@@ -130,7 +123,7 @@ export class StreamCopy {
     if (!this.#includes(place)) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
   }
 
-  /** Reports whether the copy includes a place, or has gone past its stream. */
+  /** Reports whether the copy includes a place or has moved on to a newer stream. */
   #includes({ stream, sequence }: StreamPlace): boolean {
     const { position } = this.#parts.store;
     if (position === undefined) return false;
@@ -138,25 +131,16 @@ export class StreamCopy {
     return Math.max(position.sequence, this.#passed?.stream === stream ? this.#passed.sequence : 0) >= sequence;
   }
 
-  /** Resolves once `isFilled`, or after `withinMs`; undefined if it already is. */
-  filled(withinMs: number): Promise<void> | undefined {
+  /** Resolves once `isFilled`, or after `withinMs`. */
+  filled(withinMs: number): Promise<void> {
     return this.#until(() => this.#isFilled, withinMs);
   }
 
-  #until(isReached: () => boolean, withinMs: number): Promise<void> | undefined {
-    if (isReached()) return undefined;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        cancel();
-        this.#waiting.delete(look);
-        resolve();
-      };
-      const look = (): void => {
-        if (isReached()) end();
-      };
-      const cancel = this.#parts.clock.after(withinMs, end);
-      this.#waiting.add(look);
-    });
+  async #until(isReached: () => boolean, withinMs: number): Promise<void> {
+    const { clock } = this.#parts;
+    const endMs = clock.monotonic() + withinMs;
+    while (!isReached() && !this.#isClosed && clock.monotonic() < endMs)
+      await this.#progress.wait(endMs - clock.monotonic());
   }
 
   async close(): Promise<void> {
@@ -164,6 +148,7 @@ export class StreamCopy {
     this.#cancelConnect?.();
     this.#stopConsumer();
     this.#wakeup.close();
+    this.#progress.close();
     await this.#running;
   }
 
@@ -174,7 +159,7 @@ export class StreamCopy {
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         if (reason !== this.#trouble && !isAppError(error)) {
-          this.#parts.log.warn('the stream of events cannot be read, trying again', { reason });
+          this.#parts.log.warn('the stream of events cannot be read, retrying', { reason });
         }
         this.#trouble = reason;
       }
@@ -183,7 +168,7 @@ export class StreamCopy {
     }
   }
 
-  /** Copies until the consumer ends, or the stream is found to be another one. */
+  /** Copies until the consumer ends or the stream turns out to be another one. */
   async #follow(): Promise<void> {
     const { connection, store } = this.#parts;
     const jsm = await connection.js.jetstreamManager(false);
@@ -200,19 +185,19 @@ export class StreamCopy {
     this.#noteCurrent(info.state.last_seq < from);
     this.#isFilled ||= this.#isCurrent;
     this.#parts.onChecked(info);
-    for (const look of this.#waiting) look();
+    this.#progress.wake();
     this.#checkLater(jsm);
     let batch: JsMsg[] = [];
     for await (const message of messages) {
       batch.push(message);
       const { pending } = message.info;
-      // Those that are on their way are stored with it.
+      // Messages that are about to arrive are stored in the same batch.
       if (batch.length < MAX_BATCH && pending > 0) continue;
       await this.#store(info.created, batch);
       batch = [];
       this.#noteCurrent(pending === 0);
       this.#isFilled ||= message.seq >= info.state.last_seq;
-      for (const look of this.#waiting) look();
+      this.#progress.wake();
     }
     if (store.position === undefined) this.#noteCurrent(false);
   }
@@ -223,7 +208,7 @@ export class StreamCopy {
     if (last === undefined) return;
     const received = messages.flatMap((message) => this.#received(message) ?? []);
     const before = store.position;
-    // What follows another stream was to be seen from its start.
+    // A stream that follows another one must be read from its start.
     let next = before?.stream === stream ? before.sequence + 1 : 1;
     for (const { seq } of before === undefined ? [] : messages) {
       if (seq > next) onSkipped(next - 1);
@@ -235,7 +220,7 @@ export class StreamCopy {
     await onEvents(added);
   }
 
-  /** The event of a message. Undefined for anything unreadable: its Mac is asked for it when the next one comes. */
+  /** Returns the event of a message; undefined if unreadable. The next event then reveals a hole. */
   #received(message: JsMsg): ReceivedEvent | undefined {
     const { read, onRejected } = this.#parts;
     const { subject, seq: sequence, headers, data: body } = message;
@@ -269,7 +254,7 @@ export class StreamCopy {
     });
   }
 
-  /** False when the stream is no longer the one that was copied. */
+  /** Reports whether the stream is still the one that was copied. */
   async #check(jsm: JetStreamManager): Promise<boolean> {
     const { position } = this.#parts.store;
     const info = await jsm.streams.info(EVENTS.stream);
@@ -289,8 +274,8 @@ export class StreamCopy {
 }
 
 /**
- * Ends the consumer instead of letting the client make it again: that one would go on at a sequence that may mean
- * something else by now.
+ * Ends the consumer when the client recreates it: the new one would continue at a sequence that may mean another
+ * message by now.
  */
 async function stopWhenReset(messages: ConsumerMessages): Promise<void> {
   for await (const { type } of messages.status()) {

@@ -1,51 +1,42 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import type { LogEntry } from '../../domain/event.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { BrokerClock } from './broker-clock.ts';
+import type { Cancel, Clock } from '../../domain/ports/host.ts';
 import type { HubEventLog } from './event-log.ts';
-import type { EventReader } from './event-reader.ts';
-import type { EventStore } from './event-store.ts';
-import { HoleFiller, type HoleFillerParts } from './hole-filler.ts';
+import { HoleFiller } from './hole-filler.ts';
+import type { HubParts } from './hub-parts.ts';
 import type { StoredEvent } from './stored-event.ts';
 import { StreamCopy } from './stream-copy.ts';
 import { within } from './within.ts';
 
-/** As long as a publisher waits for readers that were caught up (decision C7). */
+/** The longest wait for readers that were caught up (decision C7). */
 const DRAIN_WAIT_MS = 250;
-/** How often what the stream no longer keeps is deleted here too. */
+/** How often events that the stream no longer keeps are deleted from hub.db. */
 const CUT_EVERY_MS = 60_000;
-/** Messages that are no events: so often one of them is logged. */
+/** The least time between two log lines about messages that are not events. */
 const LOG_EVERY_MS = 10_000;
 const CLOSE_MS = 2000;
 const NS_PER_MS = 1_000_000;
 
-/** Where events are published: the channel of the feed. */
+/** The channel of the feed, which receives the events. */
 export interface EventChannel {
   publish(entries: readonly LogEntry[]): void;
   skipTo(offset: LogEntry['offset']): void;
   drained(clock: Clock, atMostMs: number): Promise<void>;
 }
 
-export interface StreamEventsParts extends Pick<HoleFillerParts, 'reads' | 'macs' | 'envelope'> {
-  readonly connection: FleetConnection;
-  readonly store: EventStore;
-  readonly reader: EventReader;
+export interface StreamEventsParts extends HubParts {
   readonly events: HubEventLog;
   readonly channel: EventChannel;
-  readonly brokerClock: BrokerClock;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly onPublished: () => void;
 }
 
-/** Publishes what comes in the stream to the readers of this hub, and keeps hub.db as long as the stream is kept. */
+/** Publishes the stream's events to this hub's readers, and keeps hub.db as long as the stream keeps its events. */
 export class StreamEvents {
   readonly copy: StreamCopy;
   readonly #holes: HoleFiller;
   readonly #parts: StreamEventsParts;
   #info: StreamInfo | undefined;
-  /** When the stream was found to lack messages; undefined once each Mac has said since what it had published. */
+  /** When the stream was found to lack messages; undefined once each Mac has named its last message since. */
   #doubtSinceMs: number | undefined;
   #rejected = 0;
   #unlogged = 0;
@@ -54,14 +45,15 @@ export class StreamEvents {
 
   constructor(parts: StreamEventsParts) {
     this.#parts = parts;
-    const { connection, store, reader, clock, log } = parts;
+    const { store, reader, clock, log } = parts;
+    if (store.doubtfulAfter !== undefined) this.#doubtSinceMs = clock.monotonic();
     this.#holes = new HoleFiller({
       ...parts,
       onEvents: (events) => this.#publish(events),
       keptMs: () => this.#keptMs,
     });
     this.copy = new StreamCopy({
-      ...{ connection, store, clock, log },
+      ...parts,
       onEvents: async (events) => {
         if (events.length > 0) await this.#publish(events);
         this.#holes.note();
@@ -80,7 +72,7 @@ export class StreamEvents {
     });
   }
 
-  /** Bytes that the stream takes in the servers; null before it was first asked. */
+  /** Size of the stream at the servers in bytes; null before the first report. */
   get streamBytes(): number | null {
     return this.#info?.state.bytes ?? null;
   }
@@ -89,7 +81,7 @@ export class StreamEvents {
     return { rejected: this.#rejected, ...this.#holes.counts };
   }
 
-  /** How long the stream keeps events; undefined while that is unknown, or without a limit. */
+  /** How long the stream keeps events, in milliseconds; undefined while unknown or without a limit. */
   get #keptMs(): number | undefined {
     const maxAgeMs = (this.#info?.config.max_age ?? 0) / NS_PER_MS;
     return maxAgeMs > 0 ? maxAgeMs : undefined;
@@ -101,7 +93,7 @@ export class StreamEvents {
     this.#cutLater(CUT_EVERY_MS);
   }
 
-  /** Waits for a broker that hangs at most two seconds. */
+  /** Stops copying. Waits at most two seconds for a broker that hangs. */
   async close(): Promise<void> {
     this.#holes.close();
     this.#cancelCut?.();
@@ -109,7 +101,7 @@ export class StreamEvents {
     await within(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
   }
 
-  /** Compares what the Macs say they published with what was read: the stream may have dropped their last rows. */
+  /** Compares the last messages that Macs announce with the copy, because the stream may have dropped them. */
   async #compare(): Promise<void> {
     const { store, macs, brokerClock } = this.#parts;
     const doubtSinceMs = this.#doubtSinceMs;
@@ -137,18 +129,18 @@ export class StreamEvents {
       onPublished();
     }
     if (last !== undefined) channel.skipTo({ rowId: last.number, change: 0 });
-    // Requests and sockets first, then the readers that were caught up.
+    // Lets requests and sockets proceed first, then the readers that were caught up.
     await new Promise<void>((resolve) => void setImmediate(resolve));
     await channel.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /** Counted each time, and logged now and then: without the body, and without what it could do to a log. */
+  /** Counts each rejected message and logs one every ten seconds, without its body. */
   #reject(message: Readonly<Record<string, unknown>>, reason: string): void {
     const { clock, log } = this.#parts;
     this.#rejected += 1;
     this.#unlogged += 1;
     if (clock.monotonic() - this.#loggedAtMs < LOG_EVERY_MS) return;
-    log.warn('left out what is no event of a Mac', { ...message, reason, count: this.#unlogged });
+    log.warn('skipped a message that is not an event of a Mac', { ...message, reason, count: this.#unlogged });
     this.#unlogged = 0;
     this.#loggedAtMs = clock.monotonic();
   }
@@ -166,7 +158,7 @@ export class StreamEvents {
     });
   }
 
-  /** By the broker's time, measured now: this machine's clock may have been set since. */
+  /** Deletes old events by the broker's time, measured now because this machine's clock may have been set since. */
   async #cut(): Promise<boolean> {
     const { store, connection, brokerClock } = this.#parts;
     if (this.#info === undefined || !connection.isConnected) return false;

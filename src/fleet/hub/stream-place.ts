@@ -3,19 +3,19 @@ import type { Log } from '../../domain/ports/host.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { EventStore } from './event-store.ts';
 
-/** The id of a message as the leader has it, because another server may lag. Returns undefined if there is none. */
+/** Returns the id of a message, or undefined. Asks the leader, because another server may lag. */
 export async function messageIdAt(jsm: JetStreamManager, sequence: number): Promise<string | undefined> {
   const found = await jsm.streams.getMessage(EVENTS.stream, { seq: sequence });
   return found === null ? undefined : (found.header.get(HEADERS.messageId) ?? '');
 }
 
-/** Reports whether one creation time of a stream is later than another. */
+/** Reports whether a stream was created later than another one, by their creation times. */
 export function isNewerStream(one: string, other: string): boolean {
   const difference = Date.parse(one) - Date.parse(other);
   return difference > 0 || (difference === 0 && one > other);
 }
 
-/** Returns the sequence of the first message that is not copied, or that differs from what was. */
+/** Returns the sequence of the first message that is not copied or differs from the copy. */
 export async function firstToRead(
   jsm: JetStreamManager,
   { created, state }: StreamInfo,
@@ -25,7 +25,7 @@ export async function firstToRead(
   const first = Math.max(1, state.first_seq);
   if (position === undefined) return first;
   if (position.stream !== created) {
-    log.warn('the stream of events was created again; reading all of it');
+    log.warn('the stream of events was recreated; reading all of it');
     return first;
   }
   let sequence = Math.min(position.sequence, state.last_seq);
@@ -34,11 +34,11 @@ export async function firstToRead(
     const copied = isLast ? position.messageId : store.index.messageIdAt(created, sequence);
     const found = copied === undefined ? undefined : await messageIdAt(jsm, sequence);
     if (found !== undefined && found === copied) {
-      if (!isLast) log.warn('the stream of events lost its end; reading on from there', { sequence });
+      if (!isLast) log.warn('the stream of events lost its end; continuing from there', { sequence });
       return sequence + 1;
     }
     sequence -= step;
   }
-  // What was copied has expired, and more may have.
+  // The stream no longer keeps what was copied, and may have dropped more.
   return position.sequence < first ? first : Math.max(first, Math.min(sequence, first));
 }

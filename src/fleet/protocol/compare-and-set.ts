@@ -1,12 +1,12 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 
-/** Limit for one request to the broker. A write that takes longer may have happened, or may happen later. */
+/** Limit for one request to the broker. A slower write may have happened, or may still happen. */
 const TIMEOUT_MS = 2000;
 
 /**
- * Writes an entry if its revision is still this one; 0 means that it never existed. Returns the new revision, or
- * undefined if another write came first. Throws when the outcome is unknown.
+ * Writes an entry if its revision is still `revision`, which is 0 for one that never existed. Returns the new revision,
+ * or undefined if another write came first. Throws if the outcome is unknown.
  */
 export async function compareAndSet(
   bucket: KV,
@@ -22,10 +22,10 @@ export async function compareAndSet(
   }
 }
 
-/** The server's codes for storage, or memory, that is used up. */
+/** The server's codes for exhausted storage or memory. */
 const FULL: ReadonlySet<unknown> = new Set([10023, 10028, 10047]);
 
-/** Reports whether the server refused a message for want of storage. */
+/** Reports whether the server refused a message because its storage is full. */
 export function isFull(error: unknown): boolean {
   return error instanceof JetStreamApiError && FULL.has(error.code);
 }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
-import { type ConnectionOptions, type NatsConnection, nkeyAuthenticator } from '@nats-io/nats-core';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { fromSeed } from '@nats-io/nkeys';
 import { connect } from '@nats-io/transport-node';
 import { AppError } from '../../domain/errors.ts';
 import type { FleetSettings } from '../../domain/fleet.ts';
@@ -10,27 +11,27 @@ import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { type Bucket, inboxPrefix } from './layout.ts';
-import { tlsOptions } from './tls.ts';
+import { accessOptions } from './tls.ts';
 
-/** A server that does not answer two of these is left. */
+/** The connection to a server that misses two pings ends. */
 const PING_MS = 2000;
 const REQUEST_MS = 5000;
-/** Attempts to connect are spread over a time that doubles up to this, so that a fleet does not come back at once. */
+/** Upper bound of the random wait between attempts, which doubles, so that a fleet does not reconnect all at once. */
 const MAX_RECONNECT_MS = 8000;
 const FIRST_RECONNECT_MS = 250;
 
 export interface ConnectionHost {
   readonly clock: Clock;
   readonly log: Log;
-  /** Name of this client: a mac, or what `hubName` gives. Its replies come to inboxes of that name. */
+  /** Name of this client: a Mac id, or the result of `hubName`. Its inboxes carry this name. */
   readonly name: string;
-  /** At most so long between attempts to connect; less where few connect. */
+  /** Overrides the longest wait between attempts, for the few clients that may reconnect sooner. */
   readonly maxReconnectMs?: number;
 }
 
 type ConnectionUse = Pick<FleetSettings, 'servers' | 'keyFile' | 'caFile'>;
 
-/** Reads a file that the configuration names. Throws AppError with the key and what is wrong. */
+/** Reads a file that the configuration names. Throws AppError `fleet_file_unreadable` with the key and the reason. */
 export function readFleetFile(path: string, key: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -41,7 +42,14 @@ export function readFleetFile(path: string, key: string): string {
   }
 }
 
-/** A connection to the broker that is never given up: it connects, and connects again, until it is closed. */
+/** Reads the seed of an nkey. Throws AppError `fleet_file_unreadable` or `fleet_key_unusable`. */
+export function readSeed(keyFile: string): string {
+  const seed = readFleetFile(keyFile, 'fleet.key_file').trim();
+  if (/^SU[A-Z2-7]{56}$/.test(seed)) return seed;
+  throw new AppError('fleet_key_unusable', `fleet.key_file (${keyFile}) does not hold the seed of a user nkey (SU…).`);
+}
+
+/** A connection to the broker that reconnects until it is closed. */
 export class FleetConnection {
   readonly #settings: ConnectionUse;
   readonly #host: ConnectionHost;
@@ -52,8 +60,10 @@ export class FleetConnection {
   #isConnected = false;
   #isClosed = false;
   #attempts = 0;
-  /** How long the present attempt waits: the client asks several times. */
+  /** The wait of the present attempt, stored because the client asks for it several times. */
   #wait = 0;
+  #publicKey = '';
+  #certificateEnd: number | undefined;
   #lastProblem = 'it was not tried yet';
   readonly #wakeup: Wakeup;
   readonly #ended: Promise<void>;
@@ -69,6 +79,16 @@ export class FleetConnection {
     return this.#host.name;
   }
 
+  /** Public half of the nkey it connects with; "" without one. */
+  get publicKey(): string {
+    return this.#publicKey;
+  }
+
+  /** When the server's certificate ends, in Unix milliseconds; undefined without TLS. */
+  get certificateEnd(): number | undefined {
+    return this.#certificateEnd;
+  }
+
   get isConnected(): boolean {
     return this.#isConnected;
   }
@@ -78,7 +98,7 @@ export class FleetConnection {
     return this.#isConnected ? undefined : this.#lastProblem;
   }
 
-  /** Throws `broker_away` before the first connection; afterwards it is the same object through every reconnect. */
+  /** Throws `broker_away` before the first connection. Afterwards the object stays the same through every reconnect. */
   get nc(): NatsConnection {
     if (this.#nc === undefined) throw problem('broker_away');
     return this.#nc;
@@ -89,20 +109,12 @@ export class FleetConnection {
     return this.#js;
   }
 
-  /** Opens a bucket that `postern fleet` made. */
+  /** Opens a bucket that `postern fleet` has created. */
   async kv(name: Bucket): Promise<KV> {
     return new Kvm(this.js).open(name);
   }
 
-  /** The keys that a bucket has, or had: the client's own list of them may never end. */
-  async keys(name: Bucket): Promise<readonly string[]> {
-    const prefix = `$KV.${name}.`;
-    const jsm = await this.js.jetstreamManager(false);
-    const { state } = await jsm.streams.info(`KV_${name}`, { subjects_filter: `${prefix}>` });
-    return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
-  }
-
-  /** Calls `run` at every connection, at once if there is one. */
+  /** Calls `run` after each connect, and immediately if connected. */
   onConnect(run: () => void): Cancel {
     this.#onConnect.add(run);
     if (this.#isConnected) run();
@@ -138,7 +150,7 @@ export class FleetConnection {
     }
   }
 
-  /** Until the connection is closed for good. */
+  /** Resolves once the connection is closed for good. */
   async #follow(nc: NatsConnection): Promise<void> {
     for await (const status of nc.status()) {
       if (status.type === 'reconnect') this.#connected();
@@ -162,15 +174,15 @@ export class FleetConnection {
   #disconnected(): void {
     this.#isConnected = false;
     this.#lastProblem = 'the connection was lost';
-    if (!this.#isClosed) this.#host.log.warn('the broker is away, trying again');
+    if (!this.#isClosed) this.#host.log.warn('the connection to the broker was lost, reconnecting');
     for (const run of this.#onDisconnect) run();
   }
 
-  /** Messages of the client name servers and subjects, never keys. */
+  /** Records and logs a failure. Messages of the NATS client name servers and subjects, never keys. */
   #note(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     if (reason !== this.#lastProblem && !this.#isClosed) {
-      this.#host.log.warn('the broker cannot be used', { reason });
+      this.#host.log.warn('connecting to the broker failed', { reason });
     }
     this.#lastProblem = reason;
   }
@@ -183,27 +195,20 @@ export class FleetConnection {
     return this.#wait;
   }
 
-  /** Read again for every first connection, so that a file may be put right without a restart. */
+  /** Reads the files again before each first connection, so that a corrected file needs no restart. */
   #options(): ConnectionOptions {
     const { servers, keyFile, caFile } = this.#settings;
     const { name } = this.#host;
-    const seed = keyFile === '' ? undefined : readFleetFile(keyFile, 'fleet.key_file').trim();
-    if (seed !== undefined && !/^SU[A-Z2-7]{56}$/.test(seed)) {
-      throw new AppError(
-        'fleet_key_unusable',
-        'The file at fleet.key_file does not hold the seed of a user nkey (SU…).',
-      );
-    }
+    const seed = keyFile === '' ? undefined : readSeed(keyFile);
+    this.#publicKey = seed === undefined ? '' : fromSeed(new TextEncoder().encode(seed)).getPublicKey();
     const ca = caFile === '' ? undefined : readFleetFile(caFile, 'fleet.ca_file');
-    const tls = tlsOptions(servers, ca);
+    const onCertificateEnd = (end: number): void => {
+      this.#certificateEnd = end;
+    };
     return {
-      servers: servers.map((server) => server.replace(/^(?:nats|tls):\/\//, '')),
+      ...accessOptions({ servers, seed, ca, onCertificateEnd }),
       name,
       inboxPrefix: inboxPrefix(name),
-      ...(seed !== undefined && { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)) }),
-      ...(tls !== undefined && { tls }),
-      // Others that the servers name need not be in their certificates.
-      ignoreClusterUpdates: true,
       pingInterval: PING_MS,
       maxPingOut: 2,
       timeout: REQUEST_MS,
@@ -215,8 +220,8 @@ export class FleetConnection {
 }
 
 /**
- * The client removes its listeners from a socket that ended, and the error of a write that was on its way would then
- * end the process (transport-node 3.4.0, `_closed`).
+ * Keeps a listener for errors. The NATS client removes its own from a socket that ended, and the error of a pending
+ * write would then end the process (transport-node 3.4.0, `_closed`).
  */
 function keepErrorListener(nc: NatsConnection): void {
   const { socket } =

@@ -5,31 +5,34 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
-/** The one in use, and the one before it. */
+/** The key in use and the one before it. */
 const MAX_KEYS = 2;
 
-/** A key of one Mac. Its id says which one sealed a message, and nothing about the key. */
+/** Owner of the messages between hubs. No Mac has this name, so only hubs can derive its key. */
+export const HUBS = '~hubs';
+
+/** A key of one Mac. Its id identifies it in messages and reveals nothing about it. */
 export interface MacKey {
   readonly id: string;
   readonly key: Uint8Array;
 }
 
-/** What crosses the broker: `keyId` goes into a header. */
+/** A sealed message. `keyId` travels in a header. */
 export interface Sealed {
   readonly bytes: Uint8Array;
   readonly keyId?: string;
 }
 
-/** Finds the keys of a Mac, the one to seal with first. */
+/** Returns the keys of a Mac. The first one seals. */
 export type KeysOf = (mac: string) => readonly MacKey[];
 
-/** The keys in a file of an agent: those of its own Mac alone. */
+/** Reads the key file of an agent, which holds only its Mac's keys. */
 export function agentKeys(text: string): KeysOf {
   const keys = readKeys(text).map(macKey);
   return () => keys;
 }
 
-/** The fleet keys in the file of a hub, from which the keys of every Mac are derived. */
+/** Reads the key file of a hub, whose fleet keys yield the keys of every Mac. */
 export function hubKeys(text: string): KeysOf {
   const fleetKeys = readKeys(text);
   const known = new Map<string, readonly MacKey[]>();
@@ -40,7 +43,7 @@ export function hubKeys(text: string): KeysOf {
   };
 }
 
-/** The line that the file of an agent holds, made of a line of the hub's. */
+/** Returns the line of an agent's key file for a line of the hubs'. */
 export function macKeyLine(fleetKeyLine: string, mac: string): string {
   const [fleetKey] = readKeys(fleetKeyLine);
   return Buffer.from(macKeyBytes(fleetKey ?? new Uint8Array(), mac)).toString('base64');
@@ -51,8 +54,8 @@ export function newFleetKeyLine(): string {
 }
 
 /**
- * Seals and opens what crosses the broker (AES-256-GCM). Without keys it is plain, and then sealed messages are refused;
- * with keys plain ones are.
+ * Seals and opens messages (AES-256-GCM). Without keys messages are plain and sealed ones are refused; with keys plain
+ * ones are refused.
  */
 export class Envelope {
   readonly #keysOf: KeysOf | undefined;
@@ -61,7 +64,7 @@ export class Envelope {
     this.#keysOf = keysOf;
   }
 
-  /** `context` says what the bytes are, such as mac, epoch and row: they open in no other place. */
+  /** Seals bytes for a context, such as epoch and row. They open in no other context. */
   seal(mac: string, context: readonly string[], bytes: Uint8Array): Sealed {
     if (this.#keysOf === undefined) return { bytes };
     const [newest] = this.#keysOf(mac);
@@ -75,7 +78,7 @@ export class Envelope {
     };
   }
 
-  /** Throws AppError `fleet_content_unreadable` for what was not sealed with a known key for this context. */
+  /** Throws AppError `fleet_content_unreadable` unless the bytes were sealed with a known key for this context. */
   open(mac: string, context: readonly string[], { bytes, keyId }: Sealed): Uint8Array {
     if (this.#keysOf === undefined) {
       if (keyId === undefined) return bytes;
@@ -98,29 +101,46 @@ export class Envelope {
   }
 }
 
-/** As `seal`, in one piece, for where there is no header. The first byte is the length of the id of the key, which follows. */
+/** As `seal`, in one piece: the length of the key's id in one byte, the id, and the sealed JSON. */
 export function pack(envelope: Envelope, mac: string, context: readonly string[], value: unknown): Uint8Array {
   const { bytes, keyId = '' } = envelope.seal(mac, context, Buffer.from(JSON.stringify(value)));
   return Buffer.concat([Buffer.from([keyId.length]), Buffer.from(keyId), bytes]);
 }
 
-/** What `pack` packed. Throws AppError `fleet_content_unreadable` for anything else. */
-export function unpack(envelope: Envelope, mac: string, context: readonly string[], packed: Uint8Array): unknown {
+interface Schema<Value> {
+  safeParse(given: unknown): { readonly success: true; readonly data: Value } | { readonly success: false };
+}
+
+/** Opens what `pack` packed. Throws AppError `fleet_content_unreadable` for what the schema does not accept. */
+export function unpack<Value>(
+  schema: Schema<Value>,
+  envelope: Envelope,
+  mac: string,
+  context: readonly string[],
+  packed: Uint8Array,
+): Value {
   const end = 1 + (packed[0] ?? 0);
   const keyId = Buffer.from(packed.subarray(1, end)).toString('latin1');
   const opened = envelope.open(mac, context, { bytes: packed.subarray(end), ...(keyId !== '' && { keyId }) });
+  const read = schema.safeParse(parsedBytes(opened));
+  if (!read.success) throw unreadable('it has another form');
+  return read.data;
+}
+
+/** Returns undefined unless the bytes are JSON. */
+export function parsedBytes(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(opened));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw unreadable('it is not JSON');
+    return undefined;
   }
 }
 
-function unreadable(reason: string): AppError {
+export function unreadable(reason: string): AppError {
   return new AppError('fleet_content_unreadable', `A message of the fleet cannot be read: ${reason}.`, { status: 502 });
 }
 
-/** As JSON, so that no part can run into the next. */
+/** Encodes the parts as JSON, so that none can run into the next. */
 function contextBytes(mac: string, context: readonly string[]): Buffer {
   return Buffer.from(JSON.stringify([mac, ...context]));
 }
@@ -145,7 +165,7 @@ function readKeys(text: string): readonly Uint8Array[] {
   if (isFine && keys.length > 0 && keys.length <= MAX_KEYS) return keys;
   throw new AppError(
     'fleet_key_unusable',
-    'The file at fleet.content_key_file must hold one or two lines, each 32 bytes in base64; the first one is sealed with.',
+    'The file at fleet.content_key_file must hold one or two lines, each 32 bytes in base64. The first one seals.',
     { hint: 'Make it with "postern fleet init" for a hub, or "postern fleet add" for a Mac.' },
   );
 }

@@ -4,26 +4,26 @@ import { MAC_ID } from '../../domain/fleet.ts';
 import type { Envelope } from './envelope.ts';
 import { HEADERS, VERSION } from './layout.ts';
 
-/** One event of a Mac as the stream holds it. */
+/** An event in the stream. */
 export interface EventMessage {
   readonly mac: string;
-  /** Another one after chat.db was replaced: row ids of two epochs have nothing to do with each other. */
+  /** Changes when chat.db is replaced: row ids of different epochs are unrelated. */
   readonly epoch: string;
   readonly row: number;
-  /** Row that was published before this one; another one in the stream means that something is missing. */
+  /** The row published before this one. If the stream holds another one there, rows are missing. */
   readonly previousRow: number;
-  /** Sequence of this Mac's message before this one; 0 if the stream had none, or nobody checked. */
+  /** Sequence of this Mac's previous message; 0 if the stream had none or nobody checked. */
   readonly previousSequence: number;
   readonly type: string;
-  /** `eventId` of the row. */
+  /** The row's `eventId`. */
   readonly id: string;
-  /** Which run of the agent published it. */
+  /** Identifies the run of the agent that published it. */
   readonly instance: string;
-  /** True when body and attachments were left out: the Mac still has them. */
+  /** True if body and attachments were omitted. The Mac still has them. */
   readonly isMetadata: boolean;
 }
 
-/** The same for a row whenever it is published: UUIDv5-like, made of Mac, epoch and guid. */
+/** Returns a row's message id, like a UUIDv5 of Mac, epoch and guid. It never changes. */
 export function eventId(mac: string, epoch: string, guid: string): string {
   const digest = createHash('sha1')
     .update(JSON.stringify(['postern event', mac, epoch, guid]))
@@ -34,7 +34,7 @@ export function eventId(mac: string, epoch: string, guid: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }
 
-/** Headers and body of an event; `json` is the contract's envelope, unqualified. */
+/** Returns headers and body of an event. `json` is the contract's event with the Mac's own ids. */
 export function encodeEvent(message: Omit<EventMessage, 'previousSequence'>, json: string, envelope: Envelope) {
   const headers = newHeaders();
   headers.set(HEADERS.version, String(VERSION));
@@ -50,8 +50,8 @@ export function encodeEvent(message: Omit<EventMessage, 'previousSequence'>, jso
 }
 
 /**
- * What the headers say; undefined for what no agent wrote. Anybody with the right key can have written anything.
- * `isDirect`: the message was asked for by a direct get, to which the server adds a header of its own.
+ * Reads the headers of an event; undefined if no agent wrote them. Anyone with the right key may have written anything.
+ * `isDirect`: the message comes from a direct get, to which the server adds a `Nats-Subject` header.
  */
 export function readEventHeaders(
   subject: string,
@@ -60,7 +60,7 @@ export function readEventHeaders(
 ): EventMessage | undefined {
   const [, mac = ''] = /^ev\.(.*)$/s.exec(subject) ?? [];
   if (headers === undefined || !MAC_ID.test(mac)) return undefined;
-  // A Mac can make the server repeat one of its own messages at the subject of another; the server says so.
+  // A Mac can make the server repeat its message at another Mac's subject. The server then adds this header.
   if (headers.values('Nats-Subject').length > (isDirect ? 1 : 0)) return undefined;
   const [row, previousRow] = [numberOf(headers.get(HEADERS.row)), numberOf(headers.get(HEADERS.previousRow))];
   const [epoch, type, id] = [headers.get(HEADERS.epoch), headers.get(HEADERS.type), headers.get(HEADERS.messageId)];
@@ -82,10 +82,10 @@ export function readEventHeaders(
   };
 }
 
-/** What the body of an event is bound to. */
+/** The context that the body of an event is sealed for. */
 type SealedIn = Pick<EventMessage, 'mac' | 'epoch' | 'row'>;
 
-/** The JSON of an event. Throws AppError `fleet_content_unreadable`. */
+/** Returns the JSON of an event. Throws AppError `fleet_content_unreadable`. */
 export function openEvent(message: SealedIn, keyId: string | undefined, body: Uint8Array, envelope: Envelope): string {
   const sealed = keyId === undefined || keyId === '' ? { bytes: body } : { bytes: body, keyId };
   return new TextDecoder().decode(envelope.open(message.mac, contextOf(message), sealed));

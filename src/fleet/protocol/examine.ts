@@ -1,54 +1,72 @@
+import { X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { isAppError } from '../../domain/errors.ts';
 import type { FleetSettings } from '../../domain/fleet.ts';
 import { connectOnce, type Manager, managerOf } from './connect-once.ts';
-import { readFleetFile } from './connection.ts';
-import { agentKeys, hubKeys } from './envelope.ts';
+import { readFleetFile, readSeed } from './connection.ts';
+import { agentKeys, Envelope, hubKeys } from './envelope.ts';
 import { BUCKETS, EVENTS, hubName, inboxPrefix, SENDS, sendConsumer } from './layout.ts';
+import { storedClockAhead } from './presence.ts';
 import { unlessMissing } from './streams.ts';
 
-/** What was found out about the part of a Mac or a hub in its fleet. Every text is a sentence. */
+/** The state of a Mac's or a hub's membership. Every text is a sentence. */
 export interface FleetExamination {
-  /** What is wrong with its files; empty when nothing is. */
+  /** The mistakes in its files. */
   readonly files: readonly string[];
-  /** Files of keys that others can read. */
+  /** Key files that other accounts can read. */
   readonly openFiles: readonly string[];
-  /** undefined when a server let it in, or when the files kept it from being tried. */
+  /** Why no server accepted it; undefined if one did, or if its files prevented the attempt. */
   readonly refusal?: string;
-  /** What the servers lack; undefined when none could be asked. */
+  /** The streams and queues that the servers lack; undefined if none could be asked. */
   readonly missing?: readonly string[];
+  /** The certificates that the connection needs, and when they end, in Unix milliseconds. */
+  readonly certificates?: readonly { readonly name: string; readonly end: number }[];
+  /** How far a Mac's clock was ahead of the broker's when it last announced itself, in milliseconds. */
+  readonly clockAheadMs?: number | undefined;
 }
 
-/** Who asks: a Mac by its id, or a hub. */
+/** A Mac by its id, or a hub. */
 export type FleetMember = { readonly mac: string } | 'hub';
 
-/** Looks at the files alone. */
+/** Examines the files alone. */
 export function examineFiles(settings: FleetSettings, member: FleetMember): FleetExamination {
   const openFiles = [settings.keyFile, settings.contentKeyFile].filter(isOpen);
   return { files: fileMistakes(settings, member), openFiles };
 }
 
-/** Looks at the files, and asks the servers once in the name of this member. Changes nothing. */
+/** Examines the files and asks the servers once as this member. Changes nothing. */
 export async function examineFleet(settings: FleetSettings, member: FleetMember): Promise<FleetExamination> {
   const { files, openFiles } = examineFiles(settings, member);
   if (files.length > 0) return { files, openFiles };
   const name = member === 'hub' ? hubName('doctor') : member.mac;
+  const ca = settings.caFile === '' ? undefined : readFleetFile(settings.caFile, 'fleet.ca_file');
+  const certificates =
+    ca === undefined ? [] : [{ name: settings.caFile, end: Date.parse(new X509Certificate(ca).validTo) }];
   try {
     const connection = await connectOnce({
       servers: settings.servers,
-      seed: settings.keyFile === '' ? undefined : readFleetFile(settings.keyFile, 'fleet.key_file'),
-      ca: settings.caFile === '' ? undefined : readFleetFile(settings.caFile, 'fleet.ca_file'),
+      seed: settings.keyFile === '' ? undefined : readSeed(settings.keyFile),
+      ca,
       name,
       inboxPrefix: inboxPrefix(name),
+      onCertificateEnd: (end) => void certificates.push({ name: "The server's certificate", end }),
     });
     try {
-      return { files, openFiles, missing: await missingFor(member, await managerOf(connection)) };
+      const jsm = await managerOf(connection);
+      const missing = await missingFor(member, jsm);
+      const clockAheadMs = member === 'hub' ? undefined : await storedClockAhead(jsm, envelopeOf(settings), member.mac);
+      return { files, openFiles, missing, certificates, clockAheadMs };
     } finally {
       await connection.close();
     }
   } catch (error) {
-    return { files, openFiles, refusal: (error as Error).message };
+    return { files, openFiles, certificates, refusal: (error as Error).message };
   }
+}
+
+function envelopeOf({ contentKeyFile }: FleetSettings): Envelope {
+  if (contentKeyFile === '') return new Envelope();
+  return new Envelope(agentKeys(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
 }
 
 function fileMistakes({ keyFile, caFile, contentKeyFile }: FleetSettings, member: FleetMember): readonly string[] {
@@ -61,18 +79,25 @@ function fileMistakes({ keyFile, caFile, contentKeyFile }: FleetSettings, member
       mistakes.push(error.message);
     }
   };
-  if (keyFile !== '') {
+  if (keyFile !== '') check(() => readSeed(keyFile));
+  if (caFile !== '') {
     check(() => {
-      const seed = readFleetFile(keyFile, 'fleet.key_file').trim();
-      if (!/^SU[A-Z2-7]{56}$/.test(seed)) mistakes.push(`${keyFile} does not hold the seed of a user nkey (SU…).`);
+      if (!isCertificate(readFleetFile(caFile, 'fleet.ca_file'))) mistakes.push(`${caFile} holds no certificate.`);
     });
   }
-  if (caFile !== '') check(() => readFleetFile(caFile, 'fleet.ca_file'));
   if (contentKeyFile !== '') {
     const keysOf = member === 'hub' ? hubKeys : agentKeys;
     check(() => keysOf(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
   }
   return mistakes;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).validTo !== '';
+  } catch {
+    return false;
+  }
 }
 
 function isOpen(path: string): boolean {

@@ -1,72 +1,59 @@
-/** Names in the broker: agents, hubs and `postern fleet` agree on them here alone. */
+import type { FleetOperation } from '../../schema/fleet-reads.ts';
 
-/** The stream of events: one subject for each Mac, because the chain of publishing is per subject. */
+// The names at the broker that agents, hubs and `postern fleet` share.
+
+/** The stream of events. Each Mac has one subject, because the chain of publishing is per subject. */
 export const EVENTS = { stream: 'EV', subjects: 'ev.*' } as const;
-/** The work queue of sends: one subject and one durable consumer for each Mac. */
+/** The work queue of sends. Each Mac has one subject and one durable consumer. */
 export const SENDS = { stream: 'SEND', subjects: 'send.*' } as const;
 
 /**
- * Sends that wait, of all Macs together: limited to 100 for each subject, server 2.9.10 once refused one behind which
- * none waited.
+ * Most waiting sends, for all Macs together. With a limit of 100 for each subject, server 2.9.10 once refused a send
+ * although none was waiting.
  */
 export const MAX_SENDS = 10_000;
 
 /** Key-value buckets. */
 export const BUCKETS = {
-  /** Presence of Macs, by mac. */
+  /** The presence of each Mac, by Mac id, and the pairs. */
   macs: 'macs',
   /** Outcomes of sends, by `outcomeKey`. */
   outcomes: 'outcomes',
-  /** The lease of webhooks, and the settings of each. */
+  /** The lease of webhooks with their settings, the leases of pairs' sends, and the broker's clock. */
   webhooks: 'webhooks',
 } as const;
 export type Bucket = (typeof BUCKETS)[keyof typeof BUCKETS];
 
-/** Headers of the messages in both streams, and of requests and replies. */
+/** Headers of the messages in both streams, of requests and of replies. */
 export const HEADERS = {
-  /** NATS's own: events have `eventId`, sends their idempotency key. */
+  /** NATS's header: `eventId` of an event, the attempt's id of a send. */
   messageId: 'Nats-Msg-Id',
-  /** NATS's own: the sequence that an event says is the newest of its subject. */
+  /** NATS's header: the sequence that must be the newest of the event's subject. */
   previousSequence: 'Nats-Expected-Last-Subject-Sequence',
-  /** Version of the message; a reader refuses what is newer than it knows. */
+  /** Version of the message. Readers refuse versions that they do not know. */
   version: 'V',
   /** Row id in chat.db. */
   row: 'Row',
-  /** Row id that was published before this one; 0 for the first of an epoch. */
+  /** Row id published before this one; 0 for the first of an epoch. */
   previousRow: 'Prev-Row',
   epoch: 'Epoch',
-  /** Type of the event. */
+  /** The event's type. */
   type: 'Type',
-  /** `metadata` when body and attachments were left out. */
+  /** `metadata` if body and attachments were omitted. */
   content: 'Content',
-  /** Which run of an agent published it. */
+  /** Identifies the run of the agent that published it. */
   instance: 'Instance',
-  /** Id of the content key; absent when the body is plain. */
+  /** Id of the content key; absent if the body is plain. */
   key: 'Key',
-  /** Of a reply in several messages: `1/3`. */
+  /** Position within a reply in several messages, such as `1/3`. */
   part: 'Part',
 } as const;
 export const VERSION = 1;
 
-/** What an agent answers, and nothing else. */
-export const FLEET_OPERATIONS = [
-  'listMessages',
-  'message',
-  'listConversations',
-  'conversation',
-  'attachment',
-  'attachmentMistakes',
-  'status',
-  'events',
-  'knowsKey',
-] as const;
-export type FleetOperation = (typeof FLEET_OPERATIONS)[number];
-/** Asked by an agent that starts: another agent that answers has the same id. */
+/** The question of an agent that starts. Only another agent with the same id answers it. */
 export const WHO = 'who';
 
-/** Bytes of an attachment in one reply. */
-export const CHUNK_BYTES = 128 * 1024;
-/** A Mac that was not heard of for so long is away. */
+/** A Mac is away after this long without a sign of life. */
 export const AWAY_MS = 30_000;
 export const PRESENCE_EVERY_MS = 10_000;
 
@@ -78,7 +65,7 @@ export function sendSubject(mac: string): string {
   return `send.${mac}`;
 }
 
-/** Name of the durable consumer that hands a Mac its sends. */
+/** Returns the name of the durable consumer of a Mac's sends. */
 export function sendConsumer(mac: string): string {
   return `agent-${mac}`;
 }
@@ -87,57 +74,74 @@ export function readSubject(mac: string, operation: FleetOperation | typeof WHO)
   return `rd.${mac}.${operation}`;
 }
 
-/** The key of a send in `outcomes`; the idempotency key itself may hold anything. */
+/** Returns the key in `macs` that names the machine to which a Mac's identity belongs. */
+export function claimKey(mac: string): string {
+  return `machine_${mac}`;
+}
+
+/** Returns the key of a send in `outcomes`, made of a hash because the Idempotency-Key may contain anything. */
 export function outcomeKey(mac: string, keyHash: string): string {
   return `${mac}.${keyHash}`;
 }
 
-/** Keys in `outcomes` begin with it that hubs write: what an Idempotency-Key was used for. No mac has an underscore. */
+/** Begins the keys in `outcomes` under which hubs claim an Idempotency-Key. No Mac id has an underscore. */
 export const SEND_CLAIMS = 'claims_';
 
-/** Where an agent says what became of a send, for the hubs that wait: stored nowhere, unlike the bucket. */
+/** Returns the subject at which an agent announces an outcome to waiting hubs. Unlike the bucket, nothing stores it. */
 export function outcomeSubject(mac: string, keyHash: string): string {
   return `done.${mac}.${keyHash}`;
 }
 
-/** Requests to agents, of hubs. */
+/** Requests from hubs to agents. */
 export const READS = 'rd.>';
-/** Messages among hubs. */
+/** Messages between hubs. */
 export const HUB_SUBJECTS = 'wh.*';
 /** Requests to the hub that delivers to the webhooks. */
 export const HUB_CALL = 'wh.call';
-/** Says that webhooks have changed. */
+/** Announces changed webhooks. */
 export const HUB_NEWS = 'wh.news';
-/** What agents say became of sends. */
+/** Outcomes that agents announce. */
 export const OUTCOMES = 'done.>';
 
-/** Name of the connection of a hub: no mac id has large letters, so that no Mac may listen to the inboxes of hubs. */
+/** Returns the name of a hub's connection. Mac ids have no capitals, so no Mac may listen to the inboxes of hubs. */
 export function hubName(id: string): string {
   return `HUB.${id}`;
+}
+
+/** Name of a machine that asks to join. No Mac id has capitals. */
+export const JOINER = 'JOIN';
+
+/** Returns the subject at which a machine asks to join as this Mac. The desk answers while an invitation is open. */
+export function joinSubject(mac: string): string {
+  return `join.${mac}`;
 }
 
 export function inboxPrefix(name: string): string {
   return `_INBOX_${name}`;
 }
 
-/** What an agent may publish to and subscribe to: what it uses, and nothing of another Mac. Replies come on top. */
+/** The subjects that an agent needs, and nothing of another Mac. The right to reply is granted separately. */
 export function agentRights(mac: string): {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
 } {
   const consumer = `${SENDS.stream}.${sendConsumer(mac)}`;
+  const [presence, claim] = [`$KV.${BUCKETS.macs}.${mac}`, `$KV.${BUCKETS.macs}.${claimKey(mac)}`];
   return {
     publish: [
       eventSubject(mac),
-      `$KV.${BUCKETS.macs}.${mac}`,
+      presence,
+      claim,
       `$KV.${BUCKETS.outcomes}.${mac}.>`,
       `done.${mac}.>`,
-      // When the stream was created.
+      // For the creation time of the stream.
       `$JS.API.STREAM.INFO.${EVENTS.stream}`,
       `$JS.API.DIRECT.GET.${EVENTS.stream}.${eventSubject(mac)}`,
+      // For its last presence and claim.
+      ...[presence, claim].map((subject) => `$JS.API.DIRECT.GET.KV_${BUCKETS.macs}.${subject}`),
       `$JS.API.CONSUMER.INFO.${consumer}`,
       `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
-      // With and without a domain in front, as the server writes them.
+      // The server writes these with and without a domain in front.
       `$JS.ACK.${consumer}.>`,
       `$JS.ACK.*.*.${consumer}.>`,
       readSubject(mac, WHO),

@@ -5,18 +5,18 @@ import { compareAndSet } from './compare-and-set.ts';
 
 const TICK_MS = 1000;
 const RENEW_EVERY_MS = 2000;
-/** A holder stops this long after it asked for its last renewal, before anybody may take the lease. */
+/** A holder stops this long after it asked for its last renewal, before anyone may take the lease. */
 const LAPSES_AFTER_MS = 5000;
-/** A lease is free once it was seen unchanged for this long. Everybody measures with their own monotonic clock. */
+/** A lease is free once it was seen unchanged for this long. Each process measures with its own monotonic clock. */
 const EXPIRES_AFTER_MS = 6000;
-/** At most one write of a changed state in this time. */
+/** Least time between two writes of a changed state. */
 const WRITE_EVERY_MS = 100;
 /** A holder that is not ready for this long gives the lease up. */
 const UNREADY_MS = 3000;
 
-/** A lease as its entry in the bucket says. */
+/** A lease as stored in the bucket. */
 export interface LeaseRecord<State> {
-  /** "" once it was given up. */
+  /** "" once the lease was given up. */
   readonly holder: string;
   /** The fencing number: increases with each holder. */
   readonly fence: number;
@@ -32,27 +32,23 @@ export interface LeaseParts<State> {
   /** Throws for anything `encode` did not write. Such an entry is never taken over. */
   readonly decode: (bytes: Uint8Array) => LeaseRecord<State>;
   /** The state of a lease that nobody ever held. */
-  readonly first: () => Promise<State>;
+  readonly first: State;
   readonly isReady: () => boolean;
   /** The state that a holder writes with each renewal. */
   readonly state: () => State;
-  /** Called before each write, to write what the state refers to. */
-  readonly prepare: () => Promise<void>;
-  /** The broker lost what this holder had written. */
-  readonly onSetBack: () => void;
   /** Called with the newest known state of the lease, held here or elsewhere. */
-  readonly onSeen: (state: State) => Promise<void>;
-  /** The lease belongs to this process. `wasOwn` if nobody else held it since this process did. */
+  readonly onSeen: (state: State) => void;
+  /** Called when this process has the lease. `wasOwn` if nobody else held it since this process did. */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
-  /** The lease is over, or may be: nothing may be done in its name any more. */
+  /** Called when the lease is over, or may be. Nothing may be done in its name any more. */
   readonly onLost: () => void;
-  /** Resolves once nothing is done in its name any more, before the lease is given up. */
+  /** Ends all work in the lease's name, before it is released. */
   readonly release: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The lease of this process. */
+/** The lease while this process has it. */
 interface Hold {
   readonly fence: number;
   version: number;
@@ -61,8 +57,8 @@ interface Hold {
 }
 
 /**
- * One lease among many processes: an entry of a bucket that its holder renews by compare-and-set, together with a
- * small state. Only the holder knows the revision to write over, so a holder that slept can write nothing.
+ * A lease that one of many processes holds: an entry of a bucket that the holder renews by compare-and-set, together
+ * with a state. Only the holder knows the revision to replace, so a holder that slept can write nothing.
  */
 export class Lease<State> {
   readonly #parts: LeaseParts<State>;
@@ -70,7 +66,7 @@ export class Lease<State> {
   #hold: Hold | undefined;
   /** The newest record seen, which the broker may have lost since. */
   #known: LeaseRecord<State> | undefined;
-  /** The entry as it was last read, and since when it has been the same. */
+  /** Identifies the entry that was read last, and since when it has been the same. */
   #seen: { readonly stamp: string; readonly sinceMs: number } | undefined;
   #unreadySinceMs: number | undefined;
   #isUnreadable = false;
@@ -78,7 +74,7 @@ export class Lease<State> {
   #cancelTick: Cancel | undefined;
   #cancelWrite: Cancel | undefined;
   #looking: Promise<void> | undefined;
-  /** The read after the one that runs. */
+  /** The read that follows the running one. */
   #nextLook: Promise<void> | undefined;
   #releasing: Promise<void> | undefined;
   #last: Promise<void> = Promise.resolve();
@@ -97,12 +93,12 @@ export class Lease<State> {
     return this.#hold !== undefined && this.#now() - this.#hold.renewedAtMs < LAPSES_AFTER_MS;
   }
 
-  /** True if the entry is not what `encode` writes: another key sealed it. */
+  /** True if `decode` refused the entry, because another key sealed it. */
   get isUnreadable(): boolean {
     return this.#isUnreadable;
   }
 
-  /** The fencing number of the present holder; 0 before the first. */
+  /** The fencing number of the present holder; 0 before the first one. */
   get fence(): number {
     return this.#hold?.fence ?? this.#known?.fence ?? 0;
   }
@@ -115,7 +111,7 @@ export class Lease<State> {
     return false;
   }
 
-  /** The state has changed: writes it now, or within 100 ms of the previous write. */
+  /** Writes a changed state, at most every 100 ms. */
   note(): void {
     if (this.#hold === undefined) return;
     const waitMs = Math.max(0, this.#writtenAtMs + WRITE_EVERY_MS - this.#now());
@@ -134,7 +130,7 @@ export class Lease<State> {
 
   /** Reads the entry. Resolves once everything written before this call is known. */
   look(): Promise<void> {
-    // A read that already runs may have missed the last write.
+    // A running read may have missed the last write.
     if (this.#looking !== undefined) {
       this.#nextLook ??= this.#looking.catch(() => {}).then(() => this.look());
       return this.#nextLook;
@@ -146,7 +142,7 @@ export class Lease<State> {
     return this.#looking;
   }
 
-  /** Gives the lease up, so that nobody has to wait until it expires. */
+  /** Gives the lease up, so that no process has to wait until it expires. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#hold !== undefined) await this.#release();
@@ -181,14 +177,14 @@ export class Lease<State> {
     try {
       ({ revision, record } = await this.#read(await bucket()));
     } catch (error) {
-      // A holder may have been cut off from the broker too, so waiting begins again.
+      // The holder may have been cut off too, so the wait starts again.
       this.#seen = undefined;
       throw error;
     }
     const stamp = JSON.stringify([revision, record?.holder, record?.fence, record?.version]);
     if (this.#seen?.stamp !== stamp) this.#seen = { stamp, sinceMs: this.#now() };
     if (this.#known === undefined || (record !== undefined && !isOlder(record, this.#known))) this.#known = record;
-    if (this.#known !== undefined) await onSeen(this.#known.state);
+    if (this.#known !== undefined) onSeen(this.#known.state);
     if (this.#hold !== undefined || this.#isClosed || !isReady()) return;
     const isFree = record?.holder === '' || record?.holder === this.#id;
     if (!isFree && this.#now() - this.#seen.sinceMs < EXPIRES_AFTER_MS) return;
@@ -200,7 +196,7 @@ export class Lease<State> {
   async #take(revision: number, wasOwn: boolean): Promise<void> {
     const { bucket, key, encode, first, onTaken } = this.#parts;
     const askedAtMs = this.#now();
-    const state = this.#known === undefined ? await first() : this.#known.state;
+    const state = this.#known === undefined ? first : this.#known.state;
     const record = { holder: this.#id, fence: (this.#known?.fence ?? 0) + 1, version: 0, state };
     const written = await compareAndSet(await bucket(), key, encode(record), revision);
     if (written === undefined) throw new Error('another took it first');
@@ -219,7 +215,7 @@ export class Lease<State> {
   }
 
   async #write(holder: string): Promise<void> {
-    const { bucket, key, encode, prepare, state } = this.#parts;
+    const { bucket, key, encode, state } = this.#parts;
     const hold = this.#hold;
     if (hold === undefined) throw new Error('the lease is not held');
     this.#cancelWrite?.();
@@ -228,7 +224,6 @@ export class Lease<State> {
     this.#writtenAtMs = askedAtMs;
     const opened = await bucket();
     const attempt = async (): Promise<number | undefined> => {
-      await prepare();
       const record = { holder, fence: hold.fence, version: hold.version + 1, state: state() };
       const revision = await compareAndSet(opened, key, encode(record), hold.revision);
       if (revision !== undefined && this.#hold === hold) this.#known = record;
@@ -247,12 +242,11 @@ export class Lease<State> {
     hold.renewedAtMs = askedAtMs;
   }
 
-  /** After a conflict: a write of ours went through without an answer, or the broker went back to an earlier state. */
+  /** Reports whether a conflict was only a write of ours without an answer, or a broker that went back. */
   async #isStillOurs(bucket: KV, hold: Hold): Promise<boolean> {
     const { revision, record } = await this.#read(bucket);
     const isOurs = record?.holder === this.#id && record.fence === hold.fence;
     if (record !== undefined && !isOurs && record.fence >= hold.fence) return false;
-    if (!isOurs || record.version < hold.version) this.#parts.onSetBack();
     hold.revision = revision;
     return true;
   }

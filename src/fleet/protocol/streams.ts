@@ -8,24 +8,25 @@ import {
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/nats-core';
-import { BUCKETS, EVENTS, MAX_SENDS, SENDS, sendConsumer, sendSubject } from './layout.ts';
+import { AppError } from '../../domain/errors.ts';
+import { BUCKETS, claimKey, EVENTS, MAX_SENDS, SENDS, sendConsumer, sendSubject } from './layout.ts';
 import { decodePair, encodePair, macOfPairKey, type Pair, pairKey } from './pair.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Limits that are chosen when a fleet is set up. */
+/** Limits chosen when a fleet is set up. */
 export interface FleetSize {
-  /** 1 for one server, 3 for three. */
+  /** Copies of each stream: 1 with one server, 3 with three. */
   readonly replicas: number;
-  /** How long events are kept. */
+  /** How long the stream keeps events. */
   readonly keepHours: number;
-  /** -1: as much as the disk takes. */
+  /** Most bytes of events; -1 for no limit but the disk. */
   readonly maxBytes: number;
 }
 
 export const DEFAULT_SIZE: FleetSize = { replicas: 1, keepHours: 7 * 24, maxBytes: -1 };
 
-/** Makes what is not there yet: streams and buckets. Agents and hubs never do. */
+/** Creates missing streams and buckets. Agents and hubs never do. */
 export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAULT_SIZE): Promise<void> {
   const common = { storage: StorageType.File, num_replicas: size.replicas };
   await addMissing(jsm, {
@@ -57,21 +58,26 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
   }
 }
 
-/** What one Mac needs besides: the consumer of its sends. */
+/** Creates the consumer of a Mac's sends. Throws AppError `streams_missing` before `createFleet`. */
 export async function createMac(jsm: JetStreamManager, mac: string): Promise<void> {
-  await jsm.consumers.add(SENDS.stream, {
+  const made = await unlessMissing(() => addSends(jsm, mac));
+  if (made === undefined) throw new AppError('streams_missing', 'The servers have no streams yet.');
+}
+
+function addSends(jsm: JetStreamManager, mac: string): Promise<unknown> {
+  return jsm.consumers.add(SENDS.stream, {
     durable_name: sendConsumer(mac),
     filter_subject: sendSubject(mac),
     ack_policy: AckPolicy.Explicit,
-    // An agent that works says so every 10 s; one that died is noticed after this.
+    // A working agent extends this every 10 s, so a dead one is noticed after it.
     ack_wait: nanos(25_000),
     max_ack_pending: 1,
   });
 }
 
 /**
- * Deletes the queue of a Mac with its waiting sends, and its presence, so that hubs forget it. Returns false if the
- * servers knew nothing of it.
+ * Deletes a Mac's queue with its waiting sends, and its presence, so that hubs forget it. Returns false if the servers
+ * had nothing for this Mac.
  */
 export async function removeMac(jsm: JetStreamManager, mac: string): Promise<boolean> {
   const isQueueDeleted = await unlessMissing(() => jsm.consumers.delete(SENDS.stream, sendConsumer(mac)));
@@ -85,12 +91,13 @@ export async function removeMac(jsm: JetStreamManager, mac: string): Promise<boo
     const pair = first === undefined ? null : decodePair(first, (await macs.get(key))?.value ?? new Uint8Array());
     if (pair?.mac === mac || pair?.standby === mac) await macs.delete(key);
   }
-  // Hubs listen to this key.
+  await macs.delete(claimKey(mac));
+  // Hubs watch this key.
   if (isPresent) await macs.delete(mac);
   return isPresent || isQueueDeleted === true;
 }
 
-/** Tells the hubs of a pair. May be repeated. */
+/** Announces a pair to the hubs. May be repeated. */
 export async function writePair(jsm: JetStreamManager, pair: Pair): Promise<void> {
   const macs = await new Kvm(jsm.jetstream()).open(BUCKETS.macs);
   await macs.put(pairKey(pair.mac), encodePair(pair));
@@ -98,7 +105,7 @@ export async function writePair(jsm: JetStreamManager, pair: Pair): Promise<void
 
 type Limits = { readonly [Name in 'keepHours' | 'maxBytes']?: number | undefined };
 
-/** Changes how many events are kept; those beyond a limit are deleted. */
+/** Changes the limits of the stream of events. Events beyond a limit are deleted. */
 export async function keepEvents(jsm: JetStreamManager, limits: Limits): Promise<void> {
   const { keepHours, maxBytes } = limits;
   await jsm.streams.update(EVENTS.stream, {
@@ -107,7 +114,7 @@ export async function keepEvents(jsm: JetStreamManager, limits: Limits): Promise
   });
 }
 
-/** Runs `ask`; undefined when the stream, consumer or message does not exist. */
+/** Returns the answer; undefined if the stream, consumer or message does not exist. */
 export async function unlessMissing<Found>(ask: () => Promise<Found | null>): Promise<Found | undefined> {
   try {
     return (await ask()) ?? undefined;

@@ -1,16 +1,43 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
-import type { TlsOptions } from '@nats-io/nats-core';
+import { type ConnectionOptions, nkeyAuthenticator, type TlsOptions } from '@nats-io/nats-core';
 
-/** Options for servers at `tls://` addresses; undefined where all of them are on this machine, without TLS. */
-export function tlsOptions(servers: readonly string[], ca: string | undefined): TlsOptions | undefined {
+export interface BrokerAccess {
+  readonly servers: readonly string[];
+  /** The seed of an nkey; undefined for no key. */
+  readonly seed: string | undefined;
+  /** PEM of the authority; undefined for the system's. */
+  readonly ca: string | undefined;
+  /** Called with the end of each reached server's certificate, in Unix milliseconds. */
+  readonly onCertificateEnd?: (end: number) => void;
+}
+
+/** Returns the options of the NATS client for these servers and this key. */
+export function accessOptions({ servers, seed, ca, onCertificateEnd }: BrokerAccess): ConnectionOptions {
+  const tls = tlsOptions(servers, ca, onCertificateEnd);
+  return {
+    servers: servers.map((server) => server.replace(/^(?:nats|tls):\/\//, '')),
+    ...(seed !== undefined && { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())) }),
+    ...(tls !== undefined && { tls }),
+    // Servers that the broker announces may be missing from the certificates.
+    ignoreClusterUpdates: true,
+  };
+}
+
+/** Returns the options for servers at `tls://` addresses; undefined if none has one. */
+function tlsOptions(
+  servers: readonly string[],
+  ca: string | undefined,
+  onEnd: (end: number) => void = () => {},
+): TlsOptions | undefined {
   if (!servers.some((server) => server.startsWith('tls://'))) return undefined;
   const hosts = servers.map((server) => new URL(server).hostname.replace(/^\[|\]$/g, ''));
   const addresses = hosts.filter((host) => isIP(host) !== 0);
   const options = {
     ...(ca !== undefined && { ca }),
-    // The client of NATS names no host to Node for an address; one of those that were configured must be meant.
+    // For an IP address the NATS client names no host to Node, so one of the configured addresses must match.
     checkServerIdentity: (host: string, certificate: PeerCertificate): Error | undefined => {
+      onEnd(Date.parse(certificate.valid_to));
       if (hosts.includes(host)) return checkServerIdentity(host, certificate);
       const errors = addresses.map((address) => checkServerIdentity(address, certificate));
       return errors.includes(undefined) ? undefined : (errors[0] ?? checkServerIdentity(host, certificate));

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
-/** One server of the cluster, as clients reach it. */
+/** The address at which clients reach a server of the cluster. */
 export interface ServerAddress {
-  /** Without brackets. */
+  /** An IPv6 address has no brackets here. */
   readonly host: string;
   readonly port: number;
   readonly isLoopback: boolean;
@@ -11,7 +11,7 @@ export interface ServerAddress {
 
 const CLIENT_PORT = 4222;
 
-/** `host`, `host:port`, or a URL; undefined when it is none, or asks for plain text off loopback. */
+/** Parses `host`, `host:port` or a URL. Returns undefined for anything else, and for plain text off loopback. */
 export function serverAddress(written: string): ServerAddress | undefined {
   const scheme = /^(nats|tls):\/\//.exec(written)?.[1];
   const rest = scheme === undefined ? written : written.slice(scheme.length + 3);

@@ -19,15 +19,15 @@ keyUsage = critical, keyCertSign, cRLSign
 subjectKeyIdentifier = hash
 `;
 
-/** The places of a certificate and its key. */
+/** The files of a certificate and its key. */
 export interface CertificatePaths {
   readonly certificate: string;
   readonly key: string;
 }
 
 /**
- * Makes a certificate for each host with the openssl of this machine, and first an authority if there is none. Replaces
- * nothing unless all of them could be made.
+ * Makes a certificate for each host with this machine's openssl, after an authority if there is none. Replaces nothing
+ * unless it can make all of them.
  */
 export async function makeCertificates(
   authority: CertificatePaths,
@@ -50,7 +50,7 @@ export async function makeCertificates(
       copyFileSync(authority.key, join(work, 'ca.key'));
       copyFileSync(authority.certificate, join(work, 'ca.pem'));
     } else {
-      // Made before openssl writes into them, so that the keys never exist with another mode.
+      // Created before openssl writes into them, so that the keys never have another mode.
       file('ca.key', '');
       await openssl(
         ...['req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', AUTHORITY_DAYS],
@@ -88,12 +88,12 @@ export async function makeCertificates(
   }
 }
 
-/** A common name has at most 64 characters. Clients read the alternative name. */
+/** Returns the common name, at most 64 characters. Clients read the alternative name. */
 function commonName(host: string): string {
   return host.slice(0, 64);
 }
 
-/** Servers of a cluster are also clients of each other. */
+/** Returns the extensions. Servers of a cluster are also clients of each other. */
 function extensionsFor(host: string): string {
   return [
     'basicConstraints = CA:FALSE',

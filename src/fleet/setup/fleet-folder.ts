@@ -1,16 +1,6 @@
-import { randomBytes, randomUUID, X509Certificate } from 'node:crypto';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createUser } from '@nats-io/nkeys';
 import { AppError, errorCode } from '../../domain/errors.ts';
 import type { FleetContent } from '../../domain/fleet.ts';
 import type { RunCommand } from '../../runtime/command.ts';
@@ -18,13 +8,15 @@ import { Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../protocol/enve
 import type { Pair } from '../protocol/pair.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { makeCertificates } from './certificates.ts';
-import { HUB_RIGHTS, macRights, SYSTEM_RIGHTS } from './rights.ts';
+import { type Invitation, type MemberContent, newSecret } from './invitation.ts';
+import { lines, MEMBER_FILES, newKey, privateFolder, writePrivate } from './member-files.ts';
+import { HUB_RIGHTS, JOINER_RIGHTS, macRights, SYSTEM_RIGHTS } from './rights.ts';
 import { AUTHORITY_FILE, serverConfig, serverFiles, USERS_FILE, usersConfig } from './server-config.ts';
 
 const RECORD = 'fleet.json';
 const AUTHORITY_KEY = 'operator/ca.key';
 
-/** What fleet.json keeps: no secret. */
+/** The content of fleet.json. It has no secrets. */
 interface FleetRecord {
   readonly version: 1;
   readonly servers: readonly string[];
@@ -33,13 +25,15 @@ interface FleetRecord {
   readonly operator: string;
   readonly system: string;
   readonly hub: string;
+  /** Undefined in a folder of an earlier version from which no Mac was invited. */
+  readonly joiner?: string;
   readonly macs: Readonly<Record<string, { readonly key: string; readonly added: string }>>;
   readonly pairs?: readonly Pair[];
-  /** The last step that was taken to a new content key. */
+  /** The last step towards a new content key. */
   readonly rotation?: RotationStep;
 }
 
-/** `added`: known everywhere, not used; `switched`: used; `ended`: the old one is gone. */
+/** `added`: known everywhere and unused; `switched`: in use; `ended`: the old key is gone. */
 export type RotationStep = 'added' | 'switched' | 'ended';
 const NEXT_STEP: Readonly<Record<RotationStep, RotationStep>> = {
   ended: 'added',
@@ -55,16 +49,13 @@ export interface NewFleet {
 }
 
 export interface CertificateEnd {
-  /** Relative to the folder of the servers. */
+  /** Relative to the servers' folder. */
   readonly file: string;
   /** Unix milliseconds. */
   readonly end: number;
 }
 
-/** The files of a hub or a Mac: what it needs besides its config.toml. */
-export const MEMBER_FILES = { key: 'nats.key', content: 'content.key', authority: 'ca.pem' } as const;
-
-/** The folder in which the person who runs a fleet keeps its keys and the configuration of its servers. */
+/** The operator's folder, with the keys of a fleet and the configuration of its servers. */
 export class FleetFolder {
   readonly path: string;
   #record: FleetRecord;
@@ -89,6 +80,7 @@ export class FleetFolder {
       operator: newKey(join(path, 'operator/operator.key')),
       system: newKey(join(path, 'operator/system.key')),
       hub: newKey(join(path, 'hub', MEMBER_FILES.key)),
+      joiner: newKey(join(path, 'operator/joiner.key')),
       macs: {},
     };
     writePrivate(join(path, 'hub', MEMBER_FILES.content), `${newFleetKeyLine()}\n`);
@@ -125,17 +117,17 @@ export class FleetFolder {
     return this.#record.pairs ?? [];
   }
 
-  /** Without it, the certificates of the servers are those of a public authority. */
+  /** Undefined if a public authority signs the servers' certificates. */
   get hasAuthority(): boolean {
     return existsSync(join(this.path, 'server', AUTHORITY_FILE));
   }
 
-  /** Opens and seals as hubs do. */
+  /** The envelope that hubs use. */
   get envelope(): Envelope {
     return this.content === 'plain' ? new Envelope() : new Envelope(hubKeys(lines(this.#contentKeys())));
   }
 
-  keyFile(whose: 'operator' | 'system'): string {
+  keyFile(whose: 'operator' | 'system' | 'joiner'): string {
     return join(this.path, 'operator', `${whose}.key`);
   }
 
@@ -143,7 +135,34 @@ export class FleetFolder {
     return member === 'hub' ? join(this.path, 'hub') : join(this.path, 'macs', member.mac);
   }
 
-  /** Gives a new Mac its key, or one that is known a new key. Answers with the folder to copy there. */
+  /** Writes users.conf in the form of this version. Returns false if it had this form already. */
+  updateUsers(): boolean {
+    const file = join(this.path, 'server', USERS_FILE);
+    const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+    this.#store({ ...this.#record, joiner: this.#record.joiner ?? newKey(this.keyFile('joiner')) });
+    return readFileSync(file, 'utf8') !== before;
+  }
+
+  /** Returns the invitation for a machine that joins as this Mac. */
+  invitation(mac: string): Invitation {
+    const authority = this.hasAuthority ? readFileSync(join(this.path, 'server', AUTHORITY_FILE), 'utf8') : undefined;
+    const seed = readFileSync(this.keyFile('joiner'), 'utf8').trim();
+    return { mac, servers: this.servers, authority, seed, secret: newSecret() };
+  }
+
+  /** Returns what a Mac needs to seal and open. */
+  contentOf(mac: string): MemberContent {
+    const keys = this.content === 'plain' ? [] : this.#contentKeys();
+    return { content: this.content, contentKeys: macKeys(mac, keys) };
+  }
+
+  /** Admits a Mac, or another machine in its place, by the public half of the machine's own key. */
+  joinMac(mac: string, key: string, added: string): void {
+    rmSync(this.memberFolder({ mac }), { recursive: true, force: true });
+    this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
+  }
+
+  /** Makes the key of a new Mac, or a new key for a known one. Returns the folder to copy there. */
   addMac(mac: string, added: string): string {
     const folder = this.memberFolder({ mac });
     privateFolder(folder);
@@ -155,7 +174,7 @@ export class FleetFolder {
     return folder;
   }
 
-  /** Throws `mac_paired` if one of the two is in a pair, or they are one. */
+  /** Records a pair. Throws `mac_paired` if one of the two is in a pair already, or both are one Mac. */
   addPair(pair: Pair): void {
     const { mac, standby } = pair;
     const taken = this.pairs.find((other) => [other.mac, other.standby].some((one) => one === mac || one === standby));
@@ -175,7 +194,7 @@ export class FleetFolder {
     rmSync(this.memberFolder({ mac }), { recursive: true, force: true });
   }
 
-  /** The certificates of the servers that are here, and when they end. */
+  /** Returns the servers' certificates in this folder with their ends. */
   certificates(): readonly CertificateEnd[] {
     const files = this.servers.map((_, index) => serverFiles(index, this.servers.length).certificate);
     return [...files, AUTHORITY_FILE]
@@ -184,7 +203,7 @@ export class FleetFolder {
       .map(({ file, path }) => ({ file, end: Date.parse(new X509Certificate(readFileSync(path)).validTo) }));
   }
 
-  /** Makes new certificates for the servers with the authority of this folder. Throws `no_authority` without its key. */
+  /** Makes new certificates for the servers. Throws `no_authority` unless this folder has the authority's key. */
   async renewCertificates(run: RunCommand): Promise<readonly CertificateEnd[]> {
     if (!existsSync(join(this.path, AUTHORITY_KEY))) {
       throw new AppError(
@@ -197,7 +216,7 @@ export class FleetFolder {
     return this.certificates();
   }
 
-  /** Takes the next of three steps to a new content key, after each of which every hub and Mac gets its file. */
+  /** Takes the next of three steps to a new content key. After each, every hub and Mac needs its new file. */
   rotateContentKey(): RotationStep {
     const [first = '', second = ''] = this.#contentKeys();
     const step = NEXT_STEP[this.#record.rotation ?? 'ended'];
@@ -216,15 +235,16 @@ export class FleetFolder {
   #writeContentKeys(mac: string, keys: readonly string[]): void {
     const folder = this.memberFolder({ mac });
     privateFolder(folder);
-    writePrivate(join(folder, MEMBER_FILES.content), lines(keys.map((key) => macKeyLine(key, mac))));
+    writePrivate(join(folder, MEMBER_FILES.content), macKeys(mac, keys));
   }
 
-  /** The users first: a server that reads them knows at most more than fleet.json. */
+  /** Writes the users first, so that a server never knows less than fleet.json. */
   #store(record: FleetRecord): void {
-    const { operator, system, hub, macs } = record;
+    const { operator, system, hub, joiner, macs } = record;
     const users = [
       { name: 'operator', publicKey: operator },
       { name: 'hubs', publicKey: hub, rights: HUB_RIGHTS },
+      ...(joiner === undefined ? [] : [{ name: 'joiner', publicKey: joiner, rights: JOINER_RIGHTS }]),
       ...Object.entries(macs).map(([mac, { key }]) => ({ name: mac, publicKey: key, rights: macRights(mac) })),
     ];
     const systemUser = { name: 'system', publicKey: system, rights: SYSTEM_RIGHTS };
@@ -232,6 +252,10 @@ export class FleetFolder {
     writePrivate(join(this.path, RECORD), `${JSON.stringify(record, null, 2)}\n`);
     this.#record = record;
   }
+}
+
+function macKeys(mac: string, fleetKeys: readonly string[]): string {
+  return lines(fleetKeys.map((key) => macKeyLine(key, mac)));
 }
 
 async function certify(path: string, servers: readonly ServerAddress[], run: RunCommand): Promise<void> {
@@ -258,28 +282,4 @@ function readRecord(path: string): FleetRecord {
     if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
   }
   throw new AppError('fleet_unusable', `${file} is not what postern fleet wrote.`, { hint: 'Restore it from a copy.' });
-}
-
-function lines(all: readonly string[]): string {
-  return all.map((line) => `${line}\n`).join('');
-}
-
-/** Writes a new private key, and answers with its public one. */
-function newKey(path: string): string {
-  const pair = createUser();
-  writePrivate(path, `${new TextDecoder().decode(pair.getSeed())}\n`);
-  return pair.getPublicKey();
-}
-
-/** A folder for its owner alone. */
-function privateFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-}
-
-/** Writes a file for its owner alone, whole or not at all. */
-function writePrivate(path: string, text: string | Uint8Array): void {
-  const draft = `${path}.${randomUUID()}`;
-  writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
-  chmodSync(draft, 0o600);
-  renameSync(draft, path);
 }

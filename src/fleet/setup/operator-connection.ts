@@ -6,7 +6,7 @@ import { connectOnce } from '../protocol/connect-once.ts';
 import type { FleetFolder } from './fleet-folder.ts';
 import { AUTHORITY_FILE } from './server-config.ts';
 
-/** A connection as operator or system user. Throws AppError `broker_away`. */
+/** Connects as operator or system user. Throws AppError `broker_away`. */
 export async function connectOperator(folder: FleetFolder, whose: 'operator' | 'system'): Promise<NatsConnection> {
   const { servers } = folder;
   const seed = readFileSync(folder.keyFile(whose), 'utf8');

@@ -5,36 +5,38 @@ import {
   HUB_SUBJECTS,
   hubName,
   inboxPrefix,
+  JOINER,
+  joinSubject,
   OUTCOMES,
   READS,
   SEND_CLAIMS,
   SENDS,
 } from '../protocol/layout.ts';
 
-/** What a user of the broker may do: these subjects, and everything else is refused. */
+/** The rights of a user of the broker. Other subjects are refused. */
 export interface Rights {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /** How many messages may answer one request, on the subject that the request named. */
+  /** Most messages that may answer one request, on the subject that the request named. */
   readonly answers: number;
 }
 
-/** A long answer comes in parts, and so does an attachment. */
+/** Long answers and attachments come in parts. */
 const MAX_ANSWERS = 64;
 
-/** One Mac: its own subjects, and nothing of another one. */
+/** Returns the rights of a Mac: its own subjects, and none of another Mac. */
 export function macRights(mac: string): Rights {
   return { ...agentRights(mac), answers: MAX_ANSWERS };
 }
 
-/** Hubs read everything and send to every Mac. They create and delete no stream. */
+/** The rights of hubs. They read everything and send to every Mac, but create and delete no streams. */
 export const HUB_RIGHTS: Rights = {
   publish: [
     SENDS.subjects,
     READS,
     HUB_SUBJECTS,
     `$KV.${BUCKETS.webhooks}.>`,
-    // Which key a hub uses for which send; no Mac has an id like this.
+    // For claims of Idempotency-Keys. No Mac has such an id.
     `$KV.${BUCKETS.outcomes}.${SEND_CLAIMS}.*`,
     '$JS.API.INFO',
     `$JS.API.STREAM.INFO.${SENDS.stream}`,
@@ -45,7 +47,14 @@ export const HUB_RIGHTS: Rights = {
   answers: MAX_ANSWERS,
 };
 
-/** Asks the servers how they are set up, and nothing else. */
+/** The rights of a machine with a token, which may ask to join. */
+export const JOINER_RIGHTS: Rights = {
+  publish: [joinSubject('*')],
+  subscribe: [`${inboxPrefix(JOINER)}.>`],
+  answers: 0,
+};
+
+/** The rights to ask the servers for their settings. */
 export const SYSTEM_RIGHTS: Rights = {
   publish: ['$SYS.REQ.SERVER.PING.JSZ'],
   subscribe: ['_INBOX.>'],

@@ -1,12 +1,12 @@
 import type { ServerAddress } from './addresses.ts';
 import type { Rights } from './rights.ts';
 
-/** Of the port of a server: where the others of its cluster reach it. */
+/** Distance from a server's port to the one for the rest of its cluster. */
 const CLUSTER_PORT_DISTANCE = 2000;
 const HANDSHAKE_SECONDS = 10;
 const SYNC_INTERVAL_SINCE = [2, 10];
 
-/** A user by its public key. Without rights it may do everything in its account. */
+/** A user with its public key. Without `rights` it may do everything in its account. */
 export interface ServerUser {
   readonly name: string;
   readonly publicKey: string;
@@ -15,13 +15,13 @@ export interface ServerUser {
 
 export interface ClusterPlan {
   readonly servers: readonly ServerAddress[];
-  /** Such as 2.12: what the configuration may say depends on it. */
+  /** Version of the servers, such as 2.12, which decides about the possible settings. */
   readonly serverVersion: string;
-  /** Known to the servers alone; without it any program could join the cluster. */
+  /** Known only to the servers. Without it any program could join the cluster. */
   readonly routePassword: string;
 }
 
-/** Names of the files of the server at `index`, relative to the folder it is started in. */
+/** Returns the files of the server at `index`, relative to its working folder. */
 export function serverFiles(index: number, count: number): Record<'config' | 'certificate' | 'key' | 'data', string> {
   const suffix = count === 1 ? '' : `-${index + 1}`;
   return {
@@ -35,7 +35,7 @@ export function serverFiles(index: number, count: number): Record<'config' | 'ce
 export const USERS_FILE = 'users.conf';
 export const AUTHORITY_FILE = 'tls/ca.pem';
 
-/** The configuration that the person starts from. `users.conf` beside it is written by Postern alone. */
+/** Returns a configuration for the operator to start from. Only Postern writes `users.conf` beside it. */
 export function serverConfig(plan: ClusterPlan, index: number): string {
   const { servers, serverVersion } = plan;
   const own = servers[index];
@@ -68,7 +68,7 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
   ].join('\n');
 }
 
-/** Operators, hubs and Macs with their rights. */
+/** Returns users.conf: operators, hubs and Macs with their rights. */
 export function usersConfig(fleet: readonly ServerUser[], system: ServerUser): string {
   return [
     '# Written by postern fleet. Changes made here are lost.',
@@ -90,7 +90,7 @@ export function usersConfig(fleet: readonly ServerUser[], system: ServerUser): s
   ].join('\n');
 }
 
-/** True for 2.10 and newer, which know sync_interval. */
+/** Reports whether a server knows sync_interval, as 2.10 and newer ones do. */
 export function knowsSyncInterval(version: string): boolean {
   return isAtLeast(version, SYNC_INTERVAL_SINCE);
 }

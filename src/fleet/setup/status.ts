@@ -1,19 +1,21 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
+import type { MacPresence, NamedMachine } from '../../schema/fleet-records.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { AWAY_MS, BUCKETS, EVENTS, eventSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
-import { type MacPresence, unpackPresence } from '../protocol/presence.ts';
+import { AWAY_MS, BUCKETS, claimKey, EVENTS, eventSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
+import { decodeClaim, REFUSED_MS } from '../protocol/machine-claim.ts';
+import { clockTrouble, unpackPresence } from '../protocol/presence.ts';
 import { unlessMissing } from '../protocol/streams.ts';
 import type { CertificateEnd, FleetFolder } from './fleet-folder.ts';
 import { connectOperator } from './operator-connection.ts';
 import { isAtLeast, knowsSyncInterval } from './server-config.ts';
 
-/** How long all servers have to report their settings. */
+/** Limit for the reports of all servers. */
 const SERVERS_MS = 1500;
-/** Before it, killing one server of three may lose a whole stream. */
+/** In earlier versions, killing one server of three may lose a whole stream. */
 const SAFE_COPIES_SINCE = [2, 10, 23];
-/** The part of a server's storage beyond which it is a problem. */
+/** The fraction of a server's storage beyond which there is a problem. */
 const NEARLY_FULL = 0.9;
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
@@ -23,7 +25,7 @@ export interface ServerReport {
   readonly version: string;
   /** True if every acknowledged message is on the disk. */
   readonly syncsAlways: boolean;
-  /** Bytes that streams take; `maxBytes` is what they may take, 0 if that is unknown. */
+  /** Bytes that streams use. `maxBytes` is the limit; 0 if unknown. */
   readonly bytes: number;
   readonly maxBytes: number;
 }
@@ -45,12 +47,18 @@ export interface MacState {
   readonly lastEvent: string | null;
   /** Version of Postern; null if the Mac has never connected, or the hubs' key does not open its presence. */
   readonly version: string | null;
-  /** How many row ids the stream is behind the Mac. */
+  /** Number of row ids that the stream is behind the Mac. */
   readonly behind: number | null;
   /** Why it cannot read Messages; null if it can. */
   readonly trouble: string | null;
-  /** Sends that wait for it; null without a queue. */
+  /** Number of sends that wait for it; null without a queue. */
   readonly waiting: number | null;
+  /** The machine to which its identity belongs; null if unknown. */
+  readonly machine: NamedMachine | null;
+  /** Another machine that uses its key now and publishes nothing. */
+  readonly refusedMachine: NamedMachine | null;
+  /** How far its clock was ahead of the broker's when it was last seen; negative if behind. */
+  readonly clockAheadMs: number | null;
 }
 
 export interface FleetState {
@@ -59,11 +67,11 @@ export interface FleetState {
   readonly macs: readonly MacState[];
   readonly certificates: readonly CertificateEnd[];
   readonly problems: readonly string[];
-  /** What could be better, and needs nobody today. */
+  /** Advice that is not urgent. */
   readonly warnings: readonly string[];
 }
 
-/** Asks the servers. Throws AppError `broker_away`. */
+/** Asks the servers and returns their report. Throws AppError `broker_away`. */
 export async function fleetReport(folder: FleetFolder, now: number): Promise<FleetState> {
   const connection = await connectOperator(folder, 'operator');
   try {
@@ -94,14 +102,17 @@ async function streamOf(jsm: JetStreamManager, name: string): Promise<StreamRepo
 async function macOf(jsm: JetStreamManager, mac: string, envelope: Envelope, now: number): Promise<MacState> {
   const last = (stream: string, subject: string) =>
     unlessMissing(() => jsm.streams.getMessage(stream, { last_by_subj: subject }));
-  const [event, presence, queue] = await Promise.all([
+  const [event, presence, claim, queue] = await Promise.all([
     last(EVENTS.stream, eventSubject(mac)),
     last(`KV_${BUCKETS.macs}`, `$KV.${BUCKETS.macs}.${mac}`),
+    last(`KV_${BUCKETS.macs}`, `$KV.${BUCKETS.macs}.${claimKey(mac)}`),
     unlessMissing(() => jsm.consumers.info(SENDS.stream, sendConsumer(mac))),
   ]);
   const seen = presence?.time.getTime();
   const said = presence === undefined ? undefined : saidBy(mac, presence.data, envelope);
   const isAway = seen !== undefined && (now - seen > AWAY_MS || said?.isLeaving === true);
+  const names = claim === undefined ? undefined : decodeClaim(envelope, mac, claim.data)?.names;
+  const isHeard = claim !== undefined && now - claim.time.getTime() < REFUSED_MS;
   return {
     mac,
     state: seen === undefined ? 'unknown' : isAway ? 'away' : 'present',
@@ -111,6 +122,9 @@ async function macOf(jsm: JetStreamManager, mac: string, envelope: Envelope, now
     behind: said === undefined ? null : said.newestRow - said.publishedRow,
     trouble: said === undefined || said.health.connected ? null : said.health.message,
     waiting: queue === undefined ? null : queue.num_pending + queue.num_ack_pending,
+    machine: names?.holder ?? null,
+    refusedMachine: (isHeard && names?.refused) || null,
+    clockAheadMs: seen === undefined || said === undefined ? null : said.atMs - seen,
   };
 }
 
@@ -122,7 +136,7 @@ function saidBy(mac: string, packed: Uint8Array, envelope: Envelope): MacPresenc
   }
 }
 
-/** Each server says for itself how it is set up. */
+/** Returns the settings that each server reports. */
 async function serversOf(folder: FleetFolder): Promise<readonly ServerReport[]> {
   const connection = await connectOperator(folder, 'system');
   try {
@@ -164,7 +178,16 @@ function problemsOf(
       `Nearly full: the storage of ${namesOf(full)}. postern fleet init --connect --max-bytes limits events.`,
     );
   }
-  for (const { mac, trouble } of macs) if (trouble !== null) problems.push(`${mac} cannot read Messages: ${trouble}`);
+  for (const { mac, trouble, machine, refusedMachine, clockAheadMs } of macs) {
+    if (trouble !== null) problems.push(`${mac} cannot read Messages: ${trouble}`);
+    if (machine !== null && refusedMachine !== null) {
+      problems.push(
+        `"${refusedMachine.name}" has the key of ${mac}, which is "${machine.name}", and takes no part. If it replaces that machine: postern fleet adopt ${mac}.`,
+      );
+    }
+    const clock = clockTrouble(clockAheadMs ?? 0);
+    if (clock !== undefined) problems.push(`The clock of ${mac} is ${clock}.`);
+  }
   return problems;
 }
 

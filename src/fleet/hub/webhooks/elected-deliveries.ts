@@ -1,8 +1,6 @@
-import type { KV } from '@nats-io/kv';
 import { isAppError } from '../../../domain/errors.ts';
-import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../domain/offset.ts';
+import { type ClientOffset, decodeOffset, isAfter, type Offset, rowOffset } from '../../../domain/offset.ts';
 import type { EventFeed } from '../../../domain/ports/feed.ts';
-import type { Clock, Log } from '../../../domain/ports/host.ts';
 import type {
   NewWebhook,
   ReplayFrom,
@@ -12,12 +10,22 @@ import type {
 } from '../../../domain/ports/webhooks.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
 import type { StoredWebhook } from '../../../domain/webhook.ts';
+import { BUCKETS } from '../../protocol/layout.ts';
 import { Lease } from '../../protocol/lease.ts';
-import { type FleetWebhooks, LEASE_KEY, leaseFromJson, type WebhooksState } from './fleet-webhooks.ts';
+import type { HubParts } from '../hub-parts.ts';
 import { type HubCallMethod, RETRY } from './hub-calls.ts';
-import type { HubSeal } from './hub-seal.ts';
+import {
+  fleetWebhook,
+  LEASE_KEY,
+  NO_WEBHOOKS,
+  sealedRecords,
+  storedWebhook,
+  type WebhooksState,
+} from './webhooks-state.ts';
 
-/** Decision A7: as long as an attempt may take. */
+/** Largest size of all webhooks together. The lease is one message of the broker, which accepts 1 MiB. */
+const MAX_BYTES = 512 * 1024;
+/** The longest time that an attempt may take (decision A7). */
 const ATTEMPTS_END_WITHIN_MS = 8700;
 const RETRY_MS = 1000;
 
@@ -28,7 +36,7 @@ export interface Deliveries extends WebhookRegistry {
   close(withinMs: number): Promise<void>;
 }
 
-export interface ElectedDeliveriesParts {
+export interface ElectedDeliveriesParts extends Pick<HubParts, 'connection' | 'envelope' | 'clock' | 'log'> {
   readonly store: WebhookStore;
   /** Names this hub's copy of the stream, whose numbers the store uses. */
   readonly history: string;
@@ -38,23 +46,18 @@ export interface ElectedDeliveriesParts {
   /** Reports whether this hub has every event up to an offset. */
   readonly hasReached: (offset: ClientOffset) => boolean;
   readonly openDeliveries: (store: WebhookStore, mayAttempt: () => boolean) => Deliveries;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
-interface Links {
-  readonly bucket: () => Promise<KV>;
-  readonly seal: HubSeal;
-  readonly fleet: FleetWebhooks;
+interface ElectionEvents {
   /** Called when this hub begins to answer calls, and when it ends. */
   readonly onDelivering: (isDelivering: boolean) => void;
-  /** Called once the fleet has a change. */
+  /** Called once a change is stored at the broker. */
   readonly onChanged: () => void;
 }
 
 /** The time during which this hub holds the lease. */
 interface Term {
-  /** The state found when it began. */
+  /** The state found at its beginning. */
   readonly found: WebhooksState;
   readonly wasOwn: boolean;
   deliveries: Deliveries | undefined;
@@ -64,26 +67,30 @@ interface Term {
 /** Delivers to all webhooks of the fleet while this hub holds the lease, with the ordinary dispatcher. */
 export class ElectedDeliveries {
   readonly #parts: ElectedDeliveriesParts;
-  readonly #links: Links;
+  readonly #events: ElectionEvents;
   readonly #lease: Lease<WebhooksState>;
   readonly #store: WebhookStore;
+  /** The newest state that this hub wrote or saw. */
+  #known = NO_WEBHOOKS;
   #term: Term | undefined;
   #ending: Promise<void> = Promise.resolve();
 
-  constructor(parts: ElectedDeliveriesParts, links: Links) {
+  constructor(parts: ElectedDeliveriesParts, events: ElectionEvents) {
     this.#parts = parts;
-    this.#links = links;
-    const { bucket, seal, fleet } = links;
-    const { clock, log, isReady } = parts;
+    this.#events = events;
+    const { connection, envelope, clock, log, isReady } = parts;
     this.#lease = new Lease<WebhooksState>({
-      ...{ bucket, clock, log, isReady, key: LEASE_KEY },
-      encode: (record) => seal.seal([LEASE_KEY], record),
-      decode: (bytes) => leaseFromJson(seal.open([LEASE_KEY], bytes)),
-      first: () => fleet.found(),
+      ...{ clock, log, isReady, key: LEASE_KEY, first: NO_WEBHOOKS },
+      bucket: async () => {
+        // Without a connection a request would wait for one and be sent too late.
+        if (!connection.isConnected) throw problem('broker_away');
+        return connection.kv(BUCKETS.webhooks);
+      },
+      ...sealedRecords(envelope),
       state: () => this.#state(),
-      prepare: () => fleet.save(this.#lease.fence),
-      onSetBack: () => fleet.saveAll(),
-      onSeen: (state) => fleet.follow(state),
+      onSeen: (state) => {
+        this.#known = state;
+      },
       onTaken: (found, wasOwn) => {
         const term = { found, wasOwn, deliveries: undefined, isOver: false };
         this.#term = term;
@@ -98,11 +105,16 @@ export class ElectedDeliveries {
     this.#store = this.#noting(parts.store);
   }
 
+  /** The webhooks of the fleet. Only the hub that delivers knows the offsets. */
+  list(): readonly StoredWebhook[] {
+    return this.#known.webhooks.map((webhook) => storedWebhook(webhook, rowOffset(0)));
+  }
+
   start(): void {
     this.#lease.start();
   }
 
-  /** Lets running attempts end, writes the positions and gives the lease up. */
+  /** Waits for running attempts, writes the positions and gives the lease up. */
   async close(): Promise<void> {
     await this.#lease.close();
     await this.#ending;
@@ -117,12 +129,12 @@ export class ElectedDeliveries {
     return this.#lease.isUnreadable;
   }
 
-  /** Resolves once this hub knows what the bucket says now. */
+  /** Resolves once this hub knows the present state of the bucket. */
   async refresh(): Promise<void> {
     if (!this.isDelivering) await this.#lease.look();
   }
 
-  /** Performs a call. Returns undefined while this hub does not deliver. */
+  /** Performs a call. Returns undefined unless this hub delivers. */
   perform(method: HubCallMethod, args: readonly unknown[]): Promise<unknown> | undefined {
     const deliveries = this.#delivering;
     return deliveries && this.#performed(deliveries, method, args);
@@ -133,20 +145,17 @@ export class ElectedDeliveries {
   }
 
   async #performed(deliveries: Deliveries, method: HubCallMethod, args: readonly unknown[]): Promise<unknown> {
-    const { fleet } = this.#links;
     if (method === 'add') return this.#added(deliveries, args[0] as NewWebhook);
     const [id, given] = args as [string, unknown];
     switch (method) {
       case 'change':
-        fleet.set(await deliveries.change(id, given as WebhookChanges));
+        this.#assertRoomFor(given);
+        await deliveries.change(id, given as WebhookChanges);
         return void (await this.#saved());
       case 'remove': {
         const isRemoved = await deliveries.remove(id);
-        if (!isRemoved) return false;
-        fleet.forget(id);
-        await this.#saved();
-        await fleet.delete(id);
-        return true;
+        if (isRemoved) await this.#saved();
+        return isRemoved;
       }
       case 'replay':
         this.#assertBehind(id, given as ReplayFrom);
@@ -158,18 +167,16 @@ export class ElectedDeliveries {
   }
 
   async #added(deliveries: Deliveries, webhook: NewWebhook): Promise<string> {
-    const { fleet } = this.#links;
-    const stored = await deliveries.add(webhook);
-    fleet.set(stored);
+    this.#assertRoomFor(webhook);
+    const { id } = await deliveries.add(webhook);
     try {
       await this.#saved();
     } catch (error) {
-      await deliveries.remove(stored.id);
-      fleet.forget(stored.id);
+      await deliveries.remove(id);
       this.#lease.note();
       throw error;
     }
-    return stored.id;
+    return id;
   }
 
   /** Resolves once the fleet has the change, so that no other hub can undo it. Throws 503 otherwise. */
@@ -179,7 +186,13 @@ export class ElectedDeliveries {
     } catch (error) {
       throw problem('webhooks_unavailable', {}, { ...RETRY, cause: error });
     }
-    this.#links.onChanged();
+    this.#events.onChanged();
+  }
+
+  #assertRoomFor(given: unknown): void {
+    if (Buffer.byteLength(JSON.stringify([this.#state(), given])) <= MAX_BYTES) return;
+    const message = `The webhooks of a fleet must be at most ${MAX_BYTES} bytes together. Shorten "filter" or "headers".`;
+    throw invalidRequest([{ pointer: '', message }]);
   }
 
   #assertBehind(id: string, from: ReplayFrom): void {
@@ -190,7 +203,7 @@ export class ElectedDeliveries {
     throw invalidRequest([{ pointer: '/after', message }]);
   }
 
-  /** The local store. Each change of a position is written into the lease soon. */
+  /** Wraps the local store so that each change of a position is soon written into the lease. */
   #noting(store: WebhookStore): WebhookStore {
     const noted = (change: () => void): void => {
       change();
@@ -205,24 +218,18 @@ export class ElectedDeliveries {
     };
   }
 
-  /** The state that the lease is renewed with: before the adoption the one found, afterwards that of the store. */
+  /** Returns the state to renew the lease with: before the adoption the one found, afterwards that of the store. */
   #state(): WebhooksState {
     const { history, store, feed } = this.#parts;
-    const { fleet } = this.#links;
-    if (this.#term?.deliveries === undefined) return this.#term?.found ?? { history: '', webhooks: {} };
-    const webhooks = store.list().map(({ id, offset, held }) => {
-      const after = feed.offsetText(offset, undefined);
-      return [id, { revision: fleet.revisionOf(id), after, held }] as const;
-    });
-    const state = { history, webhooks: Object.fromEntries(webhooks) };
-    fleet.note(state);
-    return state;
+    if (this.#term?.deliveries === undefined) return this.#term?.found ?? NO_WEBHOOKS;
+    const webhooks = store.list().map((webhook) => fleetWebhook(webhook, feed.offsetText(webhook.offset, undefined)));
+    this.#known = { history, webhooks };
+    return this.#known;
   }
 
   /** Adopts the webhooks of the fleet and starts their workers, once this hub has the events they need. */
   async #begin(term: Term): Promise<void> {
     const { openDeliveries, clock, log } = this.#parts;
-    const { fleet, onDelivering } = this.#links;
     await this.#ending;
     if (term.isOver) return;
     try {
@@ -232,43 +239,32 @@ export class ElectedDeliveries {
       clock.after(RETRY_MS, () => void this.#begin(term));
       return;
     }
-    // After this, the hub that held the lease before can no longer write settings.
-    fleet.saveAll();
     term.deliveries = openDeliveries(this.#store, () => this.#lease.check() && this.#term === term);
     term.deliveries.start();
-    onDelivering(true);
-    try {
-      await this.#lease.flush();
-      await fleet.clean();
-    } catch (error) {
-      log.debug('the settings of webhooks could not be written, retrying', { error });
-    }
+    this.#events.onDelivering(true);
+    this.#lease.note();
   }
 
   /** Makes the local store hold exactly the webhooks of the fleet. */
   #adopt({ found: { history, webhooks }, wasOwn }: Term): void {
     const { store, history: own } = this.#parts;
-    const { fleet } = this.#links;
-    const adopted = new Map<string, StoredWebhook>();
-    for (const [id, { after, held }] of Object.entries(webhooks)) {
-      const local = store.get(id);
-      const webhook = fleet.get(id) ?? local;
-      if (webhook === undefined) continue;
+    const adopted = webhooks.map((webhook) => {
+      const { id, after, held } = webhook;
       // Nobody else delivered meanwhile, so the local position is the same or later.
-      const offset = (wasOwn ? local?.offset : undefined) ?? this.#offsetOf(id, after);
-      adopted.set(id, withHeld({ ...webhook, held, offset }, history === own));
-    }
-    for (const { id } of store.list()) if (!adopted.has(id)) store.remove(id);
-    for (const webhook of adopted.values()) {
-      store.adopt(webhook, history === own);
-      fleet.set(webhook);
-    }
+      const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(id, after);
+      // Row numbers belong to one hub.
+      const isNamed = held === null || history === own;
+      return storedWebhook(isNamed ? webhook : { ...webhook, held: { ...held, row_id: offset.rowId + 1 } }, offset);
+    });
+    const ids = new Set(adopted.map(({ id }) => id));
+    for (const { id } of store.list()) if (!ids.has(id)) store.remove(id);
+    for (const webhook of adopted) store.adopt(webhook, history === own);
   }
 
   #offsetOf(id: string, after: string): Offset {
     const { feed, hasReached, log } = this.#parts;
     const given = decodeOffset(after);
-    // Otherwise it would begin far too early.
+    // Resolving it too soon would begin far too early.
     if (given !== undefined && !hasReached(given)) throw new Error('the events up to its position are not here yet');
     try {
       if (given !== undefined) return feed.resolve(given);
@@ -282,16 +278,10 @@ export class ElectedDeliveries {
   #end(withinMs: number): Promise<void> {
     const term = this.#term;
     if (term === undefined) return this.#ending;
-    if (!term.isOver && term.deliveries !== undefined) this.#links.onDelivering(false);
+    if (!term.isOver && term.deliveries !== undefined) this.#events.onDelivering(false);
     term.isOver = true;
     const closed = term.deliveries?.close(withinMs);
     if (closed !== undefined) this.#ending = closed;
     return this.#ending;
   }
-}
-
-/** Row numbers belong to one hub. */
-function withHeld(webhook: StoredWebhook, keepsHistory: boolean): StoredWebhook {
-  const { held, offset } = webhook;
-  return { ...webhook, held: held === null || keepsHistory ? held : { ...held, row_id: offset.rowId + 1 } };
 }

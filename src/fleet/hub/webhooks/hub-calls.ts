@@ -1,18 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import {
-  type Msg,
-  type NatsConnection,
-  NoRespondersError,
-  headers as newHeaders,
-  type Subscription,
-} from '@nats-io/nats-core';
-import type { Log } from '../../../domain/ports/host.ts';
+import type { Msg, Subscription } from '@nats-io/nats-core';
 import { problem } from '../../../domain/problems.ts';
-import { HEADERS, HUB_CALL, HUB_NEWS } from '../../protocol/layout.ts';
-import { fromHubProblem, toProblem } from '../../protocol/requests.ts';
-import type { HubSeal } from './hub-seal.ts';
+import { HUBS } from '../../protocol/envelope.ts';
+import { HUB_CALL, HUB_NEWS } from '../../protocol/layout.ts';
+import { exchange, fromHubProblem, type Reply, readQuestion, respond, toProblem } from '../../protocol/requests.ts';
+import type { HubParts } from '../hub-parts.ts';
 
-/** Limits of a call in milliseconds. A test and a removal wait for a receiver; what only reads waits for nothing. */
+/** Limits of a call in milliseconds. A test and a removal wait for a receiver, a read for nothing. */
 const CALL_MS = {
   add: 8000,
   change: 8000,
@@ -23,21 +16,19 @@ const CALL_MS = {
   deliveries: 2000,
   lastDelivery: 2000,
 } as const;
+const OPERATION = 'call';
 
 /** The methods of a WebhookRegistry that only the delivering hub can perform. */
 export type HubCallMethod = keyof typeof CALL_MS;
 
-export interface HubCallsParts {
-  readonly nc: () => NatsConnection;
-  readonly seal: HubSeal;
-  readonly log: Log;
-  /** Performs a call here. Returns undefined while this hub does not deliver. */
+export interface HubCallsParts extends Pick<HubParts, 'connection' | 'envelope' | 'clock' | 'log'> {
+  /** Performs a call here. Returns undefined unless this hub delivers. */
   readonly perform: (method: HubCallMethod, args: readonly unknown[]) => Promise<unknown> | undefined;
 }
 
 export const RETRY = { headers: { 'Retry-After': '5' } } as const;
 
-/** Calls on the webhooks, from any hub to the one that delivers. */
+/** Carries calls on the webhooks from any hub to the one that delivers. */
 export class HubCalls {
   readonly #parts: HubCallsParts;
   #subscription: Subscription | undefined;
@@ -46,9 +37,9 @@ export class HubCalls {
     this.#parts = parts;
   }
 
-  /** Answers calls from now on. */
+  /** Starts to answer calls. */
   listen(): void {
-    this.#subscription ??= this.#parts.nc().subscribe(HUB_CALL, {
+    this.#subscription ??= this.#parts.connection.nc.subscribe(HUB_CALL, {
       callback: (error, message) => {
         if (error === null) void this.#answer(message);
       },
@@ -60,44 +51,39 @@ export class HubCalls {
     this.#subscription = undefined;
   }
 
-  /** Tells the other hubs that settings have changed. */
+  /** Announces changed settings to the other hubs. */
   tell(): void {
-    this.#parts.nc().publish(HUB_NEWS);
+    this.#parts.connection.nc.publish(HUB_NEWS);
   }
 
   /** Throws what the delivering hub threw, or 503 `webhooks_unavailable` if there is none. */
   async ask(method: HubCallMethod, args: readonly unknown[]): Promise<unknown> {
-    const { nc, seal, log } = this.#parts;
-    const id = randomUUID();
-    const headers = newHeaders();
-    headers.set(HEADERS.messageId, id);
-    let reply: Msg;
+    const { connection, envelope, clock, log } = this.#parts;
+    const question = { subject: HUB_CALL, owner: HUBS, operation: OPERATION, request: { method, args } };
+    let reply: Readonly<Record<string, unknown>>;
     try {
-      const call = seal.seal(['call', id], { method, args });
-      reply = await nc().request(HUB_CALL, call, { timeout: CALL_MS[method], headers });
+      reply = await exchange(connection, envelope, clock, { ...question, timeoutMs: CALL_MS[method] });
     } catch (error) {
-      if (!(error instanceof NoRespondersError)) log.warn('a call to another hub failed', { method, error });
+      log.debug('a call to another hub failed', { method, error });
       throw problem('webhooks_unavailable', {}, { ...RETRY, cause: error });
     }
-    const answer = seal.open(['answer', id], reply.data) as { readonly result?: unknown; readonly problem?: unknown };
-    if (answer.problem !== undefined) throw fromHubProblem(answer.problem);
-    return answer.result ?? undefined;
+    if (reply.problem !== undefined) throw fromHubProblem(reply.problem);
+    return reply.result ?? undefined;
   }
 
   async #answer(message: Msg): Promise<void> {
-    const { seal, perform, log } = this.#parts;
-    const id = message.headers?.get(HEADERS.messageId) ?? '';
-    let reply: unknown;
+    const { envelope, perform, log } = this.#parts;
+    let reply: Reply;
     try {
-      const call = seal.open(['call', id], message.data) as { method: HubCallMethod; args: readonly unknown[] };
+      const call = readQuestion(message, HUBS, OPERATION, envelope) as { method: HubCallMethod; args: unknown[] };
       const performed = perform(call.method, call.args);
-      // The hub that delivers now will answer.
+      // Another hub delivers now and answers.
       if (performed === undefined) return;
       reply = { result: (await performed) ?? null };
     } catch (error) {
       log.debug('a call from another hub failed', { error });
       reply = { problem: toProblem(error) };
     }
-    message.respond(seal.seal(['answer', id], reply));
+    respond(message, HUBS, OPERATION, reply, envelope);
   }
 }

@@ -9,49 +9,28 @@ import {
   type WebhookTestResult,
   wantsChanges,
 } from '../../../domain/webhook.ts';
-import type { FleetConnection } from '../../protocol/connection.ts';
-import type { Envelope } from '../../protocol/envelope.ts';
-import { BUCKETS, HUB_NEWS } from '../../protocol/layout.ts';
+import { HUB_NEWS } from '../../protocol/layout.ts';
 import { within } from '../within.ts';
 import { ElectedDeliveries, type ElectedDeliveriesParts } from './elected-deliveries.ts';
-import { FleetWebhooks } from './fleet-webhooks.ts';
 import { type HubCallMethod, HubCalls } from './hub-calls.ts';
-import { HubSeal } from './hub-seal.ts';
 
 const CLOSE_MS = 9500;
 const CHANGING: ReadonlySet<HubCallMethod> = new Set(['add', 'change', 'remove', 'replay']);
-
-export interface HubWebhooksParts extends ElectedDeliveriesParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-}
 
 /**
  * The webhooks of a fleet (decision N3). Every hub knows all of them. One elected hub delivers, and the others forward
  * to it what only it can do.
  */
 export class HubWebhooks implements WebhookRegistry {
-  readonly #parts: HubWebhooksParts;
-  readonly #fleet: FleetWebhooks;
+  readonly #parts: ElectedDeliveriesParts;
   readonly #elected: ElectedDeliveries;
   readonly #calls: HubCalls;
   #news: Subscription | undefined;
 
-  constructor(parts: HubWebhooksParts) {
+  constructor(parts: ElectedDeliveriesParts) {
     this.#parts = parts;
-    const { connection, envelope, log } = parts;
-    const seal = new HubSeal(envelope);
-    const bucket = () => {
-      // Otherwise a request would wait for a connection, and be sent when it is too late.
-      if (!connection.isConnected) throw problem('broker_away');
-      return connection.kv(BUCKETS.webhooks);
-    };
-    const nc = () => connection.nc;
-    const keys = () => connection.keys(BUCKETS.webhooks);
-    this.#fleet = new FleetWebhooks({ bucket: async () => bucket(), keys, seal, log });
-    this.#calls = new HubCalls({ nc, seal, log, perform: (method, args) => this.#elected.perform(method, args) });
+    this.#calls = new HubCalls({ ...parts, perform: (method, args) => this.#elected.perform(method, args) });
     this.#elected = new ElectedDeliveries(parts, {
-      ...{ seal, fleet: this.#fleet, bucket: async () => bucket() },
       onDelivering: (isDelivering) => (isDelivering ? this.#calls.listen() : this.#calls.unlisten()),
       onChanged: () => this.#calls.tell(),
     });
@@ -65,14 +44,14 @@ export class HubWebhooks implements WebhookRegistry {
     this.#elected.start();
   }
 
-  /** Lets running attempts end, writes the positions and gives the lease up, as far as the broker answers in time. */
+  /** Ends as `ElectedDeliveries.close` does, or after 9.5 s if the broker does not answer. */
   async close(): Promise<void> {
     const { clock, log } = this.#parts;
     this.#news?.unsubscribe();
     try {
       await within(this.#elected.close(), clock, CLOSE_MS);
     } catch (error) {
-      log.warn('the webhooks could not be given up in time; another hub waits until the lease is over', { error });
+      log.warn('the webhooks could not be released in time; another hub waits until the lease expires', { error });
     }
   }
 
@@ -81,17 +60,17 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#elected.isDelivering;
   }
 
-  /** True if this hub's key does not open the lease. */
+  /** True if this hub's key does not open the lease of webhooks. */
   get isLeaseUnreadable(): boolean {
     return this.#elected.isLeaseUnreadable;
   }
 
   list(): readonly StoredWebhook[] {
-    return this.#fleet.list();
+    return this.#elected.list();
   }
 
   get(id: string): StoredWebhook | undefined {
-    return this.#fleet.get(id);
+    return this.list().find((webhook) => webhook.id === id);
   }
 
   async add(webhook: NewWebhook): Promise<StoredWebhook> {
@@ -117,12 +96,21 @@ export class HubWebhooks implements WebhookRegistry {
     return (await this.#call('deliveries', id)) as readonly DeliveryRecord[];
   }
 
+  /** A hub keeps no attempts: another one may have made them. */
+  detailedDeliveries(id: string): Promise<readonly DeliveryRecord[]> {
+    return this.deliveries(id);
+  }
+
   async lastDelivery(id: string): Promise<DeliveryRecord | undefined> {
     return (await this.#call('lastDelivery', id)) as DeliveryRecord | undefined;
   }
 
   async test(id: string): Promise<WebhookTestResult> {
     return (await this.#call('test', id)) as WebhookTestResult;
+  }
+
+  resend(): never {
+    throw problem('not_at_a_hub');
   }
 
   retry(): never {
@@ -134,7 +122,7 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#existing(id);
   }
 
-  /** For this hub's status. While no hub delivers, what the fleet knows. */
+  /** Returns the webhooks for this hub's status. While no hub delivers, their last known state. */
   summaries(): Promise<readonly WebhookSummary[]> {
     return Promise.all(
       this.list().map(async (webhook) => {
@@ -174,7 +162,7 @@ export class HubWebhooks implements WebhookRegistry {
   }
 }
 
-/** Decision N2. The result contains no set, so that it can be sent as JSON. */
+/** Throws 501 for changes and includes (decision N2). The result contains no set, so it can be sent as JSON. */
 function possible<Given extends Partial<Pick<NewWebhook, 'events' | 'include'>>>(given: Given): Omit<Given, 'include'> {
   const { include, ...others } = given;
   if (wantsChanges({ events: given.events ?? [] }) || (include?.size ?? 0) > 0) throw problem('not_at_a_hub');

@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import type { FleetContent } from '../domain/fleet.ts';
+import { MEMBER_FILES } from '../fleet/setup/member-files.ts';
+
+interface FleetAccess {
+  readonly servers: readonly string[];
+  readonly content: FleetContent;
+  /** False if a public authority signed the servers' certificates. */
+  readonly hasAuthority: boolean;
+}
+
+/** The lines of the section `[fleet]` of a Mac or hub whose files are in `place`. */
+export function fleetSection(fleet: FleetAccess, place: string, mac?: string): readonly string[] {
+  const text = (value: string): string => JSON.stringify(value);
+  return [
+    '[fleet]',
+    `servers = [${fleet.servers.map(text).join(', ')}]`,
+    ...(mac === undefined ? [] : [`mac = ${text(mac)}`]),
+    `key_file = ${text(join(place, MEMBER_FILES.key))}`,
+    ...(fleet.hasAuthority ? [`ca_file = ${text(join(place, MEMBER_FILES.authority))}`] : []),
+    `content = ${text(fleet.content)}`,
+    ...(fleet.content === 'plain' ? [] : [`content_key_file = ${text(join(place, MEMBER_FILES.content))}`]),
+  ];
+}

@@ -1,0 +1,41 @@
+import { NO_INCLUDES } from '../../../domain/include.ts';
+import type { Offset } from '../../../domain/offset.ts';
+import type { StoredWebhook } from '../../../domain/webhook.ts';
+import { webhooksLease } from '../../../schema/fleet-records.ts';
+import { type Envelope, HUBS, pack, unpack } from '../../protocol/envelope.ts';
+import type { LeaseParts, LeaseRecord } from '../../protocol/lease.ts';
+
+export const LEASE_KEY = 'lease';
+const CONTEXT = [LEASE_KEY];
+
+/** A webhook as all hubs know it. */
+interface FleetWebhook extends Omit<StoredWebhook, 'offset' | 'include'> {
+  /** The offset of clients up to which everything is done. */
+  readonly after: string;
+}
+
+/** The state of the lease. Exactly these webhooks exist, in the order of registration. */
+export interface WebhooksState {
+  /** The copy of the stream whose hub keeps the deliveries and dropped events. */
+  readonly history: string;
+  readonly webhooks: readonly FleetWebhook[];
+}
+
+export const NO_WEBHOOKS: WebhooksState = { history: '', webhooks: [] };
+
+/** Returns the encoding of the lease, which contains secrets and is sealed with a key that only hubs have. */
+export function sealedRecords(envelope: Envelope): Pick<LeaseParts<WebhooksState>, 'encode' | 'decode'> {
+  return {
+    encode: (record) => pack(envelope, HUBS, CONTEXT, record),
+    decode: (bytes) => unpack(webhooksLease, envelope, HUBS, CONTEXT, bytes) as unknown as LeaseRecord<WebhooksState>,
+  };
+}
+
+export function fleetWebhook({ offset: _offset, include: _include, ...webhook }: StoredWebhook, after: string) {
+  return { ...webhook, after };
+}
+
+/** Returns the webhook at a position of this hub. A hub has no includes (decision N2). */
+export function storedWebhook({ after: _, ...webhook }: FleetWebhook, offset: Offset): StoredWebhook {
+  return { ...webhook, include: NO_INCLUDES, offset };
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { PermissionViolationError } from '@nats-io/nats-core';
+import { type ClaimNames, claimNames } from '../../schema/fleet-records.ts';
+import type { FleetConnection } from './connection.ts';
+import { type Envelope, pack, unpack } from './envelope.ts';
+import { BUCKETS, claimKey } from './layout.ts';
+
+const PREFIX = claimKey('');
+const CONTEXT = ['machine'] as const;
+const REQUEST_MS = 2000;
+const MAX_ATTEMPTS = 5;
+/** A refused machine, which asks every 30 s, is gone after this long without a sign of life. */
+export const REFUSED_MS = 90_000;
+
+/** The machine to which a Mac's identity belongs: the first one that connected with its key. */
+export interface MachineClaim {
+  /** Public half of the nkey. A claim by another key is void, because the broker admits only the newest one. */
+  readonly key: string;
+  /** Hash of the machine's id. */
+  readonly machine: string;
+  /** Undefined if its content key is unknown here. */
+  readonly names: ClaimNames | undefined;
+}
+
+/** Returns the Mac of a claim's key; undefined for any other key. */
+export function macOfClaimKey(key: string): string | undefined {
+  return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
+}
+
+/** Returns undefined unless `encodeClaim` wrote the bytes. */
+export function decodeClaim(envelope: Envelope, mac: string, bytes: Uint8Array): MachineClaim | undefined {
+  try {
+    const { key, machine, sealed } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+    if (typeof key !== 'string' || typeof machine !== 'string' || typeof sealed !== 'string') return undefined;
+    return { key, machine, names: namesIn(envelope, mac, Buffer.from(sealed, 'base64')) };
+  } catch {
+    return undefined;
+  }
+}
+
+export function encodeClaim(envelope: Envelope, mac: string, { key, machine, names }: MachineClaim): Uint8Array {
+  const sealed = Buffer.from(pack(envelope, mac, CONTEXT, names)).toString('base64');
+  return Buffer.from(JSON.stringify({ key, machine, sealed }));
+}
+
+function namesIn(envelope: Envelope, mac: string, sealed: Uint8Array): ClaimNames | undefined {
+  try {
+    return unpack(claimNames, envelope, mac, CONTEXT, sealed);
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Claimant {
+  readonly mac: string;
+  /** The connection's public key. */
+  readonly key: string;
+  /** Hash of this machine's id. */
+  readonly machine: string;
+  readonly name: string;
+  readonly nowMs: number;
+  /** True if another agent acts under this id, so that nothing may be claimed. */
+  readonly isAnswered: boolean;
+}
+
+/**
+ * Claims an identity for this machine by compare-and-set. Returns undefined if no other machine has it. Otherwise
+ * returns the claim of another machine with the same key, after adding this machine to it as refused. Throws what the
+ * NATS client throws.
+ */
+export async function claimIdentity(
+  connection: FleetConnection,
+  envelope: Envelope,
+  { mac, key, machine, name, nowMs, isAnswered }: Claimant,
+): Promise<MachineClaim | undefined> {
+  const subject = `$KV.${BUCKETS.macs}.${claimKey(mac)}`;
+  const jsm = await jetstreamManager(connection.nc, { checkAPI: false, timeout: REQUEST_MS });
+  for (let attempt = 1; ; attempt += 1) {
+    const stored = await jsm.direct.getMessage(`KV_${BUCKETS.macs}`, { last_by_subj: subject });
+    const found = stored === null ? undefined : decodeClaim(envelope, mac, stored.data);
+    const present = found?.key === key ? found : undefined;
+    const isOwn = present === undefined || present.machine === machine;
+    if (isOwn && isAnswered) return undefined;
+    const { holder, refused } = present?.names ?? {};
+    // Names that cannot be read here cannot be written again.
+    if (!isOwn && holder === undefined) return present;
+    const own = { name, sinceMs: nowMs };
+    const names = isOwn
+      ? { holder: { name, sinceMs: holder?.sinceMs ?? nowMs } }
+      : { holder: holder ?? own, refused: refused?.name === name ? refused : own };
+    try {
+      const next = encodeClaim(envelope, mac, { key, machine: present?.machine ?? machine, names });
+      await connection.js.publish(subject, next, {
+        expect: { lastSubjectSequence: stored?.seq ?? 0 },
+        timeout: REQUEST_MS,
+      });
+    } catch (error) {
+      const isLate = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamWrongLastSequence;
+      if (isLate && attempt < MAX_ATTEMPTS) continue;
+      // An existing claim need not be written again.
+      if (present === undefined) throw error;
+    }
+    return isOwn ? undefined : present;
+  }
+}
+
+/** Returns a hash of the machine's id that differs for each Mac id. */
+export function machineHash(mac: string, machineId: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify(['postern machine', mac, machineId]))
+    .digest('hex')
+    .slice(0, 32);
+}
+
+/** Reports whether the broker's users.conf forbids the attempt. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
+}

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
+import { createUser } from '@nats-io/nkeys';
+import { AppError } from '../../domain/errors.ts';
+import { type FleetContent, MAC_ID } from '../../domain/fleet.ts';
+import { type JoinRequest, joinAnswer, joinRequest } from '../../schema/fleet-records.ts';
+import { connectOnce } from '../protocol/connect-once.ts';
+import { agentKeys, Envelope, pack, unpack } from '../protocol/envelope.ts';
+import { inboxPrefix, JOINER, joinSubject } from '../protocol/layout.ts';
+
+const PREFIX = 'postern-join:';
+/** Most bytes of a token's content. A bundle of certificates has a few thousand. */
+const MAX_BYTES = 64 * 1024;
+const ANSWER_MS = 5000;
+/** Longest name of a machine, which its owner chose. */
+const MAX_NAME = 100;
+
+/** The content of a token. A machine that has it may join as this Mac, once, while the desk waits. */
+export interface Invitation {
+  readonly mac: string;
+  readonly servers: readonly string[];
+  /** PEM of the authority; undefined if a public one signed the servers' certificates. */
+  readonly authority: string | undefined;
+  /** Seed of the user that may ask to join and do nothing else. */
+  readonly seed: string;
+  /** 32 bytes in base64 that encrypt the messages of both sides. */
+  readonly secret: string;
+}
+
+/** The desk's files for a machine that joins. */
+export interface MemberContent {
+  readonly content: FleetContent;
+  /** Text of `content.key` for this Mac; empty with `plain`. */
+  readonly contentKeys: string;
+}
+
+export type JoiningMachine = Pick<JoinRequest, 'key' | 'name'>;
+
+const REQUEST = ['join', 'request'] as const;
+
+export function newSecret(): string {
+  return randomBytes(32).toString('base64');
+}
+
+export function tokenOf(invitation: Invitation): string {
+  return `${PREFIX}${deflateRawSync(JSON.stringify(invitation)).toString('base64url')}`;
+}
+
+/** Throws AppError `token_unusable` unless `tokenOf` made the text. */
+export function readToken(text: string): Invitation {
+  const [, packed] = /^postern-join:([\w-]+)$/.exec(text.trim()) ?? [];
+  try {
+    const inflated = inflateRawSync(Buffer.from(packed ?? '', 'base64url'), { maxOutputLength: MAX_BYTES });
+    const given = JSON.parse(inflated.toString()) as Partial<Invitation>;
+    const { mac = '', servers = [], authority = '', seed = '', secret = '' } = given;
+    const isFine =
+      MAC_ID.test(mac) &&
+      servers.length > 0 &&
+      servers.every((server) => /^(?:nats|tls):\/\//.test(server) && URL.canParse(server)) &&
+      [authority, seed, secret].every((part) => typeof part === 'string');
+    if (isFine) return { mac, servers, authority: authority === '' ? undefined : authority, seed, secret };
+  } catch {
+    // It is not a token.
+  }
+  throw new AppError('token_unusable', 'This is not a whole token.', {
+    hint: `Copy the one line that "postern fleet invite" printed; it begins with ${PREFIX}.`,
+  });
+}
+
+/**
+ * Waits for the machine that has the token, and answers no other. Calls `store` once that machine has written its
+ * files; nothing changes before. Resolves with the machine, or with undefined if `signal` aborts. Throws `broker_away`
+ * if the connection is lost, and what `store` throws.
+ */
+export async function awaitJoining(
+  connection: NatsConnection,
+  invitation: Invitation,
+  content: MemberContent,
+  store: (machine: JoiningMachine) => void,
+  signal: AbortSignal,
+): Promise<JoiningMachine | undefined> {
+  const { mac } = invitation;
+  const envelope = envelopeOf(invitation);
+  const requests = connection.subscribe(joinSubject(mac));
+  const end = (): void => requests.unsubscribe();
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  let first: string | undefined;
+  try {
+    for await (const request of requests) {
+      const asked = readRequest(envelope, mac, request);
+      if (asked === undefined) continue;
+      first ??= asked.key;
+      const isTaken = asked.key !== first;
+      const isStored = asked.step === 'stored' && !isTaken;
+      if (isStored) store(asked);
+      request.respond(pack(envelope, mac, answerTo(asked), { isTaken, ...(!isTaken && content) }));
+      if (!isStored) continue;
+      await connection.flush();
+      return asked;
+    }
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+  if (signal.aborted) return undefined;
+  throw new AppError('broker_away', 'The connection to the servers was lost, and the invitation with it.', {
+    hint: `Nothing was changed. Invite again: postern fleet invite ${mac}`,
+  });
+}
+
+/**
+ * Makes a key on this machine and joins with it. `store` writes the received files; only then does the desk admit the
+ * key. Resolves with false if the desk did not confirm, although it may have admitted the key. Throws `broker_away`,
+ * `invitation_ended` and `invitation_taken`.
+ */
+export async function joinFleet(
+  invitation: Invitation,
+  name: string,
+  store: (content: MemberContent & { readonly seed: string }) => void,
+): Promise<boolean> {
+  const { mac, servers, authority, seed } = invitation;
+  const pair = createUser();
+  const machine = { key: pair.getPublicKey(), name: name.slice(0, MAX_NAME) };
+  const envelope = envelopeOf(invitation);
+  const options = { servers, seed, ca: authority, name: JOINER, inboxPrefix: inboxPrefix(JOINER) };
+  const connection = await connectOnce(options).catch((error: Error) => {
+    throw new AppError('broker_away', `No server of the fleet can be used: ${error.message}.`, {
+      hint: /authorization/i.test(error.message)
+        ? 'The servers must read users.conf again: the desk says how.'
+        : `Tried ${servers.join(', ')}. Does a firewall let this machine reach them?`,
+      cause: error,
+    });
+  });
+  const ask = async (step: JoinRequest['step']): Promise<MemberContent> => {
+    const request: JoinRequest = { ...machine, step };
+    const packed = pack(envelope, mac, REQUEST, request);
+    const { data } = await connection.request(joinSubject(mac), packed, { timeout: ANSWER_MS });
+    const answer = unpack(joinAnswer, envelope, mac, answerTo(request), data);
+    if (answer.isTaken) {
+      throw new AppError('invitation_taken', 'Another machine has used this token already.', {
+        hint: `Was it not yours? End the invitation at the desk (Ctrl+C). Then: postern fleet invite ${mac}`,
+      });
+    }
+    return answer;
+  };
+  try {
+    const { content, contentKeys } = await ask('ask').catch((error: unknown) => {
+      throw error instanceof RequestError || error instanceof TimeoutError ? ended(mac, error) : error;
+    });
+    store({ content, contentKeys, seed: new TextDecoder().decode(pair.getSeed()) });
+    return await ask('stored').then(
+      () => true,
+      () => false,
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+function ended(mac: string, cause: Error): AppError {
+  return new AppError('invitation_ended', `Nobody waits for ${mac} with this token.`, {
+    hint: `It is valid once, for 15 minutes, and as long as the command at the desk runs. There: postern fleet invite ${mac}`,
+    cause,
+  });
+}
+
+/** Returns undefined unless the request was made with this token. */
+function readRequest(envelope: Envelope, mac: string, { data }: Msg): JoinRequest | undefined {
+  try {
+    return unpack(joinRequest, envelope, mac, REQUEST, data);
+  } catch {
+    return undefined;
+  }
+}
+
+function envelopeOf({ secret }: Invitation): Envelope {
+  return new Envelope(agentKeys(secret));
+}
+
+/** Returns the context of an answer. It names the key, so that the answer is of no use to another machine. */
+function answerTo({ key, step }: JoinRequest): readonly string[] {
+  return ['join', 'answer', key, step];
+}

@@ -1,0 +1,107 @@
+import * as z from 'zod';
+import { conversationSchema } from './conversation-schema.ts';
+import { messageSchema } from './message-schema.ts';
+
+// The questions of a hub to a Mac, and the answers it accepts. Either side may run another version of Postern, or be
+// another program. Ids are the Mac's own, unqualified.
+
+const MAX_TEXT = 4096;
+/** The most bytes of a file in one answer. */
+export const CHUNK_BYTES = 128 * 1024;
+
+const text = z
+  .string()
+  .max(MAX_TEXT)
+  .refine((value) => !value.includes('\0'));
+const whole = z.int().min(0);
+// Names that only a newer hub knows are ignored later.
+const include = z.array(text).max(100).readonly().optional();
+const limit = z.int().min(1).max(200);
+/** Nanoseconds since the Unix epoch in decimal digits, because JSON has no such numbers. */
+const nanoseconds = z
+  .string()
+  .regex(/^-?\d{1,25}$/)
+  .transform(BigInt)
+  .optional();
+const form = z.union([
+  z.object({ as: z.literal('m4a') }),
+  z
+    .object({ as: z.literal('jpeg'), max: z.int().min(1).max(10_000).optional() })
+    .transform(({ as, max }) => ({ as, max })),
+]);
+
+/** An event as the stream would hold it. */
+const rowEvent = z.object({
+  row: z.int().min(1),
+  guid: z.string(),
+  type: z.string().regex(/^[a-z.]{1,40}$/),
+  json: z.string(),
+});
+export type RowEvent = z.output<typeof rowEvent>;
+
+const chunk = z.object({
+  name: z.string(),
+  mimeType: z.string().nullable(),
+  /** Size of the whole file. */
+  bytes: whole,
+  /** Differs once the file has changed, so that chunks of two versions are not mixed. */
+  version: z.string().regex(/^[\w-]{1,100}$/),
+  /** In base64. */
+  data: z.string(),
+});
+export type AttachmentChunk = z.output<typeof chunk>;
+
+/** The operations that a Mac performs for hubs; there are no others. */
+export const FLEET_READS = {
+  listMessages: {
+    request: z.object({
+      conversationId: text.optional(),
+      sinceNs: nanoseconds,
+      beforeNs: nanoseconds,
+      order: z.enum(['asc', 'desc']),
+      limit,
+      offset: whole,
+      cursor: text.optional(),
+      include,
+    }),
+    answer: z.object({ items: z.array(messageSchema), next: z.string().optional() }),
+  },
+  /** Null if there is no such message. */
+  message: { request: z.object({ id: text, include }), answer: messageSchema.nullable() },
+  listConversations: {
+    request: z.object({ limit, offset: whole, include }),
+    answer: z.object({ items: z.array(conversationSchema) }),
+  },
+  conversation: { request: z.object({ id: text, include }), answer: conversationSchema.nullable() },
+  /** One chunk, so that a slow reader holds up nobody; `bytes: 0` asks about the file alone. */
+  attachment: {
+    request: z.object({
+      id: text,
+      n: z.int().min(0).max(9999),
+      form: form.optional(),
+      at: whole,
+      bytes: whole.max(CHUNK_BYTES),
+    }),
+    answer: chunk.nullable(),
+  },
+  /** The mistakes in paths of files on the Mac. */
+  attachmentMistakes: {
+    request: z.object({ paths: z.array(text).max(10).readonly() }),
+    answer: z.array(z.object({ pointer: z.string(), message: z.string() })),
+  },
+  /** Reports whether this Mac has sent, or tried to send, something with this Idempotency-Key. */
+  knowsKey: { request: z.object({ key: text }), answer: z.boolean() },
+  /** The first of the rows between these two. Null if the epoch is over, empty if there are no more. */
+  events: {
+    request: z.object({ epoch: text, after: whole, before: z.int().min(1) }),
+    answer: z.array(rowEvent).nullable(),
+  },
+} as const;
+
+export type FleetOperation = keyof typeof FLEET_READS;
+export type FleetRequest<Name extends FleetOperation> = z.input<(typeof FLEET_READS)[Name]['request']>;
+/** A request once it was checked. */
+export type CheckedRead<Name extends FleetOperation> = z.output<(typeof FLEET_READS)[Name]['request']>;
+export type FleetAnswer<Name extends FleetOperation> = z.output<(typeof FLEET_READS)[Name]['answer']>;
+
+export const sendAnswer = z.object({ confirmed: z.boolean(), message: messageSchema, replayed: z.boolean() });

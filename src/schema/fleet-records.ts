@@ -1,0 +1,146 @@
+import * as z from 'zod';
+import { MAC_ID } from '../domain/fleet.ts';
+
+// The records that agents and hubs store at the broker or send through it. Any client with the right to write may have
+// written anything.
+
+const whole = z.int().min(0);
+const id = z.string().max(100);
+
+/** A Mac's newest message in the stream. */
+const lastPublished = z.object({
+  stream: z.string(),
+  /** 0 if the stream holds none. */
+  sequence: whole,
+  /** The row that the next event will name as the one before it; 0 for none of this epoch. */
+  row: whole,
+});
+export type LastPublished = z.output<typeof lastPublished>;
+
+/** The presence of a Mac, which it writes every ten seconds and after each change. */
+export const macPresence = z.object({
+  /** The version of Postern. */
+  version: id,
+  /** Differs for each run of the agent. */
+  instance: id,
+  epoch: id,
+  /** The newest row that the Mac has published to its own clients. */
+  newestRow: z.int(),
+  /** The newest row that the stream has acknowledged. */
+  publishedRow: z.int(),
+  /** Undefined while the Mac is asking the stream. */
+  last: lastPublished.optional(),
+  /** Numbers and addresses of the Mac's owner. */
+  addresses: z.array(z.string()).readonly(),
+  health: z.object({ connected: z.boolean(), message: z.string().nullable() }),
+  /** The Mac's clock, Unix milliseconds. */
+  atMs: z.int(),
+  /** True from a Mac that stops in good order: it is away at once. */
+  isLeaving: z.boolean(),
+});
+export type MacPresence = z.output<typeof macPresence>;
+
+/** A send in the work queue of a Mac. */
+export const sendOrder = z.object({
+  /** The client's Idempotency-Key, or one that the hub made. */
+  key: z.string().regex(/^[\x20-\x7e]{1,255}$/),
+  /** Unix milliseconds. Afterwards the Mac refuses it unsent. */
+  deadlineMs: z.int(),
+  /** Body of `POST /messages`, unqualified. The hub has checked it, and the agent checks it again. */
+  request: z.unknown(),
+  requestId: z
+    .string()
+    .regex(/^[\w.-]{1,100}$/)
+    .optional(),
+});
+export type SendOrder = z.output<typeof sendOrder>;
+
+/** The outcome of a send. */
+export const sendOutcome = z.object({
+  /** `hashOfRequest` of the order: another request with the same key gets `idempotency_key_reused`. */
+  requestHash: z.string(),
+  /** A `SendResult` that nobody has checked. */
+  reply: z.union([z.object({ problem: z.unknown() }), z.object({ result: z.unknown() })]),
+});
+export type SendOutcome = z.output<typeof sendOutcome>;
+
+/** The first use of an Idempotency-Key at any hub. */
+export const sendClaim = z.object({
+  /** The recipient as the Mac names it. */
+  recipient: z.string(),
+  /** `hashOfRequest` of what the client asked for. */
+  askedHash: z.string(),
+});
+
+const namedMachine = z.object({
+  name: z.string().max(300),
+  /** The machine's own clock, Unix milliseconds. */
+  sinceMs: z.int(),
+});
+/** A machine with the key of a Mac, under the name that people see. */
+export type NamedMachine = z.output<typeof namedMachine>;
+
+export const claimNames = z.object({
+  holder: namedMachine,
+  /** The refused machine, which added itself. */
+  refused: namedMachine.optional(),
+});
+export type ClaimNames = z.output<typeof claimNames>;
+
+/** A machine's request to join a fleet: `ask` for its files, `stored` once it has written them. */
+export const joinRequest = z.object({
+  /** The public half of the key that the machine made. */
+  key: z.string().regex(/^U[A-Z2-7]{55}$/),
+  name: z.string().transform((name) => name.slice(0, 100)),
+  step: z.enum(['ask', 'stored']),
+});
+export type JoinRequest = z.output<typeof joinRequest>;
+
+/** The desk's answer. `isTaken`: another machine has used the token. */
+export const joinAnswer = z.discriminatedUnion('isTaken', [
+  z.object({ isTaken: z.literal(true) }),
+  z.object({
+    isTaken: z.literal(false),
+    content: z.enum(['encrypted', 'metadata', 'plain']),
+    contentKeys: z.string(),
+  }),
+]);
+
+/** The entry of a pair, under its first Mac. */
+export const storedPair = z.object({ standby: z.string().regex(MAC_ID), sinceMs: z.int() });
+
+/** The lease of webhooks, as a `LeaseRecord`. */
+export const webhooksLease = z.object({
+  holder: z.string(),
+  fence: whole,
+  version: whole,
+  state: z.object({
+    history: z.string(),
+    webhooks: z.array(
+      z.looseObject({
+        id: z.uuid(),
+        url: z.url(),
+        events: z.array(z.string()),
+        created_at: z.string(),
+        headers: z.record(z.string(), z.string()),
+        after: z.string(),
+        held: z.looseObject({ id: z.string(), row_id: z.int(), attempts: z.int() }).nullable(),
+      }),
+    ),
+  }),
+});
+
+/** A failure as it crosses the broker, so that a hub answers like the Mac. */
+export const problemMessage = z.object({
+  status: z.int(),
+  code: z.string(),
+  message: z.string(),
+  hint: z.string().optional(),
+  mistakes: z
+    .array(z.object({ pointer: z.string(), message: z.string() }))
+    .readonly()
+    .optional(),
+  extra: z.record(z.string(), z.unknown()).optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+});
+export type ProblemMessage = z.output<typeof problemMessage>;

@@ -1,0 +1,52 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { Chance } from '../../src/simulator/chatter.ts';
+import { isLong } from '../support/conditions.ts';
+import {
+  describedPair,
+  drawPairSchedule,
+  PairFiles,
+  pairFailureOf,
+  parsedPair,
+  shrunkPair,
+} from '../support/pair-simulation.ts';
+import { newSeed } from '../support/seed.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const SCHEDULES = isLong ? 100_000 : 2000;
+
+const files = new PairFiles(temporaryFolder());
+afterAll(() => files.close());
+
+test(
+  'whatever two Macs, two hubs and a broker that forgets do, a client gets each message of a pair, and a hub has it once',
+  () => {
+    const seed = newSeed('pair');
+    for (let number = 0; number < SCHEDULES; number += 1) {
+      const steps = drawPairSchedule(new Chance((seed + number) >>> 0));
+      if (pairFailureOf(files, steps) === undefined) continue;
+      const shortest = shrunkPair(steps, (some) => pairFailureOf(files, some) !== undefined);
+      const failure = pairFailureOf(files, shortest);
+      throw new Error(`SEED=${(seed + number) >>> 0}\n${describedPair(shortest)}\n${failure}`);
+    }
+    expect(SCHEDULES).toBeGreaterThan(0);
+  },
+  SCHEDULES * 100,
+);
+
+/** What shrinking left of schedules that failed. */
+test.each([
+  [
+    'a hub has events that a restored broker lost, and a client comes from a hub that never had them',
+    'message 566 2, arrive 120 4, publish 974 0, message 568 6, arrive 413 0, copy 376 4, loseEnd 118 4, publish 325 7, copy 474 6, copy 819 7, read 104 1, forget 81 5, read 440 2',
+  ],
+  [
+    'a client has the copy that another hub merged, and later events are of a new stream',
+    'message 199 4, arrive 748 4, publish 410 0, copy 618 2, loseEnd 472 7, publish 201 0, copy 335 3, copy 98 4, read 758 1, forget 684 0, message 27 6, read 266 0',
+  ],
+  [
+    'a client is past an event of a new stream, and comes to a hub with one that no Mac has published again yet',
+    'message 956 7, arrive 682 2, publish 86 7, copy 792 1, message 823 1, forget 603 6, arrive 231 0, publish 885 3, message 429 3, copy 503 6, publish 215 5, read 245 5, copy 12 7, read 905 6',
+  ],
+])('a schedule that failed: %s', (_name, steps) => {
+  expect(pairFailureOf(files, parsedPair(steps))).toBeUndefined();
+});

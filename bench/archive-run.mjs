@@ -91,6 +91,6 @@ const rows = await run();
 const { user, system } = process.cpuUsage(before);
 const files = name === 'export' ? readdirSync(folder, { recursive: true }).length : 0;
 process.stdout.write(
-  JSON.stringify({ rows, files, cpuS: (user + system) / 1e6, mb: process.resourceUsage().maxRSS / 1024 }),
+  JSON.stringify({ rows, files, cpuS: (user + system) / 1e6, mb: (process.resourceUsage().maxRSS * 1024) / 1e6 }),
 );
 process.exit(0);

@@ -1,5 +1,6 @@
-// `node bench/run.mjs [--quick | --huge]`: every row beside its rival in the same run. All but the quick form write
-// RESULTS.md; the huge one adds a row on ten million messages, whose database takes half an hour and 10 GB.
+// `node bench/run.mjs [--quick | --huge] [PART...]`: every row beside its rival in the same run. All but the quick form
+// write RESULTS.md, unless only some parts are named, as in `node bench/run.mjs archive content`; the huge one adds a row
+// on ten million messages, whose database takes half an hour and 10 GB.
 import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
@@ -24,48 +25,63 @@ const isQuick = process.argv.includes('--quick');
 const isHuge = process.argv.includes('--huge');
 const effort = isQuick ? { rounds: 3, roundMs: 40, loadMs: 500 } : { rounds: 9, roundMs: 200, loadMs: 2500 };
 const folder = new URL('.', import.meta.url).pathname;
-installRivals();
 
-const small = database(10_000);
-const large = isQuick ? small : database(1_000_000);
 const rows = [];
 const add = (more) => {
   rows.push(...more);
   for (const row of more) console.log(line(row));
 };
-add(await readerRows(large, effort));
-add(await readerRows(large, effort, { isAfterCommit: true }));
-add([await newMessageRow(large, effort, 2000)]);
-if (isHuge) add([await newMessageRow(database(10_000_000), effort, 4000)]);
-if (!isQuick) {
-  add(await sizeRows(large, small, effort));
-  add([await deepPageRow(large, effort)]);
+const PARTS = {
+  async reader() {
+    add(await readerRows(large, effort));
+    add(await readerRows(large, effort, { isAfterCommit: true }));
+    add([await newMessageRow(large, effort, 2000)]);
+    if (isHuge) add([await newMessageRow(database(10_000_000), effort, 4000)]);
+    if (isQuick) return;
+    add(await sizeRows(large, small, effort));
+    add([await deepPageRow(large, effort)]);
+  },
+  async packages() {
+    const path = isQuick ? small : database(200_000);
+    const args = [`${folder}other-packages.mjs`, path, String(effort.rounds), String(effort.roundMs)];
+    const options = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };
+    add(JSON.parse(execFileSync(process.execPath, args, options)));
+  },
+  http: async () => add(await httpRows(large, effort)),
+  mcp: async () => add(await mcpRows(large, effort)),
+  access: async () => add(await accessRows(large, effort)),
+  caps: () => add([capRow(effort)]),
+  names: async () => add(await nameRows(large, readDatabase(isQuick ? 10_000 : 1_000_000), effort)),
+  changes: async () => add(await changeRows(large, { ...effort, isQuick })),
+  search: async () => add(await searchRows(isQuick ? 10_000 : 1_000_000)),
+  content: async () => add(await contentRows(large, effort, { isQuick })),
+  archive: () => add(archiveRows(large, { rounds: isQuick ? 1 : 3 })),
+  stall: async () => add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort)),
+  async live() {
+    for await (const more of liveRows({ small, large, isQuick })) add(more);
+  },
+  fleet: async () => add(await fleetRows(small, { ...effort, isQuick })),
+  console: async () => add(await consoleRows({ isQuick })),
+  release: async () => add(await releaseRows({ rounds: isQuick ? 1 : 5 })),
+};
+const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const unknown = asked.filter((name) => !Object.hasOwn(PARTS, name));
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(', ')}. The parts are ${Object.keys(PARTS).join(', ')}.`);
+  process.exit(64);
 }
-const otherPackages = [
-  `${folder}other-packages.mjs`,
-  isQuick ? small : database(200_000),
-  String(effort.rounds),
-  String(effort.roundMs),
-];
-add(
-  JSON.parse(execFileSync(process.execPath, otherPackages, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })),
-);
-add(await httpRows(large, effort));
-add(await mcpRows(large, effort));
-add(await accessRows(large, effort));
-add([capRow(effort)]);
-add(await nameRows(large, readDatabase(isQuick ? 10_000 : 1_000_000), effort));
-add(await changeRows(large, { ...effort, isQuick }));
-add(await searchRows(isQuick ? 10_000 : 1_000_000));
-add(await contentRows(large, effort, { isQuick }));
-add(archiveRows(large, { rounds: isQuick ? 1 : 3 }));
-add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));
-for await (const more of liveRows({ small, large, isQuick })) add(more);
-add(await fleetRows(small, { ...effort, isQuick }));
-add(await consoleRows({ isQuick }));
-add(await releaseRows({ rounds: isQuick ? 1 : 5 }));
 
-if (!isQuick) {
+installRivals();
+const small = database(10_000);
+const large = isQuick ? small : database(1_000_000);
+for (const [name, measure] of Object.entries(PARTS)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  const startedAt = performance.now();
+  await measure();
+  console.error(`${name}: ${Math.round((performance.now() - startedAt) / 1000)} s`);
+}
+
+if (!isQuick && asked.length === 0) {
   const [cpu] = cpus();
   writeFileSync(
     `${folder}RESULTS.md`,

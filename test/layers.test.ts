@@ -236,6 +236,8 @@ describe('the districts', () => {
     const isLong = (max: number) => (file: string) =>
       readFileSync(join(root, file), 'utf8').trimEnd().split('\n').length > max;
     expect([...sources('src'), ...sources('installer')].filter(isLong(300))).toEqual([]);
+    const pages = readdirSync(join(root, 'src/api/console')).filter((name) => /\.(?:js|css)$/.test(name));
+    expect(pages.map((name) => `src/api/console/${name}`).filter(isLong(300))).toEqual([]);
     expect(sources('test').filter(isLong(400))).toEqual([]);
   });
 });

@@ -76,8 +76,10 @@ export interface AccessParts {
   readonly uploads: KeyUploads;
   readonly subscriptions: SubscriptionService;
   readonly attachmentRoots: readonly string[];
-  /** `approval.self`; "" if there is none. */
+  /** The address of the conversation with oneself that can be proved; "" if there is none. */
   readonly selfAddress: string;
+  /** True if the owner decides there by tapback. */
+  readonly hasTapbacks: boolean;
   readonly ownerInChatDb: OwnerInChatDb;
   readonly clock: Clock;
   readonly log: Log;
@@ -100,8 +102,8 @@ export class LimitedAccess implements AccessService {
   readonly #callers = new WeakMap<LimitedKey, Caller>();
 
   constructor(given: AccessParts) {
-    const { stores, clock, selfAddress } = given;
-    const directory = selfAddress === '' ? given.directory : selfChatClosed(given.directory, selfAddress);
+    const { stores, clock, selfAddress, hasTapbacks } = given;
+    const directory = hasTapbacks ? selfChatClosed(given.directory, selfAddress) : given.directory;
     const parts = { ...given, directory };
     this.#parts = parts;
     const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
@@ -126,6 +128,7 @@ export class LimitedAccess implements AccessService {
     const { sender, ownerInChatDb: owner } = given;
     this.selfChat = selfChatOf({
       address: selfAddress,
+      hasTapbacks,
       store: stores.selfChat,
       directory: given.directory,
       owner,
@@ -229,7 +232,7 @@ export class LimitedAccess implements AccessService {
     const { audit } = this;
     const owner = this.#parts.owner();
     const { id } = key.stored;
-    const chats = new ReadableChats(() => key.stored.read, directory, this.#parts.selfAddress !== '');
+    const chats = new ReadableChats(() => key.stored.read, directory, this.#parts.hasTapbacks);
     const contacts = limitedContacts(owner.contacts, () => key.stored);
     const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
     const reader = named(limitedReader({ reader: plain, directory, chats, onRead }), contacts);

@@ -9,6 +9,7 @@ import {
   type Key,
   type KeyCheck,
   type KeyRecord,
+  LIMITED_KEY,
   MAX_WAIT_S,
   PRESETS,
   type Remaining,
@@ -29,7 +30,6 @@ const LIFETIME_MS = 90 * DAY_MS;
 const ROTATION_MS = DAY_MS;
 const USE_NOTED_EVERY_MS = 60_000;
 const LOOK_EVERY_MS = 60_000;
-const KEY = /^postern_([0-9a-f]{8})_[\w-]{43}$/;
 const MAX_KEYS = 1000;
 
 export interface KeyRingParts {
@@ -58,7 +58,7 @@ export class KeyRing implements Keys {
 
   /** Returns the key with this secret; undefined alike if it is unknown, wrong, expired or revoked. */
   find(secret: string): LimitedKey | undefined {
-    const id = KEY.exec(secret)?.[1];
+    const id = LIMITED_KEY.exec(secret)?.[1];
     const key = id === undefined ? undefined : this.#keys.get(id);
     if (key === undefined) return undefined;
     const nowMs = this.#parts.clock.now();

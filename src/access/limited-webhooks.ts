@@ -72,9 +72,12 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     },
     status: (id) => webhooks.status(own(id).id),
     deliveries: (id) => webhooks.deliveries(own(id).id),
+    detailedDeliveries: async (id) =>
+      (await webhooks.detailedDeliveries(own(id).id)).map(({ answer: _, ...delivery }) => delivery),
     lastDelivery: (id) => webhooks.lastDelivery(own(id).id),
     /** Omits the receiver's answer: it may come from another program on this machine. */
     test: async (id) => ({ ...(await webhooks.test(own(id).id)), answer: null }),
+    resend: async (id, delivery) => ({ ...(await webhooks.resend(own(id).id, delivery)), answer: null }),
     retry: (id) => webhooks.retry(own(id).id),
     replay: (id, from) => webhooks.replay(own(id).id, from),
   };

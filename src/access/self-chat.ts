@@ -12,8 +12,10 @@ const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;
 
 export interface SelfChatParts {
-  /** `approval.self`; "" if there is none. */
+  /** `approval.self` or `canary.self`; "" if there is none. */
   readonly address: string;
+  /** True if the owner decides there by tapback. */
+  readonly hasTapbacks: boolean;
   readonly store: SelfChatStore;
   readonly directory: ChatDirectory;
   readonly owner: OwnerInChatDb;
@@ -25,7 +27,8 @@ export interface SelfChatParts {
 /**
  * The conversation with oneself: named by the owner, and proved by a code that the owner reads there. Never guessed.
  */
-export function selfChatOf({ address, store, owner, directory, sender, clock, onProved }: SelfChatParts) {
+export function selfChatOf(parts: SelfChatParts) {
+  const { address, hasTapbacks, store, owner, directory, sender, clock, onProved } = parts;
   let sent: { readonly digits: string; readonly chat: string; readonly untilMs: number; wrong: number } | undefined;
   return { get, isProved, proof, sendCode, prove };
 
@@ -68,7 +71,11 @@ export function selfChatOf({ address, store, owner, directory, sender, clock, on
     }
     sent = undefined;
     const digits = String(randomInt(1_000_000)).padStart(6, '0');
-    const { confirmed, message } = await sender.send({ recipient: address, body: codeText(digits), attachments: [] });
+    const { confirmed, message } = await sender.send({
+      recipient: address,
+      body: codeText(digits, hasTapbacks),
+      attachments: [],
+    });
     const chat = message.conversation_id;
     if (!confirmed || !isOwn(chat)) throw problem('self_chat_unseen');
     sent = { digits, chat, untilMs: clock.monotonic() + CODE_LIFETIME_MS, wrong: 0 };
@@ -97,10 +104,12 @@ export function selfChatOf({ address, store, owner, directory, sender, clock, on
 
 export type SelfChat = ReturnType<typeof selfChatOf>;
 
-function codeText(digits: string): string {
+function codeText(digits: string, hasTapbacks: boolean): string {
+  const use = hasTapbacks
+    ? 'tapbacks of yours decide here on messages that wait'
+    : 'Postern writes a short message here every six hours to see whether messages still arrive';
   return (
-    `Postern: ${digits} is the code of this conversation. Type it where you asked for it, and tapbacks of yours ` +
-    'decide here on messages that wait. If you did not ask for it, somebody else has your key: ' +
-    'make another one with "postern config rotate-key".'
+    `Postern: ${digits} is the code of this conversation. Type it where you asked for it, and ${use}. ` +
+    'If you did not ask for it, somebody else has your key: make another one with "postern config rotate-key".'
   );
 }

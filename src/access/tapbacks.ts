@@ -31,6 +31,8 @@ export interface TapbacksParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly keyName: (keyId: string) => string;
+  /** False if the proof is for canaries alone. */
+  readonly hasTapbacks: boolean;
 }
 
 /**
@@ -38,7 +40,7 @@ export interface TapbacksParts {
  * the proved self-chat, on a message that asks for that decision.
  */
 export function tapbacks(parts: TapbacksParts) {
-  const { store, feed, selfChat, sender, desk, clock, log, audit, owner, keyName } = parts;
+  const { store, feed, selfChat, sender, desk, clock, log, audit, owner, keyName, hasTapbacks } = parts;
   const task: ConsumerTask<undefined> = {
     name: 'tapbacks',
     storedOffset: () => store.offset(),
@@ -52,7 +54,7 @@ export function tapbacks(parts: TapbacksParts) {
 
   /** Starts listening and asking, if there is a proof. */
   function start(): void {
-    if (!selfChat.isProved()) return;
+    if (!selfChat.isProved() || !hasTapbacks) return;
     if (consumer === undefined) {
       consumer = feed().consume(task);
       consumer.start();

@@ -82,7 +82,8 @@ export function openEventLog(parts: EventLogParts) {
     log,
   });
   closers.add('detection of changes', () => detection.close());
-  const feed = new Feed({ channel, changes: { stream, control: detection }, messages, clock, log });
+  const hasCanaries = config.canary.selfAddress !== '';
+  const feed = new Feed({ channel, changes: { stream, control: detection }, messages, hasCanaries, clock, log });
   return { channel, publisher, detection, feed, messages, ages, noteHealth };
 }
 

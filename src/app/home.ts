@@ -48,7 +48,7 @@ export function openStatistics({ state, host, closers, counters, channel }: Coun
   channel.join(
     statistics.reader({
       published: () => channel.published,
-      from: (sequence, limit) => channel.from(sequence, limit).entries,
+      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(({ isCanary }) => isCanary !== true),
     }),
   );
   return statistics;

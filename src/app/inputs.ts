@@ -26,10 +26,11 @@ interface InputParts {
 export function openChatDb({ config, host, closers }: InputParts) {
   const { clock, log, homeFolder: home } = host;
   const { chatDbPath: path, associatedRows } = config.backend;
-  const connection = new Connection({ path, home, log, associatedRows });
+  const kinds = { associatedRows, canaryAddress: config.canary.selfAddress };
+  const connection = new Connection({ path, home, log, ...kinds });
   closers.add('chat.db', () => connection.close());
   const thread = ReaderThread.isSupported
-    ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, path, home, associatedRows, clock, log })
+    ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, path, home, ...kinds, clock, log })
     : undefined;
   closers.add('reader thread', () => thread?.close());
   return { connection, thread };

@@ -44,7 +44,8 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     named: namedReader,
     subscriptions: new LazySubscriptions({ ...parts, feed: () => parts.owner().feed }),
     attachmentRoots: config.send.attachmentRoots,
-    selfAddress: config.approval.selfAddress,
+    selfAddress: config.approval.selfAddress || config.canary.selfAddress,
+    hasTapbacks: config.approval.selfAddress !== '',
     ownerInChatDb: chatDbOwner(connection),
   };
 }

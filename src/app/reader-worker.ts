@@ -17,11 +17,13 @@ const {
   path,
   home,
   associatedRows,
+  canaryAddress,
   sqliteLibrary: ofMain,
 } = workerData as {
   readonly path: string;
   readonly home: string;
   readonly associatedRows: AssociatedRows;
+  readonly canaryAddress: string;
   readonly sqliteLibrary: typeof sqliteLibrary;
 };
 // Two copies of SQLite in one process would drop each other's locks.
@@ -35,7 +37,7 @@ const log: Log = {
   error: () => undefined,
   child: () => log,
 };
-const connection = new Connection({ path, home, log, associatedRows });
+const connection = new Connection({ path, home, log, associatedRows, canaryAddress });
 /** The objects whose methods can be called in the thread, by name. */
 export interface ThreadTargets {
   readonly lists: ListReader;

@@ -38,6 +38,7 @@ import { hasKeys } from '../store/state/keys.ts';
 import { lockFolder } from '../store/state/lock.ts';
 import { webhookStore } from '../store/state/webhooks.ts';
 import { UploadStore } from '../store/uploads/store.ts';
+import type { Canary } from './canary.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
 import { openEventLog } from './event-log.ts';
 import { HomePage, openStatistics } from './home.ts';
@@ -165,7 +166,9 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       messages: chatLog,
       changes: detection,
       fleet: () => fleet,
+      canary: () => canary,
     });
+    let canary: Canary | undefined;
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock, awake, poster });
     const uploads = new UploadStore({
       folder: join(config.dir, UPLOADS),
@@ -233,6 +236,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         search: search.status(),
         changes: detection.status(),
         fleet: fleet?.report(),
+        canary: canary?.report(),
       }),
       mcp: { mcp, settings: config.mcp },
       issuer: await openIssuer({ config, host, state, access, mcp }),
@@ -250,6 +254,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         http.close(WORK_ENDS_WITHIN_MS),
         permissions.close(),
         fleet?.close(),
+        canary?.close(),
         sender.close(),
         scheduler.close(),
         access.loaded?.close(),
@@ -265,6 +270,10 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     await sender.start();
     await uploads.start();
     if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();
+    if (config.canary.selfAddress !== '') {
+      const [{ openCanary }, { selfChat }] = await Promise.all([import('./canary.ts'), access.load()]);
+      canary = openCanary({ config, selfChat, state, detector, awake, reader, sender, clock, log });
+    }
     detection.start();
     publisher.start();
     // Binds the port before publishing or sending anything. Accepts requests only once everything runs.
@@ -280,6 +289,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     await access.loaded?.start();
     scheduler.start();
     search.start();
+    canary?.start();
     // Only now, because V8 would collect garbage in the middle of the start.
     preferLittleMemory();
     return { url, close: () => closers.close() };

@@ -1,5 +1,6 @@
 import { macCapabilities } from '../domain/capabilities.ts';
 import { isoSecond } from '../domain/iso-second.ts';
+import type { CanaryStatus } from '../domain/ports/canary.ts';
 import type { ChangeStatus } from '../domain/ports/changes.ts';
 import type { Contacts } from '../domain/ports/contacts.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
@@ -36,6 +37,8 @@ export interface StatusParts {
   readonly changes: { status(): ChangeStatus };
   /** Undefined if this Mac is in no fleet. */
   readonly fleet: () => { report(): FleetReport; warning(): string | undefined } | undefined;
+  /** Undefined without `canary.self`. */
+  readonly canary: () => CanaryStatus | undefined;
 }
 
 const AFTER_DISK: PermissionReport = {
@@ -65,6 +68,7 @@ export class Status {
         backend.message ??
         publisher.checkLag() ??
         clockWatch.warning() ??
+        this.#parts.canary()?.warning() ??
         this.#searchWarning() ??
         this.#parts.fleet()?.warning() ??
         null,
@@ -84,6 +88,7 @@ export class Status {
     const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
     const index = search.status();
     const fleet = this.#parts.fleet();
+    const canary = this.#parts.canary();
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
     return {
@@ -106,6 +111,7 @@ export class Status {
       ...this.#changesReport(),
       ...(index.isEnabled && { search: searchReport(index) }),
       ...(fleet && { fleet: fleet.report() }),
+      ...(canary && { canary: canary.report() }),
     };
   }
 

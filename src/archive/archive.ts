@@ -155,6 +155,7 @@ function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, 
   if (guid === undefined) return;
   const before = line.replaces === undefined ? undefined : index.entries([guid]).get(guid);
   index.put({
+    id: before?.id,
     guid,
     file,
     n,

@@ -33,6 +33,8 @@ export interface RowWriterParts {
   readonly seenAt: () => string;
 }
 
+const NONE: ReadonlyMap<string, Entry> = new Map();
+
 /** Writes the lines of rows: of new ones, and of those that are no longer as their last line says. */
 export class RowWriter {
   readonly #parts: RowWriterParts;
@@ -40,15 +42,18 @@ export class RowWriter {
   readonly #paths = new Map<number, string>();
   /** Guids of the conversations that were compared with what the archive says of them. */
   readonly #described = new Set<string>();
+  /** True if the archive had no row before this run. */
+  readonly #isFirst: boolean;
 
   constructor(parts: RowWriterParts) {
     this.#parts = parts;
+    this.#isFirst = parts.index.isEmpty;
   }
 
   /** Compares some rows with the archive. Returns how many of them it has afterwards. */
   async page(rows: readonly SourceRow[]): Promise<number> {
     const { index, source, database } = this.#parts;
-    const known = index.entries(rows.map(({ guid, rowId }) => rowKey(guid, rowId)));
+    const known = this.#known(rows.map(({ guid, rowId }) => rowKey(guid, rowId)));
     const differing: SourceRow[] = [];
     let live = 0;
     for (const row of rows) {
@@ -92,6 +97,11 @@ export class RowWriter {
     await this.#again(reactedTo);
   }
 
+  /** Entries of these rows. None are looked for in a first run, which meets each row once. */
+  #known(guids: readonly string[]): ReadonlyMap<string, Entry> {
+    return this.#isFirst ? NONE : this.#parts.index.entries(guids);
+  }
+
   #isIncomplete(entry: Entry): boolean {
     return entry.missing > 0 && this.#parts.wantsFiles;
   }
@@ -116,8 +126,8 @@ export class RowWriter {
 
   /** Compares archived messages whose rows are as they were. */
   async #again(guids: readonly string[]): Promise<void> {
-    const { index, source, run, files } = this.#parts;
-    const known = index.entries(guids);
+    const { source, run, files } = this.#parts;
+    const known = this.#known(guids);
     const earlier = guids.filter((guid) => (known.get(guid)?.run ?? run) < run);
     if (earlier.length === 0) return;
     for (const entries of source.entries([...source.listed(earlier).values()])) {
@@ -147,6 +157,7 @@ export class RowWriter {
     const twinOf = before === undefined ? this.#twinOf(message) : before.twinOf;
     const place = this.#append(data, before, files, twinOf);
     index.put({
+      id: before?.id,
       guid: key,
       ...place,
       first: before?.first ?? place.n,

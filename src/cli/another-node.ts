@@ -7,13 +7,16 @@ import { NODE_PACKAGES } from '../runtime/node-package.ts';
 import { type Context, EXIT } from './context.ts';
 
 /**
- * Runs the command again on a Node that has SQLite, from npm, unless POSTERN_NODE_DOWNLOAD is 0. Resolves with the
- * exit code.
+ * Runs the command again on a Node that has SQLite, from npm, unless POSTERN_NODE_DOWNLOAD is 0 or anything else that
+ * is not 1. Resolves with the exit code.
  */
 export async function runOnAnotherNode(missing: AppError, context: Context): Promise<number> {
   const { environment, stderr } = context;
   const pinned = NODE_PACKAGES[`${environment.platform}-${process.arch}`];
-  if (pinned === undefined || environment.env.POSTERN_NODE_DOWNLOAD === '0') return refuse(missing, [], context);
+  const { POSTERN_NODE_DOWNLOAD: download = '1' } = environment.env;
+  // The listed Node has SQLite, unless an option of Node switches it off: the next one would start another, and so on.
+  const isListed = process.version === `v${pinned?.version}`;
+  if (pinned === undefined || isListed || !['', '1'].includes(download)) return refuse(missing, [], context);
   try {
     const node = await downloadedNode({
       pinned,

@@ -50,6 +50,8 @@ export interface Context {
 export interface ClientContext extends Context {
   /** Opened only when read: a command without `-` leaves stdin alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
+  /** Reads one line that the terminal does not show, after the prompt. Without a terminal: the first line of stdin. */
+  readonly secretLine: (prompt: string) => Promise<string>;
   /** Writes one line to stdout. Resolves once the reader has taken it. */
   readonly writeLine: (line: string) => Promise<void>;
   /** Returns a signal that aborts when stdout has no reader any more, and from this call on also at Ctrl+C. */

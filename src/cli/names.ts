@@ -1,4 +1,4 @@
-import { isPosternError } from '../client/postern-client.ts';
+import { isPosternError, type PosternClient } from '../client/postern-client.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import type { Include } from '../domain/include.ts';
 import { EXIT } from './context.ts';
@@ -41,4 +41,14 @@ export function withId<Item extends { readonly id: string }>(
       : `${found.length} ${kind}s have an id that begins with ${given}.`,
     `\`${list}\` shows them.`,
   );
+}
+
+/** Names of limited keys by their id. Empty for a key that may decide but not list keys. */
+export async function keyNames(client: PosternClient): Promise<ReadonlyMap<string, string>> {
+  try {
+    return new Map((await client.keys.list()).map(({ id, name }) => [id, name]));
+  } catch (error) {
+    if (isPosternError(error) && error.status === 403) return new Map();
+    throw error;
+  }
 }

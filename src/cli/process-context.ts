@@ -39,6 +39,10 @@ export function processContext(version: string): ClientContext {
       line.end();
       return process.stdin;
     },
+    async secretLine(prompt) {
+      line.end();
+      return (await import('./output/secret-line.ts')).secretLine(prompt, process.stdin, process.stderr);
+    },
     stdout: (...lines) => print(process.stdout, `${lines.join('\n')}\n`),
     stderr: (...lines) => print(process.stderr, `${lines.join('\n')}\n`),
     writeLine: (text) => new Promise((resolve) => print(process.stdout, `${text}\n`, resolve)),

@@ -14,7 +14,7 @@ import { Shutdown } from '../runtime/shutdown.ts';
 import { assertSqlite, sqliteLibrary } from '../runtime/sqlite.ts';
 import { type Context, EXIT, quoted } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
-import { invocationOf } from './invocation.ts';
+import { invocationOf, programText } from './invocation.ts';
 
 export interface ServiceOptions {
   readonly supervised: boolean;
@@ -166,15 +166,17 @@ async function startRefusal(
     }
     case 'port_taken':
     case 'EADDRINUSE': {
-      const who = isAppError(error) ? error.message : 'another program listens there.';
       const other =
         platform === 'simulated'
-          ? `Or choose another port: demo --port ${port + 1}`
+          ? `Or choose another port: ${programText(context)} demo --port ${port + 1}`
           : `Or set another server.port in ${path}.`;
       const isPostern = await isPosternAt(urlOf(config.server));
+      const who = isPostern
+        ? ' by another Postern.'
+        : `: ${isAppError(error) ? error.message : 'another program listens there.'}`;
       return {
         exitCode: EXIT.portTaken,
-        sentence: `${host}:${port} is taken${isPostern ? ' by another Postern' : ''}: ${who}`,
+        sentence: `${host}:${port} is taken${who}`,
         details: [
           ...((await isDemoRunning(context))
             ? ['A demo runs on this machine. Stop it with Ctrl+C in its terminal.']

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { demoFolder } from '../config/environment.ts';
 import { configPath, readConfig } from '../config/file.ts';
 import { errorCode } from '../domain/errors.ts';
+import { LIMITED_KEY } from '../domain/key.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { type ClientContext, type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
@@ -38,6 +39,8 @@ export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly place: string;
+  /** True with a limited key, which the owner's requests refuse and note. */
+  readonly isLimited: boolean;
   /** Completes the commands in backticks, so that they can be copied. */
   readonly copyable: (text: string) => string;
   /** Prints `value` as JSON with --json, else these lines. */
@@ -64,6 +67,7 @@ export async function withService(
     return work({
       ...context,
       place,
+      isLimited: LIMITED_KEY.test(destination.key),
       copyable: (text) => copyable(text, options, context),
       client: new PosternClient(destination),
       answer(value, ...lines) {

@@ -13,7 +13,7 @@ import {
 } from './declaration.ts';
 import { maxAgeSeconds } from './since.ts';
 
-const ID = 'the id, or the beginning of it';
+const ID = 'the id, the beginning of it, or the name';
 
 /** The commands for webhooks: settings, deliveries, and a receiver to try them out. */
 export function declareWebhookCommands(program: Command, runs: Runs): void {
@@ -43,6 +43,11 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
     .action(runs(served(async () => (await import('./commands/webhooks.ts')).testWebhook)));
+  connected(webhooks.command('retry'))
+    .description('Try a held delivery now; exits with 1 if there is none.')
+    .argument('<webhook>', ID, nonEmpty)
+    .addHelpText('after', helpExamples("postern webhooks retry 'My receiver'"))
+    .action(runs(served(async () => (await import('./commands/webhooks.ts')).retryWebhook)));
   connected(webhooks.command('replay'))
     .description('Redeliver everything after a row, or what was dropped; or skip what is not delivered yet.')
     .argument('<webhook>', ID, nonEmpty)

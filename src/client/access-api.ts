@@ -1,8 +1,10 @@
 import type { Approval, ApprovalState } from '../domain/approval.ts';
-import type { AuditEntry } from '../domain/audit.ts';
+import type { AuditAction, AuditEntry } from '../domain/audit.ts';
+import type { ClientLines } from '../domain/client-lines.ts';
 import type { ApprovalMode, Caps, KeyCheck, KeyRecord, Preset, Scope } from '../domain/key.ts';
 import type { SelfChatRecord } from '../domain/ports/self-chat.ts';
 import type { SignInCode } from '../domain/sign-in.ts';
+import { queryOf } from './request.ts';
 
 /** The settings of a key. Lists hold addresses and conversation ids; `'*'` means everybody, an empty list nobody. */
 export interface KeyOptions {
@@ -25,7 +27,28 @@ export type NewKeyOptions = KeyOptions & { readonly name: string } & (
   );
 
 /** A key with its secret, which is shown only at creation and rotation. */
-export type KeyWithSecret = KeyRecord & { readonly key: string };
+export type KeyWithSecret = KeyRecord & {
+  readonly key: string;
+  /** With `include: 'clients'` at creation. */
+  readonly clients?: readonly ClientLines[];
+};
+
+/** Narrows the audit log. Instants and days are ISO 8601. */
+export interface AuditFilter {
+  readonly key?: string;
+  /** Only lines after this one; with `before`, only those before it. */
+  readonly after?: number;
+  readonly before?: number;
+  readonly since?: string;
+  readonly action?: AuditAction;
+  readonly outcome?: string;
+  readonly target?: string;
+  /** Oldest first by default. */
+  readonly order?: 'asc' | 'desc';
+  /** Adds the names of targets. */
+  readonly include?: 'contacts';
+  readonly limit?: number;
+}
 
 /** Sends these calls to the service. */
 export interface AccessTransport {
@@ -55,8 +78,9 @@ export class KeysApi {
     return this.#transport.one('GET', 'keys/me', 'scopes');
   }
 
-  add(key: NewKeyOptions): Promise<KeyWithSecret> {
-    return this.#transport.one('POST', 'keys', 'key', key);
+  /** Creates a key. With `include: 'clients'` its answer has the lines that connect each client. */
+  add(key: NewKeyOptions, included: { readonly include?: 'clients' } = {}): Promise<KeyWithSecret> {
+    return this.#transport.one('POST', `keys${queryOf(included)}`, 'key', key);
   }
 
   change(id: string, changes: KeyOptions): Promise<KeyRecord> {
@@ -76,9 +100,7 @@ export class KeysApi {
     return this.#transport.one('GET', `${pathOf(id)}/check?to=${encodeURIComponent(to)}`, 'send');
   }
 
-  audit(
-    filter: { readonly key?: string; readonly after?: number; readonly limit?: number } = {},
-  ): Promise<AuditEntry[]> {
+  audit(filter: AuditFilter = {}): Promise<AuditEntry[]> {
     return this.#transport.list(`audit${queryOf(filter)}`, 'outcome');
   }
 
@@ -138,10 +160,4 @@ export class ApprovalsApi {
 
 function pathOf(id: string): string {
   return `keys/${encodeURIComponent(id)}`;
-}
-
-function queryOf(parameters: object): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
-  const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
-  return given.length === 0 ? '' : `?${query.toString()}`;
 }

@@ -4,7 +4,7 @@ import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { ScheduledSend } from '../domain/scheduled.ts';
-import type { FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
+import type { DeliveryRecord, FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
 
 /**
  * With `details` every message has `details`, unless its row was just deleted. With `contacts` every message and
@@ -14,7 +14,12 @@ export interface Included {
   readonly include?: Include | readonly Include[];
 }
 
-export interface MessageFilter extends Included {
+/** Canaries are left out by default. */
+interface Canaries {
+  readonly include_canary?: boolean;
+}
+
+export interface MessageFilter extends Included, Canaries {
   readonly conversation_id?: string;
   /** ISO 8601; exclusive. */
   readonly since?: string;
@@ -28,9 +33,13 @@ export interface ConversationPage extends Included {
   readonly offset?: number;
 }
 
-export interface EventPage extends Included {
+export interface EventPage extends Included, Canaries {
   /** Seconds to wait for an event if there is none, at most 50. */
   readonly wait?: number;
+  /** As with `listen`. */
+  readonly maxAgeS?: number | undefined;
+  /** As with `listen`. */
+  readonly junk?: boolean | undefined;
 }
 
 export interface ListenOptions extends Included {
@@ -124,6 +133,12 @@ export interface ScheduleOptions extends SendOptions {
 export interface ScheduledAnswer {
   readonly scheduled: ScheduledSend;
   readonly replayed?: true;
+}
+
+/** Narrows the deliveries of a webhook. With `tries` each has its attempts, and the one that is held comes first. */
+export interface DeliveryFilter {
+  readonly include?: 'tries';
+  readonly outcome?: DeliveryRecord['outcome'];
 }
 
 interface WebhookOptions {

@@ -18,6 +18,7 @@ import { HomeApi } from './home-api.ts';
 import type {
   ClientOptions,
   ConversationPage,
+  DeliveryFilter,
   EventPage,
   HeldSend,
   Included,
@@ -54,10 +55,7 @@ export class PosternClient {
 
   constructor({ url, socketPath, key, timeoutMs = DEFAULT_TIMEOUT_MS, clock = systemClock }: ClientOptions) {
     if (!/^[^\p{Cc}]+$/u.test(key)) {
-      throw new PosternError(0, {
-        code: 'invalid_key',
-        detail: 'The key is empty or has characters no header can carry.',
-      });
+      throw new PosternError(0, { code: 'invalid_key', detail: 'The key is empty, or no header can carry it.' });
     }
     if (url !== undefined && socketPath !== undefined) throw new TypeError('Give either url or socketPath, not both.');
     this.#base = new URL('/api/v1/', socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');
@@ -69,11 +67,12 @@ export class PosternClient {
     this.#clock = clock;
   }
 
-  /** Limited keys, the audit log, and signing in to the console. */
+  /** The owner's home page, the counters, and the configuration. */
   get home(): HomeApi {
     return new HomeApi(this.#requests);
   }
 
+  /** Limited keys, the audit log, and signing in to the console. */
   get keys(): KeysApi {
     return new KeysApi(this.#requests);
   }
@@ -83,7 +82,6 @@ export class PosternClient {
     return new ApprovalsApi(this.#requests);
   }
 
-  /** People across all their addresses. */
   get people(): PeopleApi {
     return new PeopleApi(this.#requests);
   }
@@ -142,12 +140,9 @@ export class PosternClient {
    * until the row has been seen. With a limited key the send may be held: then the result is `{ approval }`, and
    * `approvals.get` returns its outcome.
    */
-  async send(request: SendOptions): Promise<SentMessage | HeldSend> {
-    const { idempotencyKey, ...message } = request;
-    const { text, status, header } = await this.#requests.request('POST', 'messages', {
-      body: { body: '', ...message },
-      idempotencyKey,
-    });
+  async send({ idempotencyKey, ...message }: SendOptions): Promise<SentMessage | HeldSend> {
+    const options = { body: { body: '', ...message }, idempotencyKey };
+    const { text, status, header } = await this.#requests.request('POST', 'messages', options);
     const value = parsed(text);
     if (has(value, 'would')) throw onlyDryRun(status);
     if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, this.#place);
@@ -159,8 +154,9 @@ export class PosternClient {
     return this.#requests.one('POST', 'messages', 'would', { body: '', ...message, dry_run: true });
   }
 
-  webhooks(): Promise<Webhook[]> {
-    return this.#requests.list('webhooks', 'url');
+  /** Lists the webhooks. With `include: 'status'` each has its state, and no password in its URL. */
+  webhooks(included: { readonly include?: 'status' } = {}): Promise<(Webhook & Partial<WebhookStatus>)[]> {
+    return this.#requests.list(`webhooks${queryOf(included)}`, 'url');
   }
 
   webhook(id: string): Promise<Webhook & WebhookStatus> {
@@ -180,8 +176,14 @@ export class PosternClient {
     await this.#requests.request('DELETE', `webhooks/${encodeURIComponent(id)}`);
   }
 
-  deliveries(id: string): Promise<DeliveryRecord[]> {
-    return this.#requests.list(`webhooks/${encodeURIComponent(id)}/deliveries`, 'outcome');
+  deliveries(id: string, filter: DeliveryFilter = {}): Promise<DeliveryRecord[]> {
+    return this.#requests.list(`webhooks/${encodeURIComponent(id)}/deliveries${queryOf(filter)}`, 'outcome');
+  }
+
+  /** Sends a finished delivery once more, under its id. */
+  resendDelivery(id: string, delivery: string): Promise<WebhookTestResult> {
+    const path = `webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(delivery)}`;
+    return this.#requests.one('POST', `${path}/resend`, 'delivered');
   }
 
   testWebhook(id: string): Promise<WebhookTestResult> {
@@ -195,9 +197,8 @@ export class PosternClient {
 
   /** Delivers events after a row id or offset again, under the same ids. `latest` skips undelivered ones instead. */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
-    return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', {
-      after: isOffset(after) || after === 'latest' ? after : Number(after),
-    });
+    const from = isOffset(after) || after === 'latest' ? after : Number(after);
+    return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });
   }
 
   /** Delivers dropped events again, before the next event. */
@@ -209,8 +210,8 @@ export class PosternClient {
    * Returns events after a row id, or at a hub after an offset: oldest first, at most `limit` (up to 1000). With
    * `wait`, returns as soon as there is one.
    */
-  events(after: number | string, limit = 100, page: EventPage = {}): Promise<Event[]> {
-    return this.#requests.list(`events${queryOf({ after, limit, ...page })}`, 'data');
+  events(after: number | string, limit = 100, { maxAgeS, ...page }: EventPage = {}): Promise<Event[]> {
+    return this.#requests.list(`events${queryOf({ after, limit, ...page, max_age_s: maxAgeS })}`, 'data');
   }
 
   /**
@@ -226,7 +227,6 @@ export class PosternClient {
     return { events: this.#requests.listed<TrackedEvent>(answer, 'data'), offset };
   }
 
-  /** Returns the service's report on itself. */
   status(): Promise<StatusReport> {
     return this.#requests.one('GET', 'status', 'newest_event');
   }

@@ -1,6 +1,7 @@
 // All types of the client's answers and options.
 export type { Approval, ApprovalState } from '../domain/approval.ts';
-export type { AuditEntry } from '../domain/audit.ts';
+export type { AuditAction, AuditEntry } from '../domain/audit.ts';
+export type { ClientLines } from '../domain/client-lines.ts';
 export type { Conversation } from '../domain/conversation.ts';
 export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../domain/details.ts';
 export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.ts';

@@ -32,6 +32,8 @@ export interface Config {
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
   /** "" disables decisions by tapback. */
   readonly approval: { readonly selfAddress: string };
+  /** "" sends no canaries. */
+  readonly canary: { readonly selfAddress: string };
   readonly webhooks: { readonly allowedHosts: readonly string[] };
   readonly contacts: {
     readonly isEnabled: boolean;
@@ -59,6 +61,9 @@ export type CheckedConfig =
 
 const MIN_KEY_LENGTH = 16;
 const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and could be guessed; \`postern config rotate-key\` makes a random one.`;
+
+const TWO_ADDRESSES =
+  'approval.self and canary.self are different; they must be the same address, because only one conversation with yourself can be proved.';
 
 /** At most this many unknown names are listed, each compared with every known one. Longer names are not compared. */
 const MAX_UNKNOWN = 20;
@@ -120,6 +125,7 @@ export function checkConfig(
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
     approval: { selfAddress: one(SETTINGS.selfAddress) },
+    canary: { selfAddress: one(SETTINGS.canaryAddress) },
     webhooks: { allowedHosts: all(SETTINGS.webhookHosts) },
     contacts: {
       isEnabled: one(SETTINGS.contactsEnabled),
@@ -146,6 +152,8 @@ export function checkConfig(
     backfillHours: one(SETTINGS.fleetBackfillHours),
   };
   const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
+  const own = new Set([config.approval.selfAddress, config.canary.selfAddress].filter(Boolean));
+  if (own.size > 1) mistakes.push(TWO_ADDRESSES);
   if (mistakes.length === 0) {
     const isShort = [...config.auth.apiKey].length < MIN_KEY_LENGTH;
     if (isShort && config.oauth.issuer !== '') mistakes.push(`${SHORT_KEY} With oauth.issuer, strangers can try keys.`);

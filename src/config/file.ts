@@ -14,7 +14,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
 import { type Config, checkConfig } from './config.ts';
 import type { Environment } from './environment.ts';
@@ -149,6 +149,18 @@ export function writeDraft(draft: string, text: string): void {
   } finally {
     closeSync(file);
   }
+}
+
+/** Replaces a file atomically with one for its owner only. */
+export function replaceFile(file: string, text: string): void {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    writeDraft(draft, text);
+    renameSync(draft, file);
+  } finally {
+    removeIfThere(draft);
+  }
+  syncFolder(dirname(file));
 }
 
 /**

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, realpathSync, renameSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, realpathSync } from 'node:fs';
 import { type Config, checkConfig } from './config.ts';
 import type { Environment } from './environment.ts';
-import { readConfig, removeIfThere, syncFolder, writeDraft } from './file.ts';
+import { readConfig, replaceFile } from './file.ts';
 import { parseToml } from './syntax.ts';
 
 /** The key on its own line, in double or single quotes. The text around it stays. */
@@ -30,7 +29,7 @@ export function rotateOwnerKey(folder: string, environment: Environment): Rotati
     if (text === undefined) {
       return { isDone: false, path, mistakes: ['The line with api_key has an unusual form: change it by hand.'] };
     }
-    replace(file, text);
+    replaceFile(file, text);
     return { isDone: true, path };
   } catch (error) {
     return { isDone: false, path, mistakes: [`It cannot be written (${(error as Error).message}).`] };
@@ -51,15 +50,4 @@ function withKey(text: string, apiKey: string, config: Config, environment: Envi
     if (checked !== undefined && 'config' in checked && JSON.stringify(checked.config) === wanted) return changed;
   }
   return undefined;
-}
-
-function replace(file: string, text: string): void {
-  const draft = `${file}.${randomUUID()}`;
-  try {
-    writeDraft(draft, text);
-    renameSync(draft, file);
-  } finally {
-    removeIfThere(draft);
-  }
-  syncFolder(dirname(file));
 }

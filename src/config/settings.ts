@@ -11,6 +11,8 @@ import { absolutePath, integer, PATH, path, type Setting } from './setting.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
 
+const OWN_ADDRESS = 'a number such as "+15550100" or an e-mail address in small letters, or empty';
+
 export type { Setting } from './setting.ts';
 
 /** Every key (decision A4), in the order of the template. */
@@ -107,9 +109,17 @@ export const SETTINGS = {
     name: 'approval.self',
     about:
       'Your own address, to decide in the conversation with yourself by tapback on what agents want to send. Empty: off. Afterwards, "postern approvals prove" proves that the conversation is yours.',
-    allowed: 'a number such as "+15550100" or an e-mail address in small letters, or empty',
+    allowed: OWN_ADDRESS,
     defaultValue: () => '',
-    read: (written) => (written === '' || isCanonical(written) ? String(written) : undefined),
+    read: ownAddress,
+  },
+  canaryAddress: {
+    name: 'canary.self',
+    about:
+      'Your own address, to which Postern sends a message every six hours to see whether Apple\'s push still works. Empty: off. Afterwards, "postern approvals prove" proves that the conversation is yours.',
+    allowed: OWN_ADDRESS,
+    defaultValue: () => '',
+    read: ownAddress,
   },
   webhookHosts: {
     name: 'webhooks.allowed_hosts',
@@ -219,9 +229,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Reports whether this is a complete number or an e-mail address in canonical form. */
-function isCanonical(written: unknown): boolean {
-  return typeof written === 'string' && rightsAddress(written) === written;
+/** Returns a complete number or an e-mail address in canonical form, or nothing at all. */
+function ownAddress(written: unknown): string | undefined {
+  return typeof written === 'string' && (written === '' || rightsAddress(written) === written) ? written : undefined;
 }
 
 /**

@@ -38,9 +38,14 @@ export function parseToml(text: string): Parsed {
   } catch (error) {
     const message = (error as Error).message;
     const [, line = '1', column = '0'] = /:(\d+):(\d+)\)$/.exec(message) ?? [];
-    const at = Number(column) || stumble(text.split(/\r?\n/)[Number(line) - 1] ?? '');
+    const lines = text.split(/\r?\n/).map((one) => one.trimEnd());
+    const wrong = lines[Number(line) - 1] ?? '';
+    const at = Number(column) || stumble(wrong);
     const reason = REASONS.find(([words]) => words.test(message))?.[1] ?? 'this is not TOML';
-    return { syntaxError: `Line ${line}, column ${at}: ${reason}.` };
+    const first = wrong.startsWith('[') ? lines.indexOf(wrong) + 1 : 0;
+    const advice =
+      first > 0 && first < Number(line) ? ` (the section begins in line ${first}: write its settings there)` : '';
+    return { syntaxError: `Line ${line}, column ${at}: ${reason}${advice}.` };
   }
 }
 

@@ -42,12 +42,12 @@ export const ACCESS_PROBLEMS = {
   },
   self_chat_disabled: {
     status: 404,
-    detail: 'There is no conversation in which you decide by tapback.',
-    hint: 'Set approval.self in config.toml to your own address and restart Postern.',
+    detail: 'No address of yours is configured whose conversation could be proved.',
+    hint: 'Set approval.self or canary.self in config.toml to your own address and restart Postern.',
   },
   self_chat_unknown: {
     status: 409,
-    detail: 'Nothing was written: chat.db does not know approval.self as an address of yours.',
+    detail: 'Nothing was written: chat.db does not know the configured address as one of yours.',
     hint: 'Take an address that Messages lists under Settings ▸ iMessage, and write yourself a message there first.',
   },
   self_chat_unseen: {

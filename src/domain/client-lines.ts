@@ -77,8 +77,8 @@ export function clientLines(setup: ClientSetup): readonly ClientLines[] {
     },
     {
       client: 'n8n',
-      where: 'a Header Auth credential',
-      lines: ['Name: X-API-Key', `Value: ${secret}`, `URL of the service: ${url}/api/v1`],
+      where: 'a credential: Header Auth, or that of the Postern nodes',
+      lines: ['Name: X-API-Key', `Value or API key: ${secret}`, `URL of the service: ${url}`],
     },
     { client: 'curl', where: 'in a terminal', lines: [`curl -H 'X-API-Key: ${secret}' ${url}/api/v1/keys/me`] },
   ];

@@ -82,6 +82,8 @@ export interface LogEntry {
   readonly ageS?: number | undefined;
   /** True if macOS had filed the row as junk when it was read (decision V5); never at a hub. */
   readonly isJunk?: true | undefined;
+  /** True for a canary (decision AA4); never at a hub. */
+  readonly isCanary?: true | undefined;
 }
 
 /** A new row as a log entry. */

@@ -1,7 +1,7 @@
 /** Identifies a send that must happen at most once (decision D9). */
 export interface IdempotencyKey {
   /** `client`: the `Idempotency-Key` of a request. The others are Postern's own. */
-  readonly kind: 'client' | 'ask' | 'approval' | 'tapback' | 'scheduled';
+  readonly kind: 'client' | 'ask' | 'approval' | 'tapback' | 'scheduled' | 'canary';
   readonly key: string;
 }
 

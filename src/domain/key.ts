@@ -1,5 +1,8 @@
 import type { KeyUse } from './statistics.ts';
 
+/** The form of a limited key's secret. The first group is the key's id. */
+export const LIMITED_KEY = /^postern_([0-9a-f]{8})_[\w-]{43}$/;
+
 /** The scopes of a limited key. Everything else is reserved for the owner. */
 export const SCOPES = ['read', 'events', 'send', 'webhooks', 'approve'] as const;
 export type Scope = (typeof SCOPES)[number];

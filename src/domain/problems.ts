@@ -5,6 +5,7 @@ import { FLEET_PROBLEMS } from './fleet-problems.ts';
 import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
 import { UPLOAD_PROBLEMS } from './upload-problems.ts';
+import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
 
 export type { ProblemText } from './problem-text.ts';
 
@@ -20,6 +21,7 @@ export const PROBLEMS = {
   ...UPLOAD_PROBLEMS,
   ...ATTACHMENT_PROBLEMS,
   ...FLEET_PROBLEMS,
+  ...WEBHOOK_PROBLEMS,
   invalid_request: {
     status: 400,
     detail: '{summary}',
@@ -142,7 +144,6 @@ export const PROBLEMS = {
     detail: 'Changes of existing messages are not detected here.',
     hint: 'Set changes.enabled to "auto" or true in config.toml and restart the service.',
   },
-  webhook_not_found: { status: 404, detail: 'There is no webhook with this id.' },
   contacts_disabled: {
     status: 404,
     detail: 'Names of people are switched off.',
@@ -159,17 +160,6 @@ export const PROBLEMS = {
     example: { methods: 'GET, HEAD' },
   },
   request_timeout: { status: 408, detail: 'The request did not arrive in time.' },
-  too_many_webhooks: {
-    status: 409,
-    detail: 'There are {max} webhooks already.',
-    hint: 'Delete one that is no longer needed.',
-    example: { max: 64 },
-  },
-  test_in_progress: {
-    status: 409,
-    detail: 'A test of this webhook is still running.',
-    hint: 'It ends within 10 seconds. Try again then.',
-  },
   send_in_progress: {
     status: 409,
     detail: 'A send with this Idempotency-Key is still running.',

@@ -1,3 +1,4 @@
+import type { CanaryReport } from './canary.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { ContactsHealth } from './ports/contacts.ts';
 import type { FleetReport } from './ports/fleet.ts';
@@ -76,8 +77,14 @@ export interface FleetMac {
   readonly shared_addresses: readonly string[];
   /** The id under which hubs show it, if it is in a pair. */
   readonly pair?: string | undefined;
+  /** In a pair: whether sends go by this Mac. */
+  readonly sends?: boolean | undefined;
   /** Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait. */
   readonly open_holes: number;
+  /** The name of the machine that its identity belongs to, if it has said so. */
+  readonly machine?: string | undefined;
+  /** The name of another machine that has its key at the moment, and publishes nothing. */
+  readonly refused_machine?: string | undefined;
 }
 
 /** Answer of `GET /api/v1/status` (decision H). */
@@ -116,6 +123,8 @@ export interface StatusReport {
   readonly search?: SearchReport | undefined;
   /** Absent if the configuration has no fleet. */
   readonly fleet?: FleetReport | undefined;
+  /** Absent without `canary.self`. */
+  readonly canary?: CanaryReport | undefined;
 }
 
 /** Answer of `POST /api/v1/permissions/check`: the permissions, asked again in the agent's own name. */

@@ -26,6 +26,8 @@ export interface WebhookFilter {
   readonly max_age_s?: number | undefined;
   /** False skips messages that macOS filed as junk (decision V5). */
   readonly junk?: boolean | undefined;
+  /** True for canaries too (decision AA4). */
+  readonly include_canary?: boolean | undefined;
 }
 
 /** The fate of a delivery after the third failure: dropped, or retried until it succeeds (decision P3). */
@@ -117,6 +119,29 @@ export interface DeliveryRecord {
   readonly error: string | null;
   /** Milliseconds from the first attempt's start to the end. */
   readonly duration_ms: number;
+}
+
+/** One attempt of a delivery (decision Z2). */
+export interface DeliveryTry {
+  /** When it began, ISO 8601 UTC. */
+  readonly at: string;
+  /** Status of the answer; null if there was none. */
+  readonly status: number | null;
+  /** Why it failed; null if it did not. */
+  readonly error: string | null;
+  readonly duration_ms: number;
+}
+
+/** How a delivery stands. `held` is shown with attempts only. */
+export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as const;
+
+/** A delivery with its attempts (decision Z2); `held` for the one that is still retried. */
+export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
+  readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
+  /** Its newest attempts, at most 10, in order; absent if the service was started since. */
+  readonly tries?: readonly DeliveryTry[] | undefined;
+  /** The beginning of the last answer, for the owner and if the delivery failed. */
+  readonly answer?: string | undefined;
 }
 
 /** A failed delivery that is retried until it succeeds (decision P3). */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { includeParameter } from './include.ts';
 import { afterParameter, changesParameter } from './offset.ts';
-import { junkParameter, limit, maxAgeParameter, wait } from './query.ts';
+import { canaryParameter, junkParameter, limit, maxAgeParameter, wait } from './query.ts';
 
 const AFTER_REQUIRED = 'The parameter after is required: a row id, 0 for everything.';
 
@@ -20,6 +20,7 @@ export const eventsQuery = z
     include: includeParameter,
     max_age_s: maxAgeParameter,
     junk: junkParameter,
+    include_canary: canaryParameter,
     wait,
   })
   .refine((query) => query.after !== undefined || query.changes, {
@@ -36,4 +37,5 @@ export const streamQuery = z.object({
   include: includeParameter,
   max_age_s: maxAgeParameter,
   junk: junkParameter,
+  include_canary: canaryParameter,
 });

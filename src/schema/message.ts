@@ -3,7 +3,7 @@ import { invalidRequest } from '../domain/problems.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { includeParameter } from './include.ts';
 import { parseInstant } from './instant.ts';
-import { limit, offset, order, since } from './query.ts';
+import { canaryParameter, limit, offset, order, since } from './query.ts';
 import { list, text } from './text.ts';
 
 /** Parameters of `GET /messages` (decisions B9, B10). */
@@ -15,6 +15,7 @@ export const messageQuery = z.object({
   offset,
   cursor: z.string().optional().meta({ description: 'From a Link header, instead of offset.' }),
   include: includeParameter,
+  include_canary: canaryParameter,
 });
 
 /** Parameters of `GET /messages/{id}` (decision H). */

@@ -148,6 +148,13 @@ export const junkParameter = z
     description: 'false skips what macOS 27 filed as junk; true, the default, skips nothing.',
   });
 
+/** `include_canary=true` as a parameter of lists, `GET /events` and streams (decision AA4). */
+export const canaryParameter = z
+  .enum(['true', 'false'], { error: 'The parameter include_canary must be true or false.' })
+  .transform((text) => text === 'true')
+  .optional()
+  .meta({ description: 'true shows the messages of `canary.self` too; false, the default, leaves them out.' });
+
 export const order = z
   .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
   .default('desc')

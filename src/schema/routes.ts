@@ -44,6 +44,13 @@ export const ROUTES = {
   changeWebhook: { method: 'PATCH', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
   listDeliveries: { method: 'GET', path: '/webhooks/{id}/deliveries', key: 'header', access: ['webhooks'] },
   testWebhook: { method: 'POST', path: '/webhooks/{id}/test', key: 'header', access: ['webhooks'] },
+  resendDelivery: {
+    method: 'POST',
+    path: '/webhooks/{id}/deliveries/{delivery}/resend',
+    key: 'header',
+    access: ['webhooks'],
+    macOnly: true,
+  },
   retryWebhook: { method: 'POST', path: '/webhooks/{id}/retry', key: 'header', access: ['webhooks'], macOnly: true },
   replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header', access: ['webhooks'] },
   listEvents: { method: 'GET', path: '/events', key: 'header', access: ['events'] },

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { CANARY_STATES } from '../domain/canary.ts';
 import { CAPABILITY_REASONS } from '../domain/capabilities.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
@@ -46,7 +47,25 @@ const fleet = z.object({
   }),
   published_row: z.int().nullable().meta({ description: 'The newest row that the fleet has acknowledged.' }),
   behind: z.int().meta({ description: 'How many rows, at most, the fleet does not have yet.' }),
+  clock_ahead_s: z.int().nullable().meta({
+    description: "Seconds by which this Mac's clock is ahead of the broker's; negative if it is behind.",
+  }),
+  certificate_ends: z.string().nullable().meta({ description: "When the server's certificate ends." }),
   problem: z.string().nullable(),
+});
+
+const canary = z.object({
+  state: z.enum(CANARY_STATES).meta({
+    description:
+      '`address_unproved`: nothing is sent before the conversation is proved. `unproved`: none has arrived on this Mac ' +
+      'yet. `arriving`: the last one arrived. `push_dead`: it was sent and did not arrive within ten minutes. ' +
+      '`not_sent`, `unknown`: it could not be sent, or nobody knows. Expect others.',
+  }),
+  sent_at: z.string().nullable().meta({ description: 'When the last one was sent.' }),
+  arrived_at: z.string().nullable().meta({ description: 'When one last arrived.' }),
+  delay_ms: z.int().nullable().meta({ description: 'How long that took.' }),
+  push_dead_since: z.string().nullable().meta({ description: 'When the first that did not arrive was sent.' }),
+  problem: z.string().nullable().meta({ description: 'Code of the problem with which the last send failed.' }),
 });
 
 const macs = z
@@ -67,7 +86,12 @@ const macs = z
       open_holes: z.int().meta({
         description: 'Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait.',
       }),
+      machine: z.string().optional().meta({ description: 'The machine that its identity belongs to.' }),
+      refused_machine: z.string().optional().meta({
+        description: 'Another machine that has its key at the moment. It publishes nothing.',
+      }),
       pair: z.string().optional().meta({ description: 'The id under which the hub shows it, if it is in a pair.' }),
+      sends: z.boolean().optional().meta({ description: 'In a pair: whether sends go by this Mac.' }),
     }),
   )
   .readonly();
@@ -113,6 +137,7 @@ export const statusSchema = shapeOf<StatusReport>()(
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The index of search; absent while it is switched off.' }),
       fleet: fleet.optional().meta({ description: 'The connection with other Macs; absent where there is none.' }),
+      canary: canary.optional().meta({ description: 'The messages to oneself of `canary.self`; absent without it.' }),
     })
     .meta({ id: 'Status' }),
 );

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { INCLUDES } from '../domain/include.ts';
 import {
-  type DeliveryRecord,
+  DELIVERY_OUTCOMES,
+  type DetailedDelivery,
   FAILURE_MODES,
   type HeldDelivery,
   WEBHOOK_STATES,
@@ -70,19 +71,32 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
     .meta({ id: 'WebhookStatus' }),
 );
 
-/** One record of `GET /webhooks/{id}/deliveries` (decision H). */
-export const deliverySchema = shapeOf<DeliveryRecord>()(
+const trySchema = z.object({
+  at: z.string().meta({ description: 'When it began.' }),
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+  duration_ms: z.int(),
+});
+
+/** One record of `GET /webhooks/{id}/deliveries` (decisions H, Z2). */
+export const deliverySchema = shapeOf<DetailedDelivery>()(
   z
     .object({
       id: z.string().meta({ description: 'The X-Webhook-Delivery header of the request.' }),
       at: z.string(),
       event: z.enum([...WEBHOOK_EVENT_TYPES, 'webhook.test', 'gone']),
       row_id: z.int(),
-      outcome: z.enum(['delivered', 'dropped', 'gone']),
+      outcome: z.enum(DELIVERY_OUTCOMES).meta({ description: '`held` only with `include=tries`.' }),
       attempts: z.int(),
       status: z.int().nullable(),
       error: z.string().nullable(),
       duration_ms: z.int(),
+      tries: z.array(trySchema).readonly().optional().meta({
+        description: 'With `include=tries`: its newest attempts. Absent if the service was started since.',
+      }),
+      answer: z.string().optional().meta({
+        description: 'With `include=tries`, for the owner: the first 2 KB of the answer of a delivery that failed.',
+      }),
     })
     .meta({ id: 'Delivery' }),
 );

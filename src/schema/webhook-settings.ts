@@ -63,7 +63,7 @@ export const headerValue = z
   .string({ error: VALUE })
   .refine((value) => /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/.test(value), VALUE);
 
-const FILTER = 'A filter has conversation_ids, senders, is_from_me, max_age_s and junk';
+const FILTER = 'A filter has conversation_ids, senders, is_from_me, max_age_s, junk and include_canary';
 
 function listed(what: string, item: z.ZodType<string>) {
   return list(what, item, MAX_LISTED).min(1, `${what} must have at least one item.`).readonly().optional();
@@ -95,6 +95,10 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
           .boolean({ error: 'The junk must be true or false.' })
           .optional()
           .meta({ description: 'false skips what macOS 27 filed as junk, as with a stream.' }),
+        include_canary: z
+          .boolean({ error: 'The include_canary must be true or false.' })
+          .optional()
+          .meta({ description: 'true delivers the messages of `canary.self` too, as with a stream.' }),
       },
       {
         error: (issue) =>

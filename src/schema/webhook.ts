@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { includeSet } from '../domain/include.ts';
+import { DELIVERY_OUTCOMES } from '../domain/webhook.ts';
 import { includedPart } from './include.ts';
 import { AFTER_MISTAKE, afterMember } from './offset.ts';
 import { list, text } from './text.ts';
@@ -77,6 +78,18 @@ export const webhooksQuery = z.object({
     .literal('status', { error: 'The parameter include must be status.' })
     .optional()
     .meta({ description: '`status` adds what `GET /webhooks/{id}` answers; passwords in URLs are then masked.' }),
+});
+
+/** Parameters of `GET /webhooks/{id}/deliveries` (decision Z2). */
+export const deliveriesQuery = z.object({
+  include: z
+    .literal('tries', { error: 'The parameter include must be tries.' })
+    .optional()
+    .meta({ description: '`tries` adds the attempts of each delivery, and the one that is held.' }),
+  outcome: z
+    .enum(DELIVERY_OUTCOMES, { error: `The parameter outcome must be one of ${DELIVERY_OUTCOMES.join(', ')}.` })
+    .optional()
+    .meta({ description: 'Only deliveries with this outcome.' }),
 });
 
 const REPLAY = 'Give one of "after", with a position or "latest", and "dropped": true.';

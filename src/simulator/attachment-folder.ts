@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { safeFileName } from '../domain/file-name.ts';
 import type { Behaviour } from './commands.ts';
 
 /** A file as chat.db names it. */
@@ -37,8 +38,9 @@ export class AttachmentFolder {
     return { name, bytes: statSync(path).size };
   }
 
+  /** Writes a received file. The sender's name is in chat.db; on the disk it has one that cannot leave its folder. */
   write(content: Buffer, fileName: string, row: number, guid: string): PlacedFile {
-    const { path, name } = this.#place(fileName, row, guid);
+    const { path, name } = this.#place(safeFileName(fileName), row, guid);
     writeFileSync(path, content);
     return { name, bytes: content.length };
   }

@@ -46,6 +46,8 @@ export interface Behaviour {
   readonly stagedFiles: 'copied' | 'in_place' | 'in_place_tilde';
   /** `mirrored`: a message to oneself also arrives as an incoming one. */
   readonly selfChat: 'mirrored' | 'single';
+  /** `dead`: nothing arrives from Apple: no receipt, and no copy of a message to oneself. */
+  readonly push: 'works' | 'dead';
   /** `two_rows`: a link beside text is sent as a separate row, as on macOS 26.4. */
   readonly links: 'two_rows' | 'one_row';
   /**

@@ -212,7 +212,8 @@ export class Messages {
       );
     }
     const markedAfterMs = joinAfterMs + this.#markAfter(joinAfterMs, row);
-    const { selfChat } = this.#host.behaviour;
+    const { push } = this.#host.behaviour;
+    const selfChat = push === 'dead' ? 'single' : this.#host.behaviour.selfChat;
     this.later(joinAfterMs, row, () =>
       mirrorToSelf(database, { chat, text: command.body, dateMs: this.#options.clock.now() }, selfChat),
     );
@@ -224,6 +225,7 @@ export class Messages {
       database.update('message', row, { is_sent: 1, is_finished: 1 });
       this.#options.onSent?.(chat, row, command.body ?? '');
     });
+    if (push === 'dead') return;
     this.later(markedAfterMs + DELIVERED_AFTER_MS, row, () =>
       database.update('message', row, { is_delivered: 1, date_delivered: appleDate(this.#options.clock.now()) }),
     );

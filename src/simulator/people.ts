@@ -19,6 +19,9 @@ const ANSWERS = [
   'Yes. And how did you send that?',
 ];
 
+/** Love, like, emphasis, laugh. A dislike would contradict what most of the answers say. */
+const REACTIONS = [2000, 2001, 2004, 2003] as const;
+
 /** Fixed answers, so that a program can be tried out. */
 const KEYWORDS: Readonly<Record<string, string | undefined>> = {
   ping: 'pong',
@@ -79,7 +82,7 @@ export class SimulatedPeople {
     this.#answers += 1;
     const now = (): { from: string; dateMs: number } => ({ from: address, dateMs: this.#clock.now() });
     this.#messages.later(REACT_AFTER_MS, row, () =>
-      database.reaction(chat, row, { ...now(), type: 2000 + (this.#answers % 4) }),
+      database.reaction(chat, row, { ...now(), type: REACTIONS[this.#answers % REACTIONS.length] ?? 2000 }),
     );
     this.#messages.later(ANSWER_AFTER_MS, row, () => database.joinedMessage(chat, { ...now(), text: answer }));
   }

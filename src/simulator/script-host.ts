@@ -16,6 +16,7 @@ const DEFAULTS: Behaviour = {
   chooses: {},
   stagedFiles: 'copied',
   selfChat: 'mirrored',
+  push: 'works',
   links: 'two_rows',
   ownRows: 'marked',
   seed: null,

@@ -19,6 +19,7 @@ import { ContactBook } from '../../src/mac/contacts/contact-book.ts';
 import { searchContacts } from '../../src/mac/contacts/contact-search.ts';
 import { contentHash } from '../../src/mac/sender/content.ts';
 import { redact } from '../../src/runtime/redaction.ts';
+import { macPresence } from '../../src/schema/fleet-records.ts';
 import { plainText } from '../../src/schema/markdown.ts';
 import { documentOf, isLong } from '../../src/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
@@ -123,7 +124,7 @@ export function functions(): readonly Entrance[] {
       name: 'an envelope of a fleet',
       limit: ANY,
       wanted: ['\0{"version":"1"}'],
-      take: (text) => ignored(() => unpack(plain, 'm1', [], Buffer.from(text))),
+      take: (text) => ignored(() => unpack(macPresence, plain, 'm1', [], Buffer.from(text))),
     },
     {
       name: 'presence of a Mac',

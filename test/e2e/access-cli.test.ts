@@ -52,7 +52,7 @@ test('a key made on the command line is printed once, with lines that work', asy
     expect(made.stdout).toContain(client);
   const url = /(http\S+\/api\/v1\/keys\/me)/.exec(made.stdout)?.[1] ?? '';
   expect(((await (await fetch(url, { headers: { 'x-api-key': key } })).json()) as KeyAnswer).name).toBe('agent');
-  const { mcpServers } = JSON.parse(/^ {2}(\{"mcpServers".*)$/m.exec(made.stdout)?.[1] ?? '') as {
+  const { mcpServers } = JSON.parse(/^(\{"mcpServers".*)$/m.exec(made.stdout)?.[1] ?? '') as {
     mcpServers: McpServers;
   };
   expect(await whoami(mcpServers.messages)).toContain(`May read: ${ANA}.`);
@@ -100,6 +100,7 @@ test('a held send is shown with what cannot be seen, and is sent only when someb
   expect((await postern(['approvals', 'approve', approval.id], 'yes\n')).code).toBe(65);
   const audit = await postern(['audit']);
   expect(audit.stdout).toContain('approved');
+  expect(audit.stdout).toMatch(/ test +send +asked /);
   expect(audit.stdout).not.toContain('Pay');
 });
 

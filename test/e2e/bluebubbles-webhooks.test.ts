@@ -84,6 +84,18 @@ describe('a webhook', () => {
     expect((await client.get('webhook')).envelope.data).toEqual([]);
   });
 
+  test('of the API is no webhook of this protocol, also for the key that has both', async () => {
+    const { id, key } = await limitedKey(service, CLIENT);
+    const settings = { url: 'http://127.0.0.1:9/', events: ['message.received'] };
+    const { json } = await service.post('/webhooks', settings, { 'x-api-key': key });
+    const webhook = (json as { readonly id: string }).id;
+    const other = new BlueBubblesClient(port, key);
+    expect((await other.get('webhook')).envelope.data).toEqual([]);
+    expect(await other.request('DELETE', `webhook/${webhook}`)).toMatchObject({ status: 404 });
+    expect((await service.get(`/webhooks/${webhook}`)).status).toBe(200);
+    await service.request('DELETE', `/keys/${id}`);
+  });
+
   test('that is registered again by a client that started again is one, not two', async () => {
     const { hook } = await registered();
     const again = await client.post('webhook', { url: hook.url, events: ['new-message'] });

@@ -63,6 +63,14 @@ describe('a key whose owner names a host', () => {
     expect(await register(client, 'http://gone.test/a')).toMatchObject({ code: 'webhook_not_allowed' });
   });
 
+  test('has at most 8 webhooks', async () => {
+    const client = await fixture.key(HOOKS);
+    for (let at = 0; at < 8; at += 1) {
+      expect(await register(client, `http://127.0.0.1:9/${at}`)).toMatchObject({ id: expect.any(String) });
+    }
+    expect(await register(client, 'http://127.0.0.1:9/8')).toMatchObject({ code: 'too_many_webhooks' });
+  });
+
   test('cannot name one itself, and the owner is told every mistake', async () => {
     const { record, request } = await fixture.key(HOOKS);
     expect((await request('PATCH', `/keys/${record.id}`)).status).toBe(403);
@@ -87,6 +95,24 @@ test('a Bearer token that is no limited key is refused in the same words, whosev
   });
   expect(answers.map(({ text }) => text)).toEqual(answers.map(() => first?.text));
   expect(first?.text).not.toContain(KEY);
+});
+
+test('a wait of the API is no longer than that of its key', async () => {
+  const ask = async ({ record }: LimitedClient, path: string): Promise<unknown> => {
+    // Less than the wait that is asked for.
+    const init = { headers: { 'x-api-key': record.key }, signal: AbortSignal.timeout(30_000) };
+    return (await fetch(fixture.service.url + path, init)).json();
+  };
+  const approver = await fixture.key({ scopes: ['approve'], max_wait_s: 0 });
+  expect(await ask(approver, '/approvals?state=denied&wait=50')).toEqual([]);
+  const client = await fixture.key({ preset: 'assistant', read: [ANA], send: [ANA], max_wait_s: 0 });
+  const { json } = await client.post('/messages', { recipient: ANA, body: 'May I wait?' });
+  const { approval } = json as { readonly approval: { readonly id: string } };
+  expect(await ask(client, `/approvals/${approval.id}?wait=50`)).toMatchObject({ state: 'held' });
+  const { newest_event: newest } = (await fixture.service.get('/status')).json as {
+    readonly newest_event: { readonly row_id: number };
+  };
+  expect(await ask(client, `/events?after=${newest.row_id}&wait=50`)).toEqual([]);
 });
 
 test('the answer to a held send says where the owner decides', async () => {

@@ -53,7 +53,18 @@ describe('reading', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain(` at ${join(service.configFolder, 'postern.sock')}, up `);
     expect(stdout).toMatch(/^Postern {5}\d+\.\d+\.\d+ at \S+, up \d+ s\nMessages {4}connected\n/);
-    expect(await jsonOf(['status'])).toMatchObject({ backend: { connected: true }, webhooks: [] });
+    expect(stdout).toMatch(
+      /\nEvents {6}\d+ in the last hour, \d+ today\n {12}counted since .*\nSends {7}none today\n$/,
+    );
+    const report = await jsonOf<object>(['status']);
+    expect(report).toMatchObject({ backend: { connected: true }, webhooks: [] });
+    expect(Object.keys(report)).not.toContain('events');
+  });
+
+  test('the version is printed for the words that people try first', async () => {
+    const [first, second] = await Promise.all([postern(['-v']), postern(['version'])]);
+    expect(first).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(second).toEqual(first);
   });
 
   test('conversations is a table, whose lines a pipe gets whole', async () => {

@@ -61,6 +61,8 @@ describe('postern webhooks', () => {
       expect(JSON.parse(await said('list', '--json'))).toEqual([expect.objectContaining({ id, url: receiver.url })]);
       expect(await said('test', beginning)).toContain('204');
       expect(receiver.deliveries[0]?.headers['x-webhook-signature']).toMatch(/^sha256=[\da-f]{64}$/);
+      await said('edit', beginning, '--name', 'My receiver');
+      expect(await said('test', 'my receiver')).toContain('204');
       await said('replay', beginning, '--after', '0');
       await waitFor(() => receiver.deliveries.find(({ event }) => event.data.body === 'to be replayed'));
       expect(await said('deliveries', beginning)).toMatch(/^ENDED .*\n.* message\.received +\d+ +delivered +1 +204\n/);
@@ -77,7 +79,9 @@ describe('postern webhooks', () => {
     expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ filter: { max_age_s: 1800, junk: false } });
     expect(await said('show', id)).toMatch(/Only +at most 1800 s after it was written, no junk\n/);
     await said('edit', id, '--max-age', '2h');
-    expect((await service.get(`/webhooks/${id}`)).json).toHaveProperty('filter', { max_age_s: 7200 });
+    expect((await service.get(`/webhooks/${id}`)).json).toHaveProperty('filter', { max_age_s: 7200, junk: false });
+    await said('edit', id, '--no-filter', '--max-age', '3h');
+    expect((await service.get(`/webhooks/${id}`)).json).toHaveProperty('filter', { max_age_s: 10_800 });
     await said('remove', id);
   });
 
@@ -142,6 +146,7 @@ describe('postern webhooks', () => {
     const { id } = JSON.parse(await said('add', url, '--json')) as { id: string };
     const { exitCode, stdout } = await run('test', id);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringContaining('refused') });
+    expect(await run('retry', id)).toMatchObject({ exitCode: 1, stdout: `Webhook ${id} holds no delivery.\n` });
     await run('remove', id);
   });
 
@@ -187,6 +192,8 @@ describe('postern webhooks listen', () => {
     const forged = await fetch(webhook?.url ?? '', { method: 'POST', body: '{"type":"message.received"}' });
     expect(forged.status).toBe(401);
     await waitFor(() => running.stderr.includes('without a valid signature was refused'));
+    // A terminal and npx both pass one Ctrl+C on: the webhook is removed all the same.
+    running.child.kill('SIGINT');
     expect(await end(running, 'SIGINT')).toEqual([0, null]);
     expect(await registered()).toEqual([]);
   });

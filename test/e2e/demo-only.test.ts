@@ -48,6 +48,6 @@ test('doctor does not advise to stop the demo', async () => {
 test('a port that the demo has taken is not taken by another program', async () => {
   const { exitCode, stderr } = await postern(['serve'], { env });
   expect(exitCode).toBe(69);
-  expect(stderr).toContain('is taken by another Postern');
+  expect(stderr).toContain('is taken by another Postern.\n');
   expect(stderr).toContain('A demo runs on this machine.');
 });

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,12 +15,14 @@ const PAGES = ['', 'docs/', 'docs/project/', 'docs/recipes/', 'integrations/skil
   .flatMap((folder) => readdirSync(ROOT + folder).map((name) => folder + name))
   .filter((name) => name.endsWith('.md'));
 /** A block of a page, with the comment before it that says how it is run. */
-const BLOCK = /(?:<!-- (not run|run for a second): ([^\n]+) -->\n *)?```sh\n([\s\S]*?)```/g;
+const BLOCK = /(?:<!-- (not run|run for a second|refused): ([^\n]+) -->\n *)?```sh\n([\s\S]*?)```/g;
 
 interface Block {
   readonly page: string;
   readonly commands: string;
   readonly isEndless: boolean;
+  /** A word of the answer, where the service refuses on purpose. */
+  readonly refusal: string | undefined;
 }
 
 const all = PAGES.flatMap((page) =>
@@ -32,7 +35,14 @@ const all = PAGES.flatMap((page) =>
 );
 const blocks = all
   .filter(({ how }) => how !== 'not run')
-  .map(({ page, commands, how }): Block => ({ page, commands, isEndless: how !== undefined }));
+  .map(
+    ({ page, commands, how, reason }): Block => ({
+      page,
+      commands,
+      isEndless: how === 'run for a second',
+      refusal: how === 'refused' ? reason : undefined,
+    }),
+  );
 
 const folder = temporaryFolder();
 const home = join(folder, 'home');
@@ -46,7 +56,10 @@ const environment = (): NodeJS.ProcessEnv => ({
   CURL_HOME: folder,
   KEY: /^api_key = "(.+)"/m.exec(config())?.[1] ?? '',
   URL: `http://127.0.0.1:${port}/api/v1`,
+  ...examples.environment,
 });
+/** Names of the examples in the pages, as they are on this demo. */
+const examples = { environment: {} as Readonly<Record<string, string>>, texts: [] as (readonly [string, string])[] };
 const demoFolder = process.platform === 'darwin' ? 'Library/Application Support/Postern Demo' : '.config/postern-demo';
 const configFile = join(home, demoFolder, 'config.toml');
 
@@ -76,12 +89,46 @@ async function stopDemo(): Promise<void> {
   await ended;
 }
 
+async function ask<Answer>(path: string, key: string, body?: object): Promise<{ answer: Answer; link: string }> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  expect(response.ok).toBe(true);
+  return { answer: (await response.json()) as Answer, link: response.headers.get('link') ?? '' };
+}
+
+/** A held send, the key of an approver, a webhook and a position: each page has made them before. */
+async function makeExamples(): Promise<void> {
+  const owner = environment().KEY ?? '';
+  const newKey = async (scope: string, more = {}): Promise<string> =>
+    (await ask<{ key: string }>('/keys', owner, { name: scope, scopes: [scope], ...more })).answer.key;
+  const sender = await newKey('send', { send: '*', approval: 'always' });
+  await ask<object>('/messages', sender, { recipient: '+15550100', body: 'Held' });
+  const approver = await newKey('approve');
+  const [held] = (await ask<readonly { id: string; shown: string }[]>('/approvals', approver)).answer;
+  const webhook = await ask<{ id: string }>('/webhooks', owner, {
+    url: 'http://127.0.0.1:9/',
+    events: ['message.sent'],
+  });
+  const { link } = await ask<unknown>('/events?changes=true', owner);
+  examples.environment = { PHONE: approver, ID: held?.id ?? '', SHOWN: held?.shown ?? '' };
+  examples.texts = [
+    ['127.0.0.1:3001', `127.0.0.1:${port}`],
+    ['2026-02-01T08:00:00Z', new Date(Date.now() + 24 * 60 * 60_000).toISOString()],
+    ['MS4xLjEyMDYuMTY', /after=([^>&]+)/.exec(link)?.[1] ?? ''],
+    ['3f2a', webhook.answer.id],
+    ['https://example.net/new-hook', 'http://127.0.0.1:9/'],
+    ["~/'Library/Application Support/Postern/postern.sock'", `'${join(home, demoFolder, 'postern.sock')}'`],
+  ];
+}
+
 beforeAll(async () => {
   for (const name of ['bin', 'home', 'work']) mkdirSync(join(folder, name));
   // What a reader has installed: `postern`, here for the demo alone.
   writeFileSync(
     join(folder, 'bin/postern'),
-    `#!/bin/sh\ncase " $* " in *' --demo '*) ;; *) set -- "$@" --demo ;; esac\nexec '${process.execPath}' '${MAIN}' "$@"\n`,
+    `#!/bin/sh\ncase " $* " in *' --demo '* | ' fleet '*) ;; *) set -- "$@" --demo ;; esac\nexec '${process.execPath}' '${MAIN}' "$@"\n`,
   );
   chmodSync(join(folder, 'bin/postern'), 0o755);
   writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\nfail-with-body\n');
@@ -90,21 +137,30 @@ beforeAll(async () => {
   for (const name of ['photo.jpg', 'plan.pdf', 'secret.txt'])
     writeFileSync(join(folder, 'work', name), `${name} of sixteen\n`);
   port = await freePort();
-  await startDemo();
-  // More requests than a reader makes in a minute, and what the pages say to turn on.
-  await stopDemo();
+  // A demo that was there before: with more requests than a reader makes in a minute.
+  mkdirSync(join(home, demoFolder, 'home'), { recursive: true, mode: 0o700 });
   writeFileSync(
     configFile,
-    `${config()
-      .replace(/^rate_limit_per_minute = .*\n/m, '')
-      .replace(/^\[server\]$/m, '[server]\nrate_limit_per_minute = 600')}`,
+    [
+      '[server]',
+      'rate_limit_per_minute = 600',
+      '[auth]',
+      `api_key = "${randomUUID()}"`,
+      '[backend]',
+      `chat_db_path = "${join(home, demoFolder, 'home/Library/Messages/chat.db')}"`,
+      'poll_interval_ms = 250',
+      '[search]',
+      'enabled = true',
+    ].join('\n'),
+    { mode: 0o600 },
   );
   await startDemo();
+  await makeExamples();
 });
 afterAll(stopDemo);
 
-async function run({ commands, isEndless }: Block): Promise<string> {
-  const text = commands.replaceAll('127.0.0.1:3001', `127.0.0.1:${port}`);
+async function run({ commands, isEndless, refusal }: Block): Promise<string> {
+  const text = examples.texts.reduce((all, [example, own]) => all.replaceAll(example, own), commands);
   const args = ['-eu', '-o', 'pipefail', '-c', text];
   const [program, ...all] = isEndless ? ['timeout', '-s', 'INT', '-k', '60', '1', 'bash', ...args] : ['bash', ...args];
   const child = spawn(program ?? '', all, {
@@ -115,6 +171,7 @@ async function run({ commands, isEndless }: Block): Promise<string> {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += String(chunk)));
   const [code] = (await once(child, 'close')) as [number | null];
+  if (refusal !== undefined) return code !== 0 && output.includes(refusal) ? '' : `not refused, ${code}: ${output}`;
   return code === 0 || (isEndless && code === 124) ? '' : `exit ${code}: ${output}`;
 }
 

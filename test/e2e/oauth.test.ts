@@ -60,6 +60,13 @@ describe('the official client', () => {
   });
 });
 
+test('a program that the owner takes for a reader gets a key that may write to nobody', async () => {
+  const metadata = { client_name: 'Only a reader', redirect_uris: [REDIRECT] };
+  await (await registered(metadata)).consent({ key: KEY, preset: 'reader' });
+  const key = (await keys()).find(({ name }) => name === 'Only a reader');
+  expect(key).toMatchObject({ read: [ANA], send: [], scopes: ['read', 'events'] });
+});
+
 describe('at the address of the issuer', () => {
   test.each([
     ['GET', '/'],

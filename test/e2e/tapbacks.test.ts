@@ -6,12 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import type { Approval } from '../../src/domain/approval.ts';
+import { CANARY_START } from '../../src/domain/canary.ts';
 import type { KeyRecord } from '../../src/domain/key.ts';
+import type { StatusReport } from '../../src/domain/status.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { freePort, Service } from '../support/service.ts';
+import { freePort, KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
@@ -46,7 +48,7 @@ describe('a service', () => {
   beforeAll(async () => {
     mac = await simulatedMac();
     await mac.command({ do: 'write', to: ANA, text: 'before' });
-    const settings = { approval: { self: OWN_ADDRESS } };
+    const settings = { approval: { self: OWN_ADDRESS }, canary: { self: OWN_ADDRESS } };
     service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath, settings });
     const key = await service.post('/keys', { name: 'agent', preset: 'assistant', read: '*', send: [ANA] });
     agent = { 'x-api-key': (key.json as { key: string }).key };
@@ -118,6 +120,27 @@ describe('a service', () => {
     await service.stop('SIGKILL');
     await service.launch();
     expect(bodies(mac).filter((body) => body === 'killed before it was sent')).toHaveLength(1);
+  });
+
+  test('sends one canary in spite of two kills, and clients see it only if they ask', async () => {
+    const status = async () => (await service.get('/status')).json as StatusReport;
+    await eventually(async () => expect((await status()).canary?.state).toBe('arriving'));
+    expect(bodies(mac).filter((body) => body.startsWith(CANARY_START))).toHaveLength(1);
+    await eventually(async () =>
+      expect((await service.get('/events?after=0&limit=1000&include_canary=true')).text).toContain(CANARY_START),
+    );
+    expect((await service.get('/messages?limit=200&include_canary=true')).text).toContain(CANARY_START);
+    for (const path of [
+      '/messages?limit=200',
+      '/events?after=0&limit=1000',
+      '/events?changes=true&after=0&limit=1000',
+    ]) {
+      const { status: code, text } = await service.get(path);
+      expect([path, code, text.includes(CANARY_START)]).toEqual([path, 200, false]);
+    }
+    expect((await service.get('/events?after=0&include_canary=1')).status).toBe(400);
+    const metrics = await fetch(`http://127.0.0.1:${service.port}/metrics`, { headers: { 'X-API-Key': KEY } });
+    expect(await metrics.text()).toContain('postern_push_dead 0');
   });
 
   test('believes nothing any more when chat.db was replaced', async () => {

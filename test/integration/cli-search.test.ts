@@ -54,6 +54,7 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
     stdout: say,
     stderr: say,
     writeLine: async (line) => say(line),
+    secretLine: () => Promise.resolve(''),
     untilEnded: () => new AbortController().signal,
   };
   // The pause until the next look at the index is over at once.

@@ -2,14 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import ts from 'typescript';
-import { withoutComments } from '../../src/api/http/routes/static-files.ts';
+import { forBrowser } from '../../src/api/http/routes/static-files.ts';
 import { HttpGateway } from '../support/http-gateway.ts';
 
 const FOLDER = join(import.meta.dirname, '../../src/api/console');
 const KB = 1000;
 const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8');
 const HTML = 'console.html';
-const ALL = readdirSync(FOLDER).filter((name) => /\.(?:js|css|html|svg)$/.test(name) && !name.startsWith('docs'));
+/** The style sheets are served as one. */
+const ALL = readdirSync(FOLDER).filter((name) => /^(?!docs).*\.(?:js|html|svg)$|^console\.css$/.test(name));
 const SCRIPTS = ALL.filter((name) => name.endsWith('.js'));
 
 let gateway: HttpGateway;
@@ -52,15 +53,23 @@ test('the first view has at most 45 kB compressed: the others load when somebody
   expect([...first].filter((name) => name.startsWith('view-'))).toEqual(['view-overview.js']);
 });
 
-test('a script loses its comments on the way to the browser, and nothing else', async () => {
+test('a script loses its comments and indentation on the way to the browser, and nothing else', async () => {
   const options = { removeComments: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext };
   const code = (text: string): string => ts.transpileModule(text, { compilerOptions: options }).outputText;
   for (const name of SCRIPTS) {
-    expect(code(withoutComments(read(name)))).toBe(code(read(name)));
+    expect(code(forBrowser(read(name)))).toBe(code(read(name)));
   }
   const { text } = await gateway.get('/console/console.js', { key: false });
-  expect(text).toBe(withoutComments(read('console.js')));
+  expect(text).toBe(forBrowser(read('console.js')));
   expect(text).not.toMatch(/^\s*(?:\/\/|\/\*\*$)/m);
+});
+
+test('the style sheet that is served has all the others in it, in their order', async () => {
+  const names = [...read('console.css').matchAll(/"([\w-]+\.css)"/g)].map(([, name = '']) => name);
+  const others = readdirSync(FOLDER).filter((name) => /^(?!docs|console\.).*\.css$/.test(name));
+  expect([...names].sort()).toEqual(others.sort());
+  const { text } = await gateway.get('/console/console.css', { key: false });
+  expect(text).toBe(forBrowser(names.map(read).join('')));
 });
 
 test('no text can become markup: nothing in the console writes HTML', () => {

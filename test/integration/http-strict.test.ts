@@ -35,6 +35,14 @@ const pointersOf = ({ json }: HttpAnswer): readonly string[] =>
 // A page of the service alone may sign in, so its Origin is looked at first.
 const ids = (Object.keys(ROUTES) as RouteId[]).filter((id) => id !== 'openWebSocket' && id !== 'signIn');
 
+test('a send without its body names the missing member, and strictly also the unknown one', async () => {
+  const call = { body: JSON.stringify({ recipient: '+15550100', text: 'Hello' }) };
+  const answer = await gateway.call('POST', '/api/v1/messages', call);
+  expect(answer.json).toMatchObject({ detail: 'The member "body" is missing.' });
+  const strict = await gateway.call('POST', '/api/v1/messages', { ...call, headers: STRICT });
+  expect(pointersOf(strict)).toEqual(['/body', '/text']);
+});
+
 describe('with Prefer: handling=strict', () => {
   test.each(ids)('%s names a parameter that it does not know', async (id) => {
     const path = pathOf(ROUTES[id]).replaceAll(/\{\w+\}/g, '7');
@@ -80,7 +88,7 @@ describe('with Prefer: handling=strict', () => {
     expect(strict).toContain('HTTP/1.1 400');
     expect(strict).toContain('Preference-Applied: handling=strict');
     expect([...strict.matchAll(/"pointer":"(.*?)"/g)].map(([, pointer]) => pointer)).toEqual(['?change', '?after']);
-    expect(strict).toContain('There are: after, changes, include, max_age_s, junk.');
+    expect(strict).toContain('There are: after, changes, include, max_age_s, junk, include_canary.');
     for (const [query, prefer] of [
       ['?api_key=KEY&change=true', ''],
       ['?api_key=KEY&changes=true&include=details', 'Prefer: handling=strict\r\n'],

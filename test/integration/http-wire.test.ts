@@ -49,14 +49,23 @@ test('wrong keys wait for a second, 32 at once, and the next ones are refused at
 
 test('wrong keys count in the one limit of the API', async () => {
   const clock = new FakeClock();
-  const { url } = await start({ settings: { rateLimitPerMinute: 3 }, clock });
+  const { url } = await start({ settings: { rateLimitPerMinute: 4 }, clock });
   const right = `${url}/x?password=${LIMITED_KEY}`;
   expect(await ask(right)).toBe(200);
-  const wrong = [1, 2].map(() => ask(`${url}/x?password=wrong`));
-  await eventually(() => expect(clock.pending).toBeGreaterThanOrEqual(2));
+  const wrong = [1, 2, 3].map(() => ask(`${url}/x?password=wrong`));
+  await eventually(() => expect(clock.pending).toBeGreaterThanOrEqual(3));
+  // The second one of the key, which may make two.
   expect(await ask(right)).toBe(429);
   await clock.advance(1000);
   await Promise.all(wrong);
+});
+
+test('requests of a key count in its half of the limit', async () => {
+  const { url } = await start({ settings: { rateLimitPerMinute: 4 } });
+  const right = `${url}/x?password=${LIMITED_KEY}`;
+  expect([await ask(right), await ask(right)]).toEqual([200, 200]);
+  // The third of four.
+  expect(await ask(right)).toBe(429);
 });
 
 test('the key does not reach the protocol, nor the log', async () => {

@@ -1,19 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect } from '@jest/globals';
 import { testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { freePort, Service } from '../support/service.ts';
+import { isN8nInstalled, startN8n } from '../support/n8n.ts';
+import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
-import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-const N8N = join(REPOSITORY, 'test/support/n8n/node_modules/n8n/bin/n8n');
 const PACKAGE = join(REPOSITORY, 'integrations/n8n-nodes-postern');
-const IS_READY = existsSync(N8N) && existsSync(join(PACKAGE, 'dist/package.json'));
+const IS_READY = isN8nInstalled && existsSync(join(PACKAGE, 'dist/package.json'));
 const ANA = '+15550100';
 
 // Folders of a file whose tests are all skipped are not removed.
@@ -33,32 +31,7 @@ class N8n {
   }
 
   static async start(): Promise<N8n> {
-    const folder = join(root, 'n8n');
-    mkdirSync(folder);
-    const port = await freePort();
-    const child: ChildProcess = spawn(process.execPath, [N8N, 'start'], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...BARE_ENVIRONMENT,
-        ...{ HOME: folder, TMPDIR: folder, N8N_USER_FOLDER: folder, N8N_ENCRYPTION_KEY: 'of this test alone' },
-        ...{ N8N_LISTEN_ADDRESS: '127.0.0.1', N8N_PORT: String(port) },
-        ...{ N8N_RUNNERS_BROKER_PORT: String(await freePort()), N8N_CUSTOM_EXTENSIONS: PACKAGE },
-        ...{ N8N_DIAGNOSTICS_ENABLED: 'false', N8N_VERSION_NOTIFICATIONS_ENABLED: 'false' },
-        ...{ N8N_TEMPLATES_ENABLED: 'false', N8N_PERSONALIZATION_ENABLED: 'false', N8N_SECURE_COOKIE: 'false' },
-      },
-    });
-    closers.push(async () => {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
-    await waitFor(() => {
-      if (child.exitCode !== null) throw new Error(`n8n ended with ${child.exitCode}: ${output}`);
-      return output.includes('Editor is now accessible');
-    });
+    const port = await startN8n({ root, env: { N8N_CUSTOM_EXTENSIONS: PACKAGE }, closers });
     const n8n = new N8n(`http://localhost:${port}/rest`);
     const owner = { email: 'owner@example.com', firstName: 'A', lastName: 'B', password: 'Of-this-test-1' };
     await n8n.ask('POST', '/owner/setup', owner);
@@ -99,7 +72,7 @@ function workflow(credential: unknown): object {
 
 const run = testIf(
   IS_READY,
-  'needs npm install --prefix test/support/n8n, and integrations/n8n-nodes-postern built by n8n-node',
+  'needs n8n in test/support/n8n, see test/README.md, and integrations/n8n-nodes-postern built by n8n-node',
 );
 
 run(
@@ -122,19 +95,20 @@ run(
     const { id: credential } = await n8n.ask('POST', '/credentials', { name: 'Postern', type: 'posternApi', data });
     const { id, versionId } = await n8n.ask('POST', '/workflows', workflow(credential));
     await n8n.ask('POST', `/workflows/${String(id)}/activate`, { versionId });
-    const [webhook] = await webhooks();
-    const { json: registered } = await service.get(`/webhooks/${webhook?.id ?? ''}`);
+    // n8n may answer before it has activated the workflow.
+    const webhook = await waitFor(async () => (await webhooks())[0]);
+    const { json: registered } = await service.get(`/webhooks/${webhook.id}`);
     expect(registered).toMatchObject({ events: ['message.received'], on_failure: 'hold', filter: { max_age_s: 1800 } });
 
     await mac.command({ do: 'receive', from: ANA, text: 'Kettle?' });
     await eventually(async () => expect(await texts()).toContain('You wrote: Kettle?'));
     const forged = { type: 'message.received', data: { sender: ANA, body: 'forged' } };
     const headers = { 'content-type': 'application/json', 'webhook-id': '1', 'webhook-timestamp': '1' };
-    const refused = await fetch(webhook?.url ?? '', { method: 'POST', headers, body: JSON.stringify(forged) });
+    const refused = await fetch(webhook.url, { method: 'POST', headers, body: JSON.stringify(forged) });
     expect(refused.status).toBe(401);
 
     await n8n.ask('POST', `/workflows/${String(id)}/deactivate`, {});
-    expect(await webhooks()).toEqual([]);
+    await eventually(async () => expect(await webhooks()).toEqual([]));
     expect((await texts()).filter((text) => text?.startsWith('You wrote'))).toEqual(['You wrote: Kettle?']);
   },
   300_000,

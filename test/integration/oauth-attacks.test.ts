@@ -127,6 +127,25 @@ describe('the consent page', () => {
     expect(answered.slice(3).sort()).toEqual([400, 401, 401, 401, 401]);
   });
 
+  test('lets 32 wrong keys wait, however many questions are open', async () => {
+    const { tunnel, clock } = await door();
+    const program = await OAuthProgram.registered(tunnel);
+    const answered: number[] = [];
+    const guesses: Promise<unknown>[] = [];
+    for (let question = 0; question < 10; question += 1) {
+      const consent = consentOf(await (await program.authorize()).text());
+      for (let at = 0; at < 4; at += 1) {
+        guesses.push(decide(tunnel, consent, { key: `guess ${at}` }).then(({ status }) => answered.push(status)));
+      }
+    }
+    await eventually(() => expect(answered).toHaveLength(8));
+    await clock.advance(999);
+    expect(answered).toHaveLength(8);
+    await clock.advance(1);
+    await Promise.all(guesses);
+    expect(answered).toEqual(Array.from({ length: 40 }, () => 401));
+  });
+
   test.each([
     [{ response_type: 'token' }, 'response_type'],
     [{ code_challenge_method: 'plain' }, 'S256'],
@@ -208,6 +227,16 @@ describe('a stolen refresh token', () => {
     expect((await program.refresh(tokens.refresh_token)).status).toBe(400);
     expect(revoked).toEqual(['key1']);
     expect((await toolsWith(tunnel, stolen.access_token)).status).toBe(401);
+    // The family is forgotten with its key.
+    expect((await program.refresh(tokens.refresh_token)).status).toBe(400);
+    expect(revoked).toEqual(['key1']);
+  });
+
+  test('gives nothing once its key was revoked', async () => {
+    const { tunnel, revoked } = await door();
+    const { program, tokens } = await OAuthProgram.allowed(tunnel, KEY);
+    revoked.push('key1');
+    expect(await json(program.refresh(tokens.refresh_token))).toMatchObject({ error: 'invalid_grant' });
   });
 
   test('cannot be made up to end another key', async () => {

@@ -227,8 +227,10 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     const first = service.post(tested, {});
     await eventually(() => expect(silent.deliveries.length).toBe(1));
     expectProblem('test_in_progress', 'testWebhook', await service.post(tested, {}));
+    const repeated = `/webhooks/${(made.json as { id: string }).id}/deliveries/never/resend`;
     await silent.close();
     await first;
+    expectProblem('delivery_not_found', 'resendDelivery', await service.post(repeated, {}));
     for (let count = 0; count < 64; count += 1) {
       await service.post('/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
     }

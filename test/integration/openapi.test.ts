@@ -231,6 +231,15 @@ describe('real answers are as the document says', () => {
     await ask('getWebhook', 200, webhook);
     await ask('testWebhook', 200, webhook);
     await ask('listDeliveries', 200, webhook);
+    await ask('listDeliveries', 200, webhook, undefined, '?include=tries&outcome=delivered');
+    await ask('listDeliveries', 400, webhook, undefined, '?include=all');
+    await ask('resendDelivery', 404, { ...webhook, delivery: 'never' });
+    await ask('replayWebhook', 202, webhook, { after: 0 });
+    const delivery = await waitFor(async () => {
+      const all = (await service.get(`/webhooks/${webhook.id}/deliveries`)).json as { id: string; event: string }[];
+      return all.find(({ event }) => event === 'message.sent')?.id;
+    });
+    await ask('resendDelivery', 200, { ...webhook, delivery });
     const changes = { secret: 'other', headers: { Authorization: 'x' }, filter: { is_from_me: false }, name: 'n8n' };
     await ask('changeWebhook', 200, webhook, changes);
     await ask('changeWebhook', 400, webhook, { headers: { Host: 'x' }, on_failure: 'wait' });

@@ -2,6 +2,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -48,12 +50,13 @@ function receive(text: string, from = ANA): Promise<unknown> {
 function start(
   command: readonly string[],
   cwd = root,
+  url = service.url.replace('/api/v1', ''),
 ): { readonly child: ChildProcess; readonly output: () => string } {
   const [program = '', ...args] = command;
   const child = spawn(program, args, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...environment(), POSTERN_URL: service.url.replace('/api/v1', ''), POSTERN_KEY_FILE: keyFile },
+    env: { ...environment(), POSTERN_URL: url, POSTERN_KEY_FILE: keyFile },
   });
   children.push(child);
   let output = '';
@@ -159,6 +162,31 @@ describe('the auto-reply bot answers, and only what it should', () => {
     await receive('ping while the bot is away', 'unheard@example.com');
     start(['python3', '-u', join(RECIPES, 'auto-reply.py')], folder);
     await eventually(() => expect(pongs('unheard@example.com')).toBe(1));
+  });
+
+  python('in Python, with an answer that the service did not take at first', async () => {
+    const folder = join(root, 'busy service');
+    mkdirSync(folder);
+    const keys: (string | string[] | undefined)[] = [];
+    const data = { guid: 'G1', body: 'ping', conversation_id: 'any;-;busy@example.com' };
+    const event = JSON.stringify({ type: 'message.received', offset: 'first', data });
+    const busy = createServer((request, response) => {
+      if (request.method === 'GET') return response.end(request.url?.includes('after=0') ? `${event}\n` : '[]');
+      keys.push(request.headers['idempotency-key']);
+      if (keys.length === 1) return request.socket.destroy();
+      return response.writeHead([429, 503][keys.length - 2] ?? 201).end();
+    }).listen(0, '127.0.0.1');
+    try {
+      await once(busy, 'listening');
+      const { port } = busy.address() as AddressInfo;
+      start(['python3', '-u', join(RECIPES, 'auto-reply.py')], folder, `http://127.0.0.1:${port}`);
+      await waitFor(() => existsSync(join(folder, 'auto-reply.place')));
+      expect(readFileSync(join(folder, 'auto-reply.place'), 'utf8')).toBe('first');
+      expect(keys).toEqual(Array(4).fill('pong-G1'));
+    } finally {
+      busy.closeAllConnections();
+      busy.close();
+    }
   });
 
   test('in TypeScript, checked against the types of the package, with the service killed in between', async () => {

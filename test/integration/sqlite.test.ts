@@ -159,6 +159,15 @@ describe('where better-sqlite3 cannot be loaded', () => {
     expect(errors).toBe('');
   });
 
+  onNode22('a Node whose SQLite is switched off says what to install, and starts no other', () => {
+    const args = [join(withoutLibraries(), 'dist/main.js'), 'demo', '--dir', join(folder, 'off'), '--port', '0'];
+    const env = { ...environment(), NODE_OPTIONS: '--no-experimental-sqlite' };
+    const { status, stderr } = spawnSync(node22 ?? 'missing', args, { encoding: 'utf8', env });
+    expect(stderr).toMatch(/^Postern does not start: Node 22\.23\.2 has no SQLite of its own, /);
+    expect(stderr).not.toContain('Fetching');
+    expect(status).toBe(78);
+  });
+
   const isBuiltForNode22 = process.versions.modules === '127';
   (isBuiltForNode22 ? testIf(false, 'needs libraries built for another Node') : onNode22)(
     'the installer says which one the agent uses, and what is not built',

@@ -36,12 +36,12 @@ for (const { name, file, text, mutated, tests, note = '' } of MUTATIONS) {
       if (status !== 0) throw new Error(stderr);
     }
     utimesSync(path, atime, mtime);
-    const { status, stderr } = run(
+    const { status, stdout, stderr } = run(
       process.execPath,
       ['node_modules/jest/bin/jest.js', '--maxWorkers=1', '--bail', ...tests],
       { NODE_OPTIONS: '--experimental-vm-modules --no-warnings' },
     );
-    const failed = /● (.*)/.exec(stderr)?.[1] ?? '';
+    const failed = /● (.*)/.exec(stdout + stderr)?.[1] ?? '';
     if (status === 0) survived += 1;
     console.log(`| ${name} | ${file} | ${status === 0 ? `SURVIVED ${note}` : failed} |`);
   } finally {

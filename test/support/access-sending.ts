@@ -65,7 +65,14 @@ export class AccessSending {
       chats,
       clock,
       selfAddress = '',
-    }: { roots?: readonly string[]; chats?: ChatFixture; clock?: FakeClock; selfAddress?: string } = {},
+      hasTapbacks = true,
+    }: {
+      roots?: readonly string[];
+      chats?: ChatFixture;
+      clock?: FakeClock;
+      selfAddress?: string;
+      hasTapbacks?: boolean;
+    } = {},
   ) {
     const configDir = join(folder, 'config');
     mkdirSync(configDir, { recursive: true });
@@ -142,6 +149,7 @@ export class AccessSending {
       subscriptions: noSubscriptions,
       attachmentRoots: roots,
       selfAddress,
+      hasTapbacks: selfAddress !== '' && hasTapbacks,
       ownerInChatDb: chatDbOwner(this.#connection),
       clock: this.clock,
       log: this.log,

@@ -15,11 +15,16 @@ export function chatDatabases() {
   afterAll(() => {
     for (const close of opened) close();
   });
-  const open = (schema: Schema = 'macos-26', path?: string, associatedRows: AssociatedRows = 'reactions') => {
+  const open = (
+    schema: Schema = 'macos-26',
+    path?: string,
+    associatedRows: AssociatedRows = 'reactions',
+    canaryAddress = '',
+  ) => {
     files += 1;
     const fixture = new ChatFixture(path ?? join(folder, `chat-${files}.db`), schema);
     const log = collectingLog();
-    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log, associatedRows });
+    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log, associatedRows, canaryAddress });
     opened.push(() => {
       connection.close();
       fixture.close();

@@ -69,14 +69,17 @@ export class ImsgClient {
   readonly messages: TakenMessage[] = [];
   /** Lines and fields that the real client would not have taken. */
   readonly refused: string[] = [];
+  /** All of stdout. */
+  output = '';
   errors = '';
   #ids = 0;
 
   private constructor(child: ChildProcess) {
     this.child = child;
     let rest = '';
-    child.stdout?.on('data', (chunk: Buffer) => {
-      const lines = (rest + chunk.toString('utf8')).split('\n');
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      this.output += chunk;
+      const lines = (rest + chunk).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) this.#take(line);
     });

@@ -162,13 +162,9 @@ class PairSimulation {
   #stream = { created: '', messages: [] as Stored[], next: 1 };
   #nowMs = START_MS;
   #messages = 0;
-  /** True while the broker may lack what a hub has. */
-  #isUnsettled = false;
-  readonly #isPatient: boolean;
   readonly #isLossless: boolean;
 
-  constructor(files: PairFiles, steps: readonly PairStep[], isPatient: boolean) {
-    this.#isPatient = isPatient;
+  constructor(files: PairFiles, steps: readonly PairStep[]) {
     this.#isLossless = !steps.some((step) => LOSSES.has(step.do));
     this.#hubs = files.databases.map((one) => new ModelHub(one, files.used));
     this.#clients = Array.from({ length: CLIENTS }, (_, place) => ({
@@ -189,7 +185,6 @@ class PairSimulation {
 
   #step({ do: name, which, size }: PairStep): void {
     this.#nowMs += 1 + size;
-    this.#isUnsettled ||= LOSSES.has(name);
     const mac = MACS[which % 2] ?? 'm1';
     const hub = this.#hubs[which % HUBS] as ModelHub;
     const client = this.#clients[which % CLIENTS] as ModelClient;
@@ -198,22 +193,12 @@ class PairSimulation {
     else if (name === 'publish') this.#publish(mac, 1 + size);
     else if (name === 'copy') this.#copy(hub, 1 + size);
     // The first client stays where it is.
-    else if (name === 'read') this.#visit(client, which % CLIENTS === 0 ? 0 : size % HUBS, 1 + size);
+    else if (name === 'read') this.#read(client, which % CLIENTS === 0 ? 0 : size % HUBS, 1 + size);
     else if (name === 'hour') this.#nowMs += 3_600_000;
     else if (name === 'restart') hub.open();
     else if (name === 'forget') this.#create();
     else if (name === 'loseEnd') this.#loseEnd(size);
     else if (name === 'newHub') hub.loseFile();
-  }
-
-  /** A patient client changes hubs once the Macs have filled what the broker lost, and both hubs have read it. */
-  #visit(client: ModelClient, place: number, limit: number): void {
-    if (this.#isPatient && this.#isUnsettled && place !== client.hub) {
-      for (const mac of MACS) this.#publish(mac, EVERYTHING);
-      for (const hub of this.#hubs) this.#copy(hub, EVERYTHING);
-      this.#isUnsettled = false;
-    }
-    this.#read(client, place, limit);
   }
 
   #create(): void {
@@ -346,11 +331,7 @@ function messageOf(body: Uint8Array): number {
 }
 
 /** What went wrong in a schedule; undefined if nothing did. */
-export function pairFailureOf(
-  files: PairFiles,
-  steps: readonly PairStep[],
-  { isPatient = true } = {},
-): string | undefined {
+export function pairFailureOf(files: PairFiles, steps: readonly PairStep[]): string | undefined {
   files.empty();
-  return new PairSimulation(files, steps, isPatient).run(steps);
+  return new PairSimulation(files, steps).run(steps);
 }

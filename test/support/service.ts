@@ -110,6 +110,7 @@ export class Service {
       contacts: { ...this.#options.settings?.contacts, ...settings.contacts },
       mcp: { ...this.#options.settings?.mcp, ...settings.mcp },
       approval: { ...this.#options.settings?.approval, ...settings.approval },
+      canary: { ...this.#options.settings?.canary, ...settings.canary },
       search: { ...this.#options.settings?.search, ...settings.search },
       oauth: { ...this.#options.settings?.oauth, ...settings.oauth },
       changes: { ...this.#options.settings?.changes, ...settings.changes },

@@ -6,19 +6,12 @@ import { connect } from '@nats-io/transport-node';
 import type { Event } from '../../src/domain/event.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import { encodeEvent, eventId } from '../../src/fleet/protocol/event-message.ts';
-import {
-  BUCKETS,
-  EVENTS,
-  eventSubject,
-  type FleetOperation,
-  HEADERS,
-  inboxPrefix,
-  readSubject,
-} from '../../src/fleet/protocol/layout.ts';
+import { BUCKETS, EVENTS, eventSubject, HEADERS, inboxPrefix, readSubject } from '../../src/fleet/protocol/layout.ts';
 import { packPresence } from '../../src/fleet/protocol/presence.ts';
-import type { ReadRequests, RowEvent } from '../../src/fleet/protocol/reads.ts';
 import { type Reply, readQuestion, respond } from '../../src/fleet/protocol/requests.ts';
-import { type FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
+import type { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
+import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
+import type { FleetOperation, FleetRequest, RowEvent } from '../../src/schema/fleet-reads.ts';
 
 /** Publishes events as an agent does, of rows that a test makes up. */
 export class StandInAgent {
@@ -108,7 +101,7 @@ export class StandInAgent {
   async supply({ isReplaced = false, without = [] as readonly number[] } = {}): Promise<void> {
     this.#nc.subscribe(readSubject(this.mac, 'events'), {
       callback: (_, message) => {
-        const asked = readQuestion(message, this.mac, 'events', this.#envelope) as ReadRequests['events'];
+        const asked = readQuestion(message, this.mac, 'events', this.#envelope) as FleetRequest<'events'>;
         const rows: RowEvent[] = [];
         for (let row = asked.after + 1; row < asked.before && rows.length < 200; row += 1) {
           if (without.includes(row)) continue;

@@ -33,6 +33,7 @@ function mac(content?: string) {
         stderr: print,
         input: () => process.stdin,
         writeLine: async (text) => print(text),
+        secretLine: () => Promise.resolve(''),
         untilEnded: () => ended.signal,
       },
       clock,

@@ -53,6 +53,7 @@ describe('what is not written', () => {
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
       approval: { selfAddress: '' },
+      canary: { selfAddress: '' },
       webhooks: { allowedHosts: [] },
       contacts: {
         isEnabled: true,
@@ -127,6 +128,7 @@ describe('what may be written', () => {
     ['[backend]\nassociated_rows = "reactions"', 'backend.associatedRows', 'reactions'],
     ['[backend]\nassociated_rows = "by_kind"', 'backend.associatedRows', 'by_kind'],
     ['[send]\nconfirm_ms = 0', 'send.confirmMs', 0],
+    ['[canary]\nself = "me@example.com"', 'canary.selfAddress', 'me@example.com'],
     ['[send]\nattachment_roots = ["~/Pictures", "/tmp"]', 'send.attachmentRoots', [`${HOME}/Pictures`, '/tmp']],
     [
       '[webhooks]\nallowed_hosts = ["Hooks.Example.net", "*.example.org", "10.0.0.2", "FD00::0:1"]',
@@ -229,6 +231,11 @@ describe('mistakes', () => {
     ['[webhooks]\nallowed_hosts = ["a.example:80"]', 'webhooks.allowed_hosts[0] is "a.example:80"'],
     ['[webhooks]\nallowed_hosts = ["*"]', 'webhooks.allowed_hosts[0] is "*"'],
     ['[webhooks]\nallowed_hosts = ["*.10.0.0.2"]', 'webhooks.allowed_hosts[0] is "*.10.0.0.2"'],
+    ['[canary]\nself = "Me@example.com"', 'canary.self is "Me@example.com"; it must be a number such as "+15550100"'],
+    [
+      '[approval]\nself = "me@example.com"\n[canary]\nself = "+15550100"\n[server]\nport = -1',
+      'approval.self and canary.self are different',
+    ],
     ['server = 3', 'server must be a section: [server].'],
     ['[[server]]\nport = 1', 'server must be a section: [server].'],
   ])('%s', (toml, sentence) => {

@@ -124,6 +124,7 @@ describe('the first launch', () => {
       'confirm_ms',
       'attachment_roots',
       'self',
+      'self',
       'allowed_hosts',
       'enabled',
       'address_book_path',

@@ -11,6 +11,10 @@ describe('a syntax error', () => {
     ['\n\nroots = ["/a",\n  "/b"', 'Line 3, column 9: this is never closed.'],
     ['roots = [\n  "/a",\n  oops\n]', 'Line 3, column 3: '],
     ['[a]\nb = 1\nb = 2', 'Line 3, column 1: this is defined twice.'],
+    [
+      '[a]\nb = 1\n[c]\n[a] \nb = 2',
+      'Line 4, column 1: this is defined twice (the section begins in line 1: write its settings there).',
+    ],
     ['port = 99999999999999999999', 'Line 1, column 26: this number is out of range.'],
     ['path = "C:\\Users"', 'Line 1, column 8: this string is not closed, or has an unknown escape'],
     ['just words', 'Line 1, column 1: a setting has the form name = value.'],

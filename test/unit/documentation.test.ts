@@ -3,10 +3,13 @@ import { expect, test } from '@jest/globals';
 import { metricRoutes } from '../../src/api/http/routes/metrics.ts';
 import { openApi } from '../../src/api/openapi/openapi.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
+import { MESSAGE_KINDS, type MessageDetails } from '../../src/domain/details.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
+import { sentenceOf } from '../../src/domain/sentence.ts';
 import { Counters } from '../../src/runtime/counters.ts';
 import { conversationSchema } from '../../src/schema/conversation-schema.ts';
+import { messageDetailsSchema } from '../../src/schema/details.ts';
 import { anyEventSchema } from '../../src/schema/event-schema.ts';
 import { messageSchema } from '../../src/schema/message-schema.ts';
 import { reactionSchema } from '../../src/schema/reaction.ts';
@@ -55,6 +58,34 @@ test('docs/api.md has every field of a message, a reaction and a conversation, a
   expect([...written].sort()).toEqual([...known].sort());
 });
 
+test('no page says something twice under two headings of the same name', () => {
+  const docs = new URL('../../docs/', import.meta.url);
+  const repeated = readdirSync(docs).flatMap((page) => {
+    if (!page.endsWith('.md')) return [];
+    const headings: readonly string[] = readFileSync(new URL(page, docs), 'utf8').match(/^## .+$/gm) ?? [];
+    return headings
+      .filter((heading, place) => headings.indexOf(heading) !== place)
+      .map((heading) => `${page} ${heading}`);
+  });
+  expect(repeated).toEqual([]);
+});
+
+test('docs/content.md has an example of each kind, as the service would write it', () => {
+  const page = readFileSync(new URL('../../docs/content.md', import.meta.url), 'utf8');
+  const [, lines = ''] = /\n## Each kind\n[\s\S]*?```json\n([\s\S]*?)```/.exec(page) ?? [];
+  const examples = lines
+    .trim()
+    .split('\n')
+    .map((line) => messageDetailsSchema.partial().strict().parse(JSON.parse(line)) as Partial<MessageDetails>);
+  expect(examples.map(({ kind }) => kind)).toEqual([...MESSAGE_KINDS]);
+  const plain = { kind: 'message', retracted_at: null, edited_at: null, attachments: [] } as const;
+  const said = { body: '', sender: '+15550100', is_from_me: false };
+  // Only the reader of chat.db knows the number of an unknown type.
+  expect(examples.map(({ sentence }) => sentence?.replace(' (item type 12)', ''))).toEqual(
+    examples.map((example) => sentenceOf(said, { ...plain, ...example })),
+  );
+});
+
 test('docs/configuration.md has every key, and no other', () => {
   const sections = [
     'server',
@@ -62,6 +93,7 @@ test('docs/configuration.md has every key, and no other', () => {
     'backend',
     'send',
     'approval',
+    'canary',
     'webhooks',
     'contacts',
     'mcp',
@@ -86,11 +118,23 @@ test('docs/configuration.md has every key, and no other', () => {
 test('docs/api.md has every metric, and no other', async () => {
   const search = { isEnabled: true, isComplete: true, indexedRows: 1, totalRows: 1 };
   const changes = { state: 'on' as const, logged: 1, sweptAtMs: 1 };
-  const fleet = { mac: 'm1', state: 'connected' as const, published_row: 1, behind: 0, problem: null };
+  const fleet = {
+    mac: 'm1',
+    state: 'connected' as const,
+    published_row: 1,
+    behind: 0,
+    clock_ahead_s: 0,
+    certificate_ends: null,
+    problem: null,
+  };
   const counts = { clients: 1, missed: 1 };
   const heard = { state: 'present' as const, version: '1', addresses: [], seen_s: 1, backend: null };
   const mac = { id: 'm1', ...heard, newest_row: 1, behind: 0, shared_addresses: [], open_holes: 0 };
+  const at = '2026-01-01T00:00:00Z';
+  const report = { state: 'push_dead' as const, sent_at: at, arrived_at: at, push_dead_since: at };
+  const canary = { ...report, delay_ms: 1, problem: null };
   const now = {
+    canary,
     ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes, fleet },
     ...{ webSockets: counts, streams: counts },
     hub: {

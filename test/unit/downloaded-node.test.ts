@@ -148,3 +148,27 @@ test('two downloads at once end with one sound Node', async () => {
   expect(await Promise.all([machine.obtain(), machine.obtain()])).toEqual([machine.node, machine.node]);
   expect(readdirSync(machine.cache)).toEqual(['node-22.23.2-test-x64']);
 });
+
+test('a cache folder in which others may exchange the Node is taken from them', async () => {
+  const machine = new Machine();
+  await machine.obtain();
+  chmodSync(machine.cache, 0o777);
+  await machine.obtain();
+  expect(statSync(machine.cache).mode & 0o777).toBe(0o700);
+});
+
+test.each([false, true])(
+  'in the cache folder of another user no Node is run nor fetched (kept before: %s)',
+  async (isKept) => {
+    const machine = new Machine();
+    if (isKept) await machine.obtain();
+    const { getuid } = process;
+    process.getuid = () => 4711;
+    try {
+      await expect(machine.obtain()).rejects.toMatchObject({ message: `${machine.cache} belongs to another user.` });
+    } finally {
+      if (getuid !== undefined) process.getuid = getuid;
+    }
+    expect(machine.downloads).toBe(isKept ? 1 : 0);
+  },
+);

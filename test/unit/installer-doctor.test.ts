@@ -300,10 +300,30 @@ test('a Mac asks its agent about the fleet, because the terminal may reach a net
   );
   await serve(mac, {
     ...report,
-    fleet: { mac: 'm1', state: 'away', behind: 3, published_row: 9, problem: 'connect EHOSTUNREACH' },
+    fleet: {
+      mac: 'm1',
+      state: 'away',
+      behind: 3,
+      published_row: 9,
+      clock_ahead_s: null,
+      certificate_ends: null,
+      problem: 'connect EHOSTUNREACH',
+    },
   });
   const { of } = await examined(mac);
   expect(of('fleet')).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining(LOCAL_NETWORK) });
   expect(of('fleet_servers')).toBeUndefined();
   expect(connections).toBe(0);
+});
+
+test('says of a fleet that its servers refuse the key, and what is wrong with clock and certificate', async () => {
+  const mac = await newMac();
+  appendFileSync(mac.layout.config, '[fleet]\nservers = ["tls://10.0.0.5:4222"]\nmac = "m1"\ncontent = "plain"\n');
+  const fleet = { mac: 'm1', behind: 0, published_row: 9, clock_ahead_s: -9 } as const;
+  const ended = { certificate_ends: '2020-01-01T00:00:00Z', problem: 'Authorization Violation' };
+  await serve(mac, { ...report, fleet: { ...fleet, ...ended, state: 'away' } });
+  const { of } = await examined(mac);
+  expect(of('fleet')).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining('revoked') });
+  expect(of('fleet_clock')).toMatchObject({ state: 'warning', sentence: expect.stringContaining('9 s behind') });
+  expect(of('fleet_certificate')).toMatchObject({ state: 'problem', sentence: expect.stringContaining('2020-01-01') });
 });

@@ -4,11 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/program/', import.meta.url));
-/** What is said by packages alone that a service may do without. */
+/** Texts of packages and modules that a service may do without. */
 const RARE = [
   ['a service that nobody asks over MCP loads nothing of the protocol', 'notifications/resources/updated'],
   ['a service without a fleet loads nothing of NATS', '$JS.API'],
   ['a service that is sent no Markdown loads nothing of its parser', 'Input data should be a String'],
+  ['a service without a port of BlueBubbles loads nothing of that protocol', 'Ping received!'],
+  ['a service without an issuer loads nothing of OAuth', 'code_challenge_methods_supported'],
 ] as const;
 
 /** The files that are loaded with these, without a dynamic import. */

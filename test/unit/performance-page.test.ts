@@ -4,19 +4,51 @@ import { expect, test } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): string => readFileSync(root + file, 'utf8');
-const page = read('docs/performance.md');
+const page = read('docs/performance.md').replaceAll(/\s+/g, ' ');
 const results = read('bench/RESULTS.md');
+const rows = results
+  .split('\n')
+  .map((line) => line.split(' | '))
+  .filter(([, figure]) => /^\d/.test(figure ?? ''));
 
-/** Postern's median in a row of the results, and the figure of the page that states it. */
-test.each([
-  ['row committed → WebSocket frame, synchronous=NORMAL, p50', '0.757', '0.76 ms'],
-  ['row committed → WebSocket frame, synchronous=NORMAL, p99', '5.23', '5.2 ms'],
-  ['HTTP: newest 50 messages', '1,700', '1,700 a second'],
-  ['idle for 60 s at 1000 ms: resident memory', '62.2', '62 MiB'],
-  ['idle for 60 s at 1000 ms: processor', '0.150', '0.15 % of a core'],
-  ['process start → first healthy answer, on top of the rival', '226', '0.23 s'],
-])('the page about performance does not state another figure than was measured: %s', (row, median, stated) => {
-  const line = results.split('\n').find((one) => one.startsWith(`| ${row} | `));
-  expect(line?.split('|')[2]?.trim().split(' ')[0]).toBe(median);
-  expect(page).toContain(stated);
+/** The figures in a cell of the first row of the results whose name begins like this. */
+function figures(row: string, cell: number): readonly number[] {
+  const text = rows.find(([name]) => name?.startsWith(`| ${row}`))?.[cell] ?? '';
+  return (text.replaceAll(',', '').match(/\d+(?:\.\d+)?/g) ?? []).map(Number);
+}
+const [POSTERN, RIVAL, RATIO] = [1, 3, 4];
+
+const EVENT = 'row committed → WebSocket frame';
+const PAGE = 'HTTP: newest 50 messages';
+const IDLE = 'idle for 60 s at 1000 ms';
+const START = 'process start → first healthy answer, on top of the rival';
+const CATCH_UP = '100,000 rows in one transaction → a WebSocket client with ?after=';
+
+const two = (figure: number): string => String(Number(figure.toPrecision(2)));
+const whole = (figure: number): string => Math.round(figure).toLocaleString('en');
+const seconds = (milliseconds: number): string => (milliseconds / 1000).toFixed(2);
+const short = (figure: number): string => String(Number(figure.toPrecision(3)));
+
+test.each<[string, number, (figure: number) => string, (...figures: readonly string[]) => string]>([
+  [`${EVENT}, synchronous=NORMAL, p50`, POSTERN, two, (p50, low, high) => `| ${p50} ms | ${low} to ${high} ms |`],
+  [`${EVENT}, synchronous=NORMAL, p99`, POSTERN, two, (p99, low, high) => `| ${p99} ms | ${low} to ${high} ms |`],
+  [PAGE, POSTERN, whole, (rate, low, high) => `| ${rate} a second | ${low} to ${high} |`],
+  [`${IDLE}: resident memory`, POSTERN, two, (memory) => `| ${memory} MiB |`],
+  [`${IDLE}: processor`, POSTERN, two, (share) => `| ${share} % of a core |`],
+  [START, POSTERN, seconds, (start) => `it takes ${start} s more than Node alone`],
+  [START, RIVAL, seconds, (start) => `which took ${start} s there`],
+  [`${EVENT} without file events, the slowest`, POSTERN, whole, (slowest) => `${slowest} ms was the slowest`],
+  ['newest 50 messages: large against small', RATIO, two, (ratio) => `take ${ratio} times as long as the newest 50`],
+  ['page 100000 deep by its cursor', RATIO, short, (ratio) => `takes ${ratio} times as long as the first,`],
+  ['HTTP: one message by id', POSTERN, whole, (rate) => `answered ${rate} times a second`],
+  [CATCH_UP, POSTERN, whole, (rate) => `gets ${rate} a second`],
+  [CATCH_UP, RIVAL, whole, (rate) => `makes ${rate}.`],
+])('the page about performance states the figures that were measured: %s', (row, cell, format, sentence) => {
+  expect(page).toContain(sentence(...figures(row, cell).map(format)));
+});
+
+test('the page about performance says when it was measured, and how many rows there are', () => {
+  const [, date = ''] = /Made by `make bench` on ([\d-]+)/.exec(results) ?? [];
+  expect(page).toContain(`on ${date},`);
+  expect(page).toContain(`all ${rows.length} rows`);
 });

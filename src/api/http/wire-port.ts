@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import type { Wire, WireAnswer, WireRequest } from '../../domain/ports/wires.ts';
 import { problem } from '../../domain/problems.ts';
+import { WrongKeyDelay } from '../../runtime/wrong-key-delay.ts';
 import { parseQuery } from '../../schema/query.ts';
 import type { AccessControl } from './access-control.ts';
 import { unauthorized } from './api-keys.ts';
@@ -10,10 +11,6 @@ import type { OriginPolicy } from './origin-policy.ts';
 import { problemAnswer } from './problem-answer.ts';
 import { mediaType } from './routes/attachments.ts';
 import { isForm, readUploads } from './routes/uploads.ts';
-
-/** How long a wrong key waits for its answer, and how many wait at most. */
-const WRONG_KEY_WAITS_MS = 1000;
-const MAX_WAITING = 32;
 
 export interface WirePortParts {
   readonly wire: Wire;
@@ -27,11 +24,12 @@ export interface WirePortParts {
 export class WirePort {
   readonly #guard: OriginPolicy;
   readonly #parts: WirePortParts;
-  #waiting = 0;
+  readonly #wrongKeys: WrongKeyDelay;
 
   constructor(parts: WirePortParts) {
     this.#parts = parts;
     this.#guard = parts.access.newGuard();
+    this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
   /** Takes the address that it listens at, and returns the URL. */
@@ -63,7 +61,7 @@ export class WirePort {
     const [key, ...others] = new Set(keys);
     const isAdmitted = await access.admitWire(exchange, this.#guard, others.length === 0 ? key : undefined);
     if (!isAdmitted) {
-      await this.#wait();
+      await this.#wrongKeys.wait();
       throw unauthorized();
     }
     const { caller, id: requestId, method } = exchange;
@@ -84,14 +82,6 @@ export class WirePort {
     if (!isForm(exchange)) return { body: await exchange.json(), uploadIds: [] };
     const { fields, files } = await readUploads(exchange, this.#parts.closing);
     return { body: Object.fromEntries(fields), uploadIds: files.map(({ id }) => id) };
-  }
-
-  /** Slows down guessing. Beyond a few at once, an answer costs less than a place to wait. */
-  async #wait(): Promise<void> {
-    if (this.#waiting >= MAX_WAITING) return;
-    this.#waiting += 1;
-    await new Promise<void>((resolve) => void this.#parts.clock.after(WRONG_KEY_WAITS_MS, resolve));
-    this.#waiting -= 1;
   }
 
   #send(exchange: Exchange, { status, body, file, route }: WireAnswer): void {

@@ -61,7 +61,7 @@ export class OAuthClients {
   }
 }
 
-/** Reports whether a redirect may go there: exactly as listed, but for the port of a program on the person's machine. */
+/** Reports whether the client listed this address. Only the port of a program on the person's machine may differ. */
 export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolean {
   return redirectUris.includes(uri) || redirectUris.some((listed) => isLoopback(listed) && sameButPort(listed, uri));
 }
@@ -87,7 +87,7 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
 /** Schemes that a browser opens itself, and those of macOS that act on the address. */
 const NO_PROGRAM =
   /^(?:javascript|data|file|filesystem|blob|about|vbscript|view-source|wss?|ftps?|mailto|tel|sms|imessage|facetime(?:-audio)?|shortcuts|itms-services|x-apple[\w.+-]*):$/;
-/** As a name or an address is written: a host may contain what ends a directive of the page's policy. */
+/** A plain name or address. In a URL a host may also hold `;` or `,`, which end a directive of the page's policy. */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])$/;
 
 function isRedirectUri(uri: unknown): boolean {

@@ -41,7 +41,7 @@ interface Entered {
   readonly mistakes: readonly string[];
 }
 
-/** The page on which the owner decides what a program may do: his key, people, and a preset. */
+/** The page on which the owner decides what a program may do: by the owner's key, people, and a preset. */
 export function consentPage({ id, clientName, clientId, redirectUri }: Consent, entered: Entered): string {
   const { people, preset, mistakes } = entered;
   const option = (value: string, title: string, text: string): string =>

@@ -2,17 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { isAppError } from '../../domain/errors.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { Keys } from '../../domain/ports/access.ts';
-import type { Cancel, Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host.ts';
 import type { OAuthAnswer, OAuthClient } from '../../domain/ports/oauth.ts';
 import { visible } from '../../domain/visible.ts';
+import { WrongKeyDelay } from '../../runtime/wrong-key-delay.ts';
 import { CONSENT_PRESETS, consentPage, pagePolicy, refusalPage } from './consent-page.ts';
 import type { OAuthTokens } from './tokens.ts';
 
 const MAX_OPEN = 20;
 const OPEN_MS = 10 * 60_000;
-/** How long a wrong key waits for its answer, how many wait at most, and how many a consent allows. */
-const WRONG_KEY_WAITS_MS = 1000;
-const MAX_WAITING = 32;
+/** Wrong keys that a consent allows. */
 const MAX_WRONG = 5;
 const MAX_PEOPLE = 200;
 const MAX_NAME = 64;
@@ -44,13 +43,14 @@ interface Consent extends Authorization {
 export class OAuthConsents {
   readonly #parts: ConsentsParts;
   readonly #open = new Map<string, Consent>();
-  #waiting = 0;
+  readonly #wrongKeys: WrongKeyDelay;
 
   constructor(parts: ConsentsParts) {
     this.#parts = parts;
+    this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Shows the page with a new question. The oldest one gives way to it. */
+  /** Shows the page with a new question. Beyond 20 open ones, the oldest is dropped. */
   ask(asked: Authorization): OAuthAnswer {
     const nowMs = this.#parts.clock.now();
     for (const { id, untilMs } of this.#open.values()) {
@@ -75,7 +75,7 @@ export class OAuthConsents {
     const preset = CONSENT_PRESETS.find((one) => one === form.get('preset')) ?? 'reader';
     const people = form.get('people') ?? '';
     if (!this.#parts.isOwnerKey(form.get('key') ?? '')) return this.#wrongKey(consent, people, preset);
-    // Before anything is waited for, so that two clicks make one key.
+    // Before the first await, so that two clicks make one key.
     this.#open.delete(consent.id);
     const made = await this.#newKey(client, people, preset);
     if (!('id' in made)) {
@@ -126,13 +126,7 @@ export class OAuthConsents {
     // Before the wait: keys that come meanwhile are not tried.
     const isLast = consent.wrong >= MAX_WRONG;
     if (isLast) this.#open.delete(consent.id);
-    if (this.#waiting < MAX_WAITING) {
-      this.#waiting += 1;
-      await new Promise<void>(
-        (resolve) => void (this.#parts.clock.after(WRONG_KEY_WAITS_MS, resolve) satisfies Cancel),
-      );
-      this.#waiting -= 1;
-    }
+    await this.#wrongKeys.wait();
     if (isLast) return refused('The key was wrong too often. Begin again in the program.');
     return { ...show(consent, { people, preset, mistakes: ['This is not your key.'] }), status: 401 };
   }

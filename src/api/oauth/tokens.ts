@@ -6,7 +6,7 @@ import { OAuthError } from './oauth-error.ts';
 
 const CODE_MS = 60_000;
 const ACCESS_S = 3600;
-/** A refresh token: the name of its family, which stays, and what changes with each rotation. */
+/** A refresh token: the id of its family, which stays, and a part that changes with each rotation. */
 const REFRESH = /^refresh_([\w-]{22})[\w-]{43}$/;
 
 /** The terms under which a code may be redeemed. */

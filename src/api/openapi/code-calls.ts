@@ -81,6 +81,13 @@ export const CODE_CALLS = {
   changeWebhook: { path: webhook, ...printed('changeWebhook($id, $body)') },
   listDeliveries: { path: webhook, ...printed('deliveries($id)') },
   testWebhook: { path: webhook, ...printed('testWebhook($id)') },
+  resendDelivery: {
+    path: { ...webhook, delivery: examples.delivery.id },
+    isPlainFetch: true,
+    typeScript:
+      "const answer = await fetch($url, { method: 'POST', headers: { 'X-API-Key': env.KEY ?? '' } });\n" +
+      'console.log(await answer.json());',
+  },
   retryWebhook: { path: webhook, ...printed('retryWebhook($id)') },
   replayWebhook: { path: webhook, ...printed('replayWebhook($id, 1200)') },
   listEvents: {

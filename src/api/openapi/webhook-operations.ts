@@ -1,5 +1,6 @@
 import { AFTER_MISTAKE } from '../../schema/offset.ts';
 import {
+  deliveriesQuery,
   replayBody,
   WEBHOOK_EVENT_TYPES,
   webhookBody,
@@ -95,9 +96,21 @@ export const WEBHOOK_OPERATIONS = {
     summary: 'The last 100 deliveries, newest first, without bodies',
     description:
       'What was sent and when, how often it was attempted, and what the receiver answered, newest first. ' +
-      'Bodies are not kept: `row_id` leads to the message.',
+      'Bodies are not kept: `row_id` leads to the message. With `include=tries` each has its attempts, and the one ' +
+      'that is held comes first; they are kept in memory until the service ends.',
+    query: deliveriesQuery,
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
     problems: ['webhook_not_found'],
+    mistakes: [{ pointer: '?include', message: 'The parameter include must be tries.' }],
+  },
+  resendDelivery: {
+    tag: 'Webhooks',
+    summary: 'Send one finished delivery again',
+    description:
+      'Reads the event again and sends it once, immediately, under the same delivery id, and waits for the answer of the ' +
+      'receiver. It does not move the position of the webhook. Changes and tests cannot be sent again.',
+    answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
+    problems: ['webhook_not_found', 'delivery_not_found', 'test_in_progress', 'shutting_down'],
   },
   testWebhook: {
     tag: 'Webhooks',

@@ -1,9 +1,9 @@
-import { type Approval, type ApprovalState, isPosternError, type PosternClient } from '../../client/postern-client.ts';
-import type { Names } from '../../domain/names.ts';
+import type { Approval, ApprovalState, PosternClient } from '../../client/postern-client.ts';
 import { visible } from '../../domain/visible.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
-import { withId } from '../names.ts';
+import { keyNames, withId } from '../names.ts';
+import { withName } from '../output/event-line.ts';
 import { stateStyle } from '../output/style.ts';
 import type { Column } from '../output/table.ts';
 import { oneLine, printable } from '../output/text.ts';
@@ -79,22 +79,6 @@ async function approvalOf(client: PosternClient, given: string): Promise<Approva
   );
 }
 
-/** Names of limited keys by their id. Empty for a key that may decide but not list keys. */
-async function keyNames(client: PosternClient): Promise<ReadonlyMap<string, string>> {
-  try {
-    return new Map((await client.keys.list()).map(({ id, name }) => [id, name]));
-  } catch (error) {
-    if (isPosternError(error) && error.status === 403) return new Map();
-    throw error;
-  }
-}
-
-/** The person's name, and the address that tells two of that name apart. */
-function named(address: string, names: Names): string {
-  const name = names[address];
-  return name === undefined ? address : `${name} (${address})`;
-}
-
 /** The one person who will read it, else the conversation. */
 function recipient({ to, members, names = {} }: Approval): string {
   const [only = ''] = members;
@@ -110,7 +94,7 @@ function description(approval: Approval, keys: ReadonlyMap<string, string>): rea
     `To: ${shown(recipient(approval))}`,
     ...(members.length === 1 && (members[0] === to || names[members[0] ?? ''] !== undefined)
       ? []
-      : [`Read by: ${members.map((member) => shown(named(member, names))).join(', ')}`]),
+      : [`Read by: ${members.map((member) => shown(withName(member, names))).join(', ')}`]),
     ...(approval.new_contact === true ? ['You never wrote there before.'] : []),
     `Text: ${text === null ? '(erased, because it ended)' : ''}`,
     ...(text === null ? [] : text.split('\n').map((line) => `  ${shown(line)}`)),

@@ -1,4 +1,6 @@
 import { systemClock } from '../../runtime/clock.ts';
+import { keyNames } from '../names.ts';
+import { withName } from '../output/event-line.ts';
 import { stateStyle } from '../output/style.ts';
 import type { Column } from '../output/table.ts';
 import { shownTime } from '../output/time.ts';
@@ -6,30 +8,36 @@ import type { Served } from '../service-connection.ts';
 
 const LINES: readonly Column[] = [
   { title: 'AT', style: () => 'dim' },
-  { title: 'KEY' },
+  { title: 'KEY', isFlexible: true, least: 8 },
   { title: 'ACTION' },
   { title: 'OUTCOME', style: stateStyle },
   { title: 'COUNT' },
   { title: 'TARGET', isFlexible: true, least: 12 },
 ];
 
+interface AuditOptions {
+  readonly key?: string;
+  readonly after?: number;
+  readonly limit?: number;
+  readonly json?: boolean;
+}
+
 /** `postern audit`: who did what with which key, oldest first. */
-export async function audit(
-  { key, after, limit }: { readonly key?: string; readonly after?: number; readonly limit?: number },
-  { client, list }: Served,
-): Promise<void> {
+export async function audit({ key, after, limit, json }: AuditOptions, { client, list }: Served): Promise<void> {
   const lines = await client.keys.audit({
     ...(key !== undefined && { key }),
     ...(after !== undefined && { after }),
     ...(limit !== undefined && { limit }),
+    ...(json !== true && { include: 'contacts' }),
   });
-  const rows = lines.map(({ at, key_id: by, action, outcome, count, target }) => [
+  const keys = json === true || lines.length === 0 ? new Map<string, string>() : await keyNames(client);
+  const rows = lines.map(({ at, key_id: by, action, outcome, count, target, names = {} }) => [
     shownTime(at, systemClock.now()),
-    by,
+    keys.get(by) ?? by,
     action,
     outcome,
     count === 1 ? '' : String(count),
-    target ?? '',
+    target === null ? '' : action === 'key' ? (keys.get(target) ?? target) : withName(target, names),
   ]);
   list(lines, LINES, rows, 'There is nothing yet. It begins with the first limited key.');
 }

@@ -99,8 +99,8 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
   }
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
   const mac = asked.mac ?? fleet?.mac ?? '';
-  const connects = machine.platform !== 'darwin' || !asked.isUp;
-  if (fleet !== undefined && mac !== '') findings.push(...(await fleetFindings(fleet, { mac }, { connects })));
+  if (fleet !== undefined && mac !== '')
+    findings.push(...(await fleetFindings(fleet, { mac }, { connects: !asked.isUp })));
   return findings;
 }
 

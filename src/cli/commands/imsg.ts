@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { PosternClient } from '../../client/postern-client.ts';
 import { cacheFolder } from '../../config/environment.ts';
+import { LIMITED_KEY } from '../../domain/key.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { boundedLines } from '../imsg/bounded-lines.ts';
@@ -8,11 +9,10 @@ import { ImsgFiles } from '../imsg/imsg-files.ts';
 import { IMSG_STATUS, ImsgMethods, RPC_METHODS } from '../imsg/imsg-methods.ts';
 import { ImsgRpc } from '../imsg/imsg-rpc.ts';
 import { ImsgWatch } from '../imsg/imsg-watch.ts';
-import { json, printable } from '../output/text.ts';
+import { json, oneLine } from '../output/text.ts';
 import { type ConnectionOptions, limitedDestinationOf, Refusal, reportRefusal } from '../service-connection.ts';
 
 const MAX_LINE_BYTES = 1024 * 1024;
-const LIMITED = /^postern_[0-9a-f]{8}_[\w-]{43}$/;
 
 /** `postern imsg`: speaks imsg's JSON-RPC for programs such as OpenClaw (decision Y1). */
 export function imsg(words: readonly string[], options: ConnectionOptions, context: ClientContext): Promise<number> {
@@ -31,7 +31,7 @@ export function imsg(words: readonly string[], options: ConnectionOptions, conte
 
 async function serve(options: ConnectionOptions, context: ClientContext): Promise<number> {
   const { place, ...destination } = limitedDestinationOf(options, context);
-  if (!LIMITED.test(destination.key)) {
+  if (!LIMITED_KEY.test(destination.key)) {
     throw new Refusal(
       EXIT.keyRefused,
       'This is not a limited key, and a program that a model drives must have one.',
@@ -39,7 +39,7 @@ async function serve(options: ConnectionOptions, context: ClientContext): Promis
     );
   }
   const client = new PosternClient(destination);
-  const warn = (sentence: string): void => context.stderr(printable(sentence));
+  const warn = (sentence: string): void => context.stderr(oneLine(sentence));
   const { url } = destination;
   const consoleAt = (path: string): string => (url === undefined ? 'postern open' : new URL(path, url).href);
   const files = new ImsgFiles({ client, folder: folderOfFiles(context), place, clock: systemClock, warn });

@@ -207,10 +207,11 @@ function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret'>): readonly 
     'This is the key. It is shown only now.',
     '',
     ...description(key),
-    '',
+    // Not indented: a script copied with blanks before `#!` does not start.
     ...clientLines({ ...setup, secret: key.key }).flatMap(({ client, where, lines }) => [
+      '',
       `${client} (${where}):`,
-      ...lines.map((line) => `  ${line}`),
+      ...lines,
     ]),
   ];
 }

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { ClientContext } from '../context.ts';
 import { McpPipe } from '../mcp-pipe.ts';
+import { jsonLine, oneLine } from '../output/text.ts';
 import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../service-connection.ts';
 
 export interface McpOptions extends ConnectionOptions {
@@ -17,10 +18,10 @@ export function mcp(options: McpOptions, context: ClientContext): Promise<number
     const to = limitedDestinationOf(options, context);
     const writes = new Set<Promise<void>>();
     const write = (line: string): void => {
-      const written = context.writeLine(line).finally(() => writes.delete(written));
+      const written = context.writeLine(jsonLine(line)).finally(() => writes.delete(written));
       writes.add(written);
     };
-    const warn = (sentence: string): void => context.stderr(sentence);
+    const warn = (sentence: string): void => context.stderr(oneLine(sentence));
     const ended = context.untilEnded();
     const stop = new AbortController();
     const channel = options.channel === true ? await openChannel() : undefined;

@@ -12,11 +12,16 @@ export async function proveSelfChat(
     const { address } = await client.approvals.sendSelfChatCode();
     stderr(
       `Postern wrote a code to ${address}.`,
-      'Open that conversation in Messages. If anybody but you can read it, stop here (Ctrl+C) and correct approval.self.',
+      'Open that conversation in Messages. If anybody but you can read it, stop here (Ctrl+C) and correct the address in config.toml.',
       'Type the code that you read there, and press Return.',
     );
     typed = await typedLine(input());
   }
   const proved = await client.approvals.proveSelfChat(typed);
-  answer(proved, `Proved. What waits for you is written to ${proved.address}: 👍 sends it, 👎 does not.`);
+  answer(
+    proved,
+    `Proved. The conversation with ${proved.address} is yours.`,
+    'With approval.self, what waits for you is written there: 👍 sends it, 👎 does not. ' +
+      'With canary.self, a short message every six hours.',
+  );
 }

@@ -1,17 +1,62 @@
+import { isPosternError } from '../../client/postern-client.ts';
+import type { CanaryReport } from '../../domain/canary.ts';
+import type { Overview } from '../../domain/overview.ts';
 import type { FleetReport } from '../../domain/ports/fleet.ts';
 import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import { type Verdict, verdictOf } from '../../domain/verdict.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
 import { oneLine, printable, wrapped } from '../output/text.ts';
 import { shownSpan } from '../output/time.ts';
 import type { Served } from '../service-connection.ts';
+import { type CounterLine, counterLines, counterTables } from './status-counters.ts';
 
-/** `postern status`: prints the service's status. Exits with 69 while it cannot read Messages, or a hub its fleet. */
-export async function status(_options: object, service: Served): Promise<number> {
-  const report = await service.client.status();
-  service.answer(report, ...lines(report, service.place).flatMap((line) => shownLine(line, service)));
+/**
+ * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while it cannot
+ * read Messages, or a hub its fleet.
+ */
+export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
+  const { report, overview } = await read(json === true, service);
+  service.answer(report, ...(json === true ? [] : page(report, overview, service)));
   return report.backend.connected ? EXIT.ok : EXIT.unavailable;
 }
+
+interface Answer {
+  readonly report: StatusReport;
+  readonly overview?: Overview;
+}
+
+/** A limited key may not see the overview, and JSON never had it. */
+async function read(isJson: boolean, { client, isLimited }: Served): Promise<Answer> {
+  if (isJson || isLimited) return { report: await client.status() };
+  try {
+    const overview = await client.home.overview();
+    return { report: overview.status, overview };
+  } catch (error) {
+    // A hub has none, nor has an older version.
+    if (!isPosternError(error) || (error.status !== 501 && error.status !== 404)) throw error;
+    return { report: await client.status() };
+  }
+}
+
+function page(report: StatusReport, overview: Overview | undefined, service: Served): readonly string[] {
+  const { isTerminal, paint, columns, place } = service;
+  const { tone, text, next } = verdictOf(report);
+  const nowMs = systemClock.now();
+  const counters = overview === undefined ? [] : counterLines(overview, nowMs);
+  return [
+    // A script reads on from the line that was always the first.
+    ...(isTerminal
+      ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
+      : []),
+    ...lines(report, place).flatMap((line) => shownLine(line, service)),
+    ...counters.flatMap((line) => shownCounter(line, service)),
+    ...(overview === undefined ? [] : counterTables(overview, service)),
+  ];
+}
+
+const TONES: Readonly<Record<Verdict['tone'], Style>> = { good: 'green', warn: 'yellow', bad: 'red' };
 
 /** A label and its text, wrapped on a terminal. */
 interface Line {
@@ -29,6 +74,15 @@ function shownLine({ name, text, style }: Line, { paint, columns }: ClientContex
   );
 }
 
+function shownCounter(
+  { name, bars, text }: CounterLine,
+  { paint, columns, isTerminal }: ClientContext,
+): readonly string[] {
+  const before = isTerminal && bars !== undefined ? `${bars}  ` : '';
+  const [first = '', ...others] = wrapped(text, columns, NAME_COLUMNS + before.length);
+  return [`${paint('bold', name.padEnd(NAME_COLUMNS))}${paint('cyan', before)}${first.trimStart()}`, ...others];
+}
+
 function lines(report: StatusReport, place: string): readonly Line[] {
   const {
     backend,
@@ -38,6 +92,7 @@ function lines(report: StatusReport, place: string): readonly Line[] {
     changes,
     search,
     fleet,
+    canary,
     macs,
     permissions,
   } = report;
@@ -57,17 +112,20 @@ function lines(report: StatusReport, place: string): readonly Line[] {
         ]
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
-    ...troubled.map(({ origin, state, last_error: why, consecutive_failures: times }) => {
+    ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
       const what = state === 'held' ? 'holds an event until it succeeds' : `failed ${times} times`;
       return line(
         '',
-        oneLine(`${origin} ${what}${why === null ? '' : `: ${why}`}`),
+        oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`),
         state === 'held' ? 'yellow' : 'red',
       );
     }),
     ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...(fleet === undefined ? [] : [line('Fleet', fleetText(fleet))]),
+    ...(canary === undefined
+      ? []
+      : [line('Push', canaryText(canary), canary.state === 'push_dead' ? 'red' : undefined)]),
     ...permissions.map(({ name, state, detail }) =>
       line(
         'Permission',
@@ -105,13 +163,29 @@ function fleetText({ mac, state, behind, problem }: FleetReport): string {
   return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
 }
 
+function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem }: CanaryReport): string {
+  switch (state) {
+    case 'address_unproved':
+      return 'not tested: "postern approvals prove" proves the address of canary.self first';
+    case 'unproved':
+      return `not proved: no canary has arrived on this Mac yet${problem === null ? '' : ` (${problem})`}`;
+    case 'arriving':
+      return `works, the last canary took ${shownSpan(Math.ceil((delayMs ?? 0) / 1000))}`;
+    case 'push_dead':
+      return `dead since ${since}: a message to yourself did not arrive`;
+    default:
+      return `not known: the last canary ${state === 'not_sent' ? 'could not be sent' : 'may not have been sent'} (${problem})`;
+  }
+}
+
 /** At a hub: one line per Mac; troubled ones say what is wrong. */
 function macLines(macs: readonly FleetMac[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
-  return macs.map(({ id, state, seen_s: seenS, behind, backend }, place) => {
+  return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused }, place) => {
     const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
     const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
-    const text = oneLine(`${id}, ${state}, heard of ${shownSpan(seenS)} ago${lag}${cannotRead}`);
+    const rival = refused === undefined ? '' : `, "${refused}" has the same key and takes no part`;
+    const text = oneLine(`${id}, ${state}, heard of ${shownSpan(seenS)} ago${lag}${cannotRead}${rival}`);
     return line(place === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
   });
 }

@@ -92,7 +92,10 @@ export async function editWebhook(given: string, options: EditOptions, { client,
     throw new Refusal(EXIT.usage, 'There is nothing to change.', 'postern webhooks edit --help names what can be.');
   }
   const { id } = await webhookOf(client, given);
-  const webhook = await client.changeWebhook(id, changes);
+  // The API replaces a filter as a whole; what is not given here stays, but for --no-filter.
+  const before = filter === false ? null : (await client.webhook(id)).filter;
+  const filters = settings.filter && { filter: { ...before, ...settings.filter } };
+  const webhook = await client.changeWebhook(id, { ...changes, ...filters });
   const until = webhook.previous_secret_until;
   const rotated =
     typeof changes.secret === 'string' && until !== null ? ` The secret before signs too until ${until}.` : '';

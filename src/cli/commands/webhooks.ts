@@ -116,6 +116,30 @@ export async function replayWebhook(
   answer(webhook, sentence);
 }
 
+/** Attempts a held delivery now. Exits with 1 if there is none. */
+export async function retryWebhook(given: string, _options: object, { client, answer }: Served): Promise<number> {
+  const { id } = await webhookOf(client, given);
+  const webhook = await client.webhook(id);
+  if (webhook.held === null) {
+    answer(webhook, `Webhook ${id} holds no delivery.`);
+    return EXIT.crash;
+  }
+  answer(await client.retryWebhook(id), `The delivery that webhook ${id} holds is tried again now.`);
+  return EXIT.ok;
+}
+
+/** Finds a webhook by its id, a beginning of that, or its name. Throws a Refusal if there is not exactly one. */
 export async function webhookOf(client: PosternClient, given: string): Promise<Webhook> {
-  return withId(await client.webhooks(), given, 'webhook', 'postern webhooks list');
+  const webhooks = await client.webhooks();
+  if (!webhooks.some(({ id }) => id.startsWith(given))) {
+    const summaries = (await client.status()).webhooks;
+    const named = summaries.filter(({ name }) => name?.toLowerCase() === given.toLowerCase());
+    if (named.length > 1) {
+      const sentence = `${named.length} webhooks have the name ${given}.`;
+      throw new Refusal(EXIT.refusedInput, sentence, '`postern webhooks list` shows their ids.');
+    }
+    const found = webhooks.find(({ id }) => id === named[0]?.id);
+    if (found !== undefined) return found;
+  }
+  return withId(webhooks, given, 'webhook', 'postern webhooks list');
 }

@@ -1,8 +1,15 @@
 import type { FleetSettings } from '../../domain/fleet.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
 import { localNetworkAdvice } from '../../domain/local-network.ts';
 import type { FleetExamination, FleetMember } from '../../fleet/protocol/examine.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { quoted } from '../context.ts';
 import { type Finding, fault, finding, ok } from './finding.ts';
+
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 30;
+/** Deadlines of sends suffer from a larger difference. */
+const MAX_CLOCK_S = 5;
 
 /**
  * Checks that this Mac or hub can take part in its fleet. With `connects: false`, checks only files: on a Mac this
@@ -37,14 +44,36 @@ function findingsOf(found: FleetExamination, settings: FleetSettings, member: Fl
       findings.push(fault('fleet_streams', sentence, 'Where the fleet was set up: postern fleet init --connect'));
     }
   }
+  for (const { name, end } of found.certificates ?? []) findings.push(certificateFinding(name, end));
+  if (found.clockAheadMs !== undefined) findings.push(clockFinding(found.clockAheadMs));
   return findings;
 }
 
-const MAKE_FILES = 'Copy the files that postern fleet init (for hubs) or postern fleet add (for a Mac) made.';
+/** `end` is in Unix milliseconds. */
+export function certificateFinding(name: string, end: number): Finding {
+  const day = isoSecond(end).slice(0, 10);
+  const days = Math.floor((end - systemClock.now()) / DAY_MS);
+  if (days >= SOON_DAYS) return ok('fleet_certificate', `${name} is valid until ${day}.`);
+  const sentence = days < 0 ? `${name} has ended (${day}).` : `${name} ends in ${days} days (${day}).`;
+  const advice = 'Where the fleet was set up: postern fleet renew';
+  return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, advice);
+}
+
+/** In milliseconds. */
+export function clockFinding(aheadMs: number): Finding {
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  if (seconds <= MAX_CLOCK_S) return ok('fleet_clock', `Its clock and the broker's differ by ${seconds} s.`);
+  const sentence = `Its clock was ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the broker's when it was last connected.`;
+  const advice = 'Sends may expire too early or late. Set the clocks of both by a time server.';
+  return finding('warning', 'fleet_clock', sentence, advice);
+}
+
+const MAKE_FILES =
+  'For a Mac: postern fleet invite where the fleet was set up, and postern fleet join here. For a hub: copy fleet/hub.';
 
 function adviceFor(refusal: string, member: FleetMember, servers: readonly string[]): string {
   if (/authorization/i.test(refusal)) {
-    const add = member === 'hub' ? '' : ` Was it added (postern fleet add ${member.mac})?`;
+    const add = member === 'hub' ? '' : ` Has it joined, or was it added (postern fleet status)?`;
     return `The servers do not know this key.${add} Did they read users.conf again (nats-server --signal reload)?`;
   }
   if (/certificate|altname|tls/i.test(refusal)) {

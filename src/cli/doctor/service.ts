@@ -6,6 +6,7 @@ import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
+import { certificateFinding, clockFinding } from './fleet.ts';
 
 /** The findings from the running service. The other members are undefined if it could not be asked. */
 export interface Asked {
@@ -180,14 +181,26 @@ function searchFindings({ search }: StatusReport): readonly Finding[] {
 /** Empty if this Mac is in no fleet. */
 function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): readonly Finding[] {
   if (fleet === undefined) return [];
-  const { mac, state, behind, problem } = fleet;
+  const { mac, state, behind, problem, clock_ahead_s: aheadS, certificate_ends: ends } = fleet;
+  const rest = [
+    // An earlier version says neither.
+    ...(typeof aheadS === 'number' ? [clockFinding(aheadS * 1000)] : []),
+    ...(typeof ends === 'string' ? [certificateFinding("The server's certificate", Date.parse(ends))] : []),
+  ];
   if (state === 'refused') return [fault('fleet', problem ?? `Another Mac is ${mac} already.`, null)];
   if (problem !== null) {
-    const advice = servers.some(isOnLocalNetwork) ? LOCAL_NETWORK : 'Are the servers of the fleet up?';
+    const advice = /authorization/i.test(problem)
+      ? 'The servers do not know its key, or not any more: was it revoked, or has another machine taken its place?'
+      : servers.some(isOnLocalNetwork)
+        ? LOCAL_NETWORK
+        : 'Are the servers of the fleet up?';
     const hint = `Its own clients are served all the same. ${advice}`;
-    return [finding('warning', 'fleet', `As ${mac} it is not part of the fleet at the moment: ${problem}.`, hint)];
+    return [
+      finding('warning', 'fleet', `As ${mac} it is not part of the fleet at the moment: ${problem}.`, hint),
+      ...rest,
+    ];
   }
-  return [ok('fleet', `It is ${mac} in the fleet, whose stream is ${behind} rows behind.`)];
+  return [ok('fleet', `It is ${mac} in the fleet, whose stream is ${behind} rows behind.`), ...rest];
 }
 
 function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {

@@ -1,4 +1,4 @@
-import type { Conversation, PosternClient } from '../../client/postern-client.ts';
+import { type Conversation, isPosternError, type PosternClient } from '../../client/postern-client.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import { notStarted, RPC, RpcError } from './rpc-error.ts';
 
@@ -6,6 +6,8 @@ import { notStarted, RPC, RpcError } from './rpc-error.ts';
 const KNOWN_MS = 60_000;
 const PAGE = 200;
 const MAX_PAGES = 25;
+/** Statuses for a path that holds what no path may, or is too long. */
+const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
 /** At a hub an id begins with the Mac it is on. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;
 
@@ -36,12 +38,18 @@ export class ImsgChats {
     return chats;
   }
 
-  /** Returns undefined for a message without a conversation. */
+  /** Returns undefined for a message without a conversation. An id that no URL can hold is looked for in the list. */
   async withId(id: string): Promise<ImsgChat | undefined> {
     if (id === '') return undefined;
     const known = this.#byId.get(id);
     if (known !== undefined && this.#clock.monotonic() - known.atMs < KNOWN_MS) return known.chat;
-    return this.#note(await this.#client.conversation(id, { include: ['details'] }));
+    try {
+      return this.#note(await this.#client.conversation(id, { include: ['details'] }));
+    } catch (error) {
+      if (!isPosternError(error) || !UNASKABLE.has(error.status)) throw error;
+      for await (const chat of this.#all()) if (chat.conversation.id === id) return chat;
+      return undefined;
+    }
   }
 
   /** Throws `invalidParams` if the key may read no conversation with this number. */

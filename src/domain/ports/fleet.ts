@@ -26,6 +26,10 @@ export interface FleetReport {
    * Upper bound of the published events that the stream has not acknowledged: some rows in between may have no event.
    */
   readonly behind: number;
+  /** How far this machine's clock is ahead of the broker's, in whole seconds; null while that is unknown. */
+  readonly clock_ahead_s: number | null;
+  /** When the certificate of the server it is connected with ends (ISO 8601, UTC); null without TLS. */
+  readonly certificate_ends: string | null;
   /** The trouble; null if there is none. */
   readonly problem: string | null;
 }

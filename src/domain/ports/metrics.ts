@@ -1,3 +1,4 @@
+import type { CanaryReport } from '../canary.ts';
 import type { SearchStatus } from '../search.ts';
 import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes.ts';
@@ -26,6 +27,8 @@ export interface Metrics {
   readonly changes: ChangeStatus;
   /** Undefined if this Mac is in no fleet. */
   readonly fleet: FleetReport | undefined;
+  /** Undefined without `canary.self`, and at a hub. */
+  readonly canary?: CanaryReport | undefined;
   /** Only at a hub. */
   readonly hub?: HubMetrics;
 }

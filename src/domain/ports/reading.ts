@@ -30,6 +30,8 @@ export interface MessageQuery {
   /** `next` of an earlier page of the same query; replaces `offset`. */
   readonly cursor?: string | undefined;
   readonly include?: IncludeSet;
+  /** True to list canaries too (decision AA4). */
+  readonly include_canary?: boolean | undefined;
 }
 
 export interface ConversationQuery {

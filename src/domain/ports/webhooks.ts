@@ -1,6 +1,7 @@
 import type { ClientOffset, Offset } from '../offset.ts';
 import type {
   DeliveryRecord,
+  DetailedDelivery,
   HeldDelivery,
   StoredWebhook,
   WebhookHealth,
@@ -106,10 +107,14 @@ export interface WebhookRegistry {
   status(id: string): WebhookStatus | Promise<WebhookStatus>;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
+  /** The held delivery if there is one, then the same with attempts (decision Z2). */
+  detailedDeliveries(id: string): readonly DetailedDelivery[] | Promise<readonly DetailedDelivery[]>;
   /** Undefined before the first. */
   lastDelivery(id: string): DeliveryRecord | undefined | Promise<DeliveryRecord | undefined>;
   /** Sends one `webhook.test` event, once, ahead of waiting events. */
   test(id: string): Promise<WebhookTestResult>;
+  /** Sends the event of a finished delivery again, once, ahead of waiting events. Throws `delivery_not_found`. */
+  resend(id: string, delivery: string): Promise<WebhookTestResult>;
   /** Attempts a held delivery now. Does nothing if there is none. */
   retry(id: string): StoredWebhook | Promise<StoredWebhook>;
   /**

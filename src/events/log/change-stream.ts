@@ -137,8 +137,9 @@ export class ChangeStream {
     return { entries: rowId === 0 ? [] : [entry], upTo: offset };
   }
 
-  #rowEntry({ rowId, guid, event, ageS, isJunk }: RowEntry, change: number): LogEntry {
-    return { offset: { rowId, change }, rowId, guid, event, generation: this.#generation, ageS, isJunk };
+  #rowEntry({ rowId, guid, event, ageS, isJunk, isCanary }: RowEntry, change: number): LogEntry {
+    const offset = { rowId, change };
+    return { offset, rowId, guid, event, generation: this.#generation, ageS, isJunk, isCanary };
   }
 
   /**
@@ -154,7 +155,9 @@ export class ChangeStream {
       : [{ ...told, offset: { rowId, change: seq }, change: seq, generation: this.#generation }];
   }
 
-  #eventOf(change: LoggedChange): Pick<LogEntry, 'rowId' | 'guid' | 'event' | 'ageS' | 'isJunk'> | undefined {
+  #eventOf(
+    change: LoggedChange,
+  ): Pick<LogEntry, 'rowId' | 'guid' | 'event' | 'ageS' | 'isJunk' | 'isCanary'> | undefined {
     if (change.kind === 'many') {
       const { firstRowId, lastRowId, count } = change;
       const data = { first_id: String(firstRowId), last_id: String(lastRowId), count };
@@ -169,6 +172,6 @@ export class ChangeStream {
     const row = this.#messages.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0];
     if (row === undefined || !('status' in row.event.data)) return undefined;
     const event = { type: 'message.updated', data: row.event.data, changes: change.changes } as const;
-    return { rowId, guid: row.guid, event, ageS: row.ageS, isJunk: row.isJunk };
+    return { rowId, guid: row.guid, event, ageS: row.ageS, isJunk: row.isJunk, isCanary: row.isCanary };
   }
 }

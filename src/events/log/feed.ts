@@ -25,6 +25,8 @@ export interface FeedParts {
   /** Without them, nobody receives changes. */
   readonly changes?: { readonly stream: ChangeStream; readonly control: ChangeControl };
   readonly messages: MessageLog;
+  /** True if there may be canaries, which few readers want. */
+  readonly hasCanaries?: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -44,11 +46,13 @@ export class Feed implements EventFeed {
   readonly #rows: Source;
   readonly #changes: FeedParts['changes'];
   readonly #messages: MessageLog;
+  readonly #hasCanaries: boolean;
   readonly #host: { readonly clock: Clock; readonly log: Log };
 
-  constructor({ channel, changes, messages, clock, log }: FeedParts) {
+  constructor({ channel, changes, messages, hasCanaries = false, clock, log }: FeedParts) {
     this.#changes = changes;
     this.#messages = messages;
+    this.#hasCanaries = hasCanaries;
     this.#host = { clock, log };
     this.#rows = {
       channel,
@@ -95,7 +99,7 @@ export class Feed implements EventFeed {
   }
 
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined {
-    return wantedBy(narrowing);
+    return wantedBy(narrowing, this.#hasCanaries);
   }
 
   live(onMore: () => void, options: FeedOptions = {}): FeedReader {

@@ -2,7 +2,9 @@ import type { Readable } from 'node:stream';
 import type { AxiosError, AxiosHeaders, AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
 import type {} from 'axios-retry';
 import { errorCode } from '../../domain/errors.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
 import type { Clock } from '../../domain/ports/host.ts';
+import type { DeliveryTry } from '../../domain/webhook.ts';
 import { failureSentence, refusalSentence } from './delivery-errors.ts';
 
 /** The contract: a failed delivery is attempted again after 1 second, then after 5. */
@@ -28,6 +30,8 @@ export interface PostResult {
   readonly durationMs: number;
   /** The beginning of the last answer's body. */
   readonly answer: string;
+  /** The attempts that ended by themselves, in order. */
+  readonly tries: readonly DeliveryTry[];
 }
 
 export interface DeliveryAttemptsParts {
@@ -67,6 +71,8 @@ export class DeliveryAttempts {
   /** Undefined while an attempt is running. */
   #last: Attempt | undefined;
   #mayRetry = true;
+  readonly #tries: DeliveryTry[] = [];
+  #begun = { at: '', monotonicMs: 0 };
 
   constructor(parts: DeliveryAttemptsParts) {
     this.#parts = parts;
@@ -89,8 +95,10 @@ export class DeliveryAttempts {
     if (this.#parts.mayAttempt?.() === false) this.cancel();
     // axios makes no request whose signal is aborted.
     if (this.#cancelled.signal.aborted) return;
+    const { clock } = this.#parts;
     this.#attempts += 1;
     this.#last = undefined;
+    this.#begun = { at: isoSecond(clock.now()), monotonicMs: clock.monotonic() };
     headers.set(this.#parts.headers(this.#attempts));
   }
 
@@ -115,7 +123,7 @@ export class DeliveryAttempts {
           },
         },
       });
-      this.#last = { status: response.status, error: null, body: this.#bodyOf(response) };
+      this.#end({ status: response.status, error: null, body: this.#bodyOf(response) });
     } catch (error) {
       if (!signal.aborted) this.#noteFailure(error as AxiosError);
     }
@@ -128,6 +136,7 @@ export class DeliveryAttempts {
       ...(this.#last?.neverArrived === true && { neverArrived: true }),
       durationMs: Math.round(clock.monotonic() - startedAtMs),
       answer: answer?.toString('utf8') ?? '',
+      tries: this.#tries,
     };
   }
 
@@ -141,10 +150,19 @@ export class DeliveryAttempts {
   #noteFailure(error: AxiosError): void {
     const { response, config } = error;
     this.#parts.onFailure(response?.status ?? errorCode(error) ?? 'unknown');
-    this.#last =
+    this.#end(
       response === undefined
         ? { status: null, error: failureSentence(error, config?.url), neverArrived: neverArrived(error) }
-        : { status: response.status, error: refusalSentence(response.status), body: this.#bodyOf(response) };
+        : { status: response.status, error: refusalSentence(response.status), body: this.#bodyOf(response) },
+    );
+  }
+
+  #end(attempt: Attempt): void {
+    this.#last = attempt;
+    const { status, error } = attempt;
+    const { at, monotonicMs } = this.#begun;
+    const durationMs = Math.round(this.#parts.clock.monotonic() - monotonicMs);
+    this.#tries.push({ at, status, error, duration_ms: durationMs });
   }
 
   #bodyOf({ data }: AxiosResponse): Promise<Buffer> {

@@ -1,37 +1,28 @@
-import type { Caller } from '../../domain/caller.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import { eventFilter } from '../../domain/event-filter.ts';
-import type { IncludeSet } from '../../domain/include.ts';
 import type { Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/feed.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
-import type { WireEventJson } from '../../domain/ports/wires.ts';
-import { problem } from '../../domain/problems.ts';
 import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
-import type { EventJson } from '../../schema/event-json.ts';
 import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
 import { currentEntry, droppedEntry, type EntrySource } from './delivery-entry.ts';
 import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord } from './delivery-record.ts';
+import { callerOf, type DeliveryTextParts, deliveryText } from './delivery-text.ts';
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
+import type { RecentTries } from './recent-tries.ts';
 
-export interface DeliveryWorkerParts extends EntrySource {
+export interface DeliveryWorkerParts extends EntrySource, DeliveryTextParts {
   readonly store: WebhookStore;
   readonly progress: ProgressBatcher;
   readonly poster: Poster;
   readonly clock: Clock;
   readonly log: Log;
-  readonly json: EventJson;
-  /** For webhooks of another program's protocol; undefined while that is switched off. */
-  readonly wireJson?: WireEventJson | undefined;
-  /** Resolves once the requested includes are loaded. Returns undefined if they already are. */
-  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
+  readonly tries: RecentTries;
   /** Called after each failed attempt of a held delivery. */
   readonly onHeld?: ((webhookId: string) => void) | undefined;
-  /** Returns the ports of a limited key, or undefined when it has expired or was revoked. */
-  readonly callerOf?: ((keyId: string) => Caller | undefined) | undefined;
 }
 
 type Decision =
@@ -198,10 +189,10 @@ export class DeliveryWorker {
       return { kind: 'not_now' };
     }
     if (!this.#isSubscribed(entry)) return { kind: 'over' };
-    const { json, wireJson, ready, clock } = this.#parts;
+    const { ready, clock } = this.#parts;
     await ready(webhook.include);
     if (this.#isStopped) return { kind: 'not_now' };
-    const caller = this.#caller();
+    const caller = callerOf(this.#parts, webhook);
     // Events that the key may not read count as not subscribed.
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
     const id = deliveryId(webhook.id, deliveryName(entry));
@@ -209,8 +200,7 @@ export class DeliveryWorker {
     const now = this.#held === null ? entry : currentEntry(this.#parts, entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
     const attemptsBefore = this.#held?.attempts ?? 0;
-    const isWire = webhook.wire !== undefined;
-    const text = isWire ? await (caller && wireJson?.(now, caller)) : (caller?.json ?? json)(now, webhook.include);
+    const text = await deliveryText(this.#parts, webhook, now, caller);
     if (text === undefined) return { kind: 'over' };
     // A held event is attempted once, then held again.
     const retry = attemptsBefore === 0;
@@ -227,7 +217,7 @@ export class DeliveryWorker {
 
   /** Done when it is delivered or dropped. A failure under settings that have changed since proves nothing. */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
-    const { clock, log } = this.#parts;
+    const { clock, log, tries } = this.#parts;
     const { outcome } = result;
     if (outcome === 'interrupted' || (outcome === 'failed' && isOutdated)) return { isDone: false };
     // Receivers of another protocol know no repeat of what may have arrived.
@@ -239,16 +229,18 @@ export class DeliveryWorker {
     this.#hold(null);
     const record = postRecord(id, entry.event.type, entry.rowId, result, clock);
     logEnd(record, this.#webhook, log);
+    tries.end(this.#webhook.id, record, result);
     if (outcome === 'delivered') return { isDone: true, record };
     return { isDone: true, record: { ...record, place: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
   }
 
   /** Stores a failed attempt and waits until the next one is due. */
   async #holdAfter(result: PostResult, entry: LogEntry, id: string): Promise<void> {
-    const { clock, log } = this.#parts;
+    const { clock, log, tries } = this.#parts;
     const isFirst = this.#held === null;
     const held = heldDelivery(id, entry.rowId, result, this.#held, clock);
     this.#hold(held);
+    tries.hold(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
     const { attempts, error } = held;
     if (isFirst) {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
@@ -283,14 +275,5 @@ export class DeliveryWorker {
   /** Waits until something changes, or for `atMostMs`. */
   async #wait(atMostMs?: number): Promise<void> {
     if (!this.#isStopped) await this.#wakeup.wait(atMostMs);
-  }
-
-  /** Returns the ports of the webhook's key, or undefined for the owner's. Throws `unauthorized` without a valid key. */
-  #caller(): Caller | undefined {
-    const { keyId } = this.#webhook;
-    if (keyId === null) return undefined;
-    const caller = this.#parts.callerOf?.(keyId);
-    if (caller === undefined) throw problem('unauthorized');
-    return caller;
   }
 }

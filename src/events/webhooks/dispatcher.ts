@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { isAppError, isChatDbAway } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import { type ClientOffset, isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
@@ -6,22 +5,23 @@ import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '..
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import {
   type DeliveryRecord,
+  type DetailedDelivery,
   type StoredWebhook,
   type WebhookStatus,
   type WebhookTestResult,
   wantsChanges,
 } from '../../domain/webhook.ts';
 import { changedWebhook, shownSettings } from '../../domain/webhook-settings.ts';
-import type { DeliveryAttempts } from './delivery-attempts.ts';
-import { deliveryId, postRecord } from './delivery-record.ts';
 import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
-import type { Poster, Sending } from './poster.ts';
+import type { Poster } from './poster.ts';
 import { ProgressBatcher } from './progress-batcher.ts';
+import { RecentTries } from './recent-tries.ts';
+import { SinglePosts } from './single-posts.ts';
 
 /** Milliseconds until a webhook that waits for chat.db looks for it again. */
 const RETRY_MS = 1000;
 
-export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress'> {
+export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'tries'> {
   readonly poster: Poster;
   readonly onOutcome?: (record: DeliveryRecord, webhookId: string) => void;
 }
@@ -35,14 +35,16 @@ export class Dispatcher implements WebhookRegistry {
   readonly #workerParts: DeliveryWorkerParts;
   readonly #progress: ProgressBatcher;
   readonly #workers = new Map<string, DeliveryWorker>();
-  /** Running test posts: their webhook, and a promise that includes their record. */
-  readonly #tests = new Map<DeliveryAttempts, { readonly id: string; readonly ended: Promise<unknown> }>();
+  readonly #tries = new RecentTries();
+  readonly #singles: SinglePosts;
   #closing: Promise<void> | undefined;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#progress = new ProgressBatcher(parts);
-    this.#workerParts = { ...parts, progress: this.#progress };
+    this.#workerParts = { ...parts, progress: this.#progress, tries: this.#tries };
+    const offsetOf = ({ id, offset }: StoredWebhook) => this.#workers.get(id)?.offset ?? offset;
+    this.#singles = new SinglePosts({ ...this.#workerParts, offsetOf });
   }
 
   /** Starts every worker at its stored offset (decision F4). */
@@ -100,9 +102,8 @@ export class Dispatcher implements WebhookRegistry {
     const worker = this.#workers.get(id);
     this.#workers.delete(id);
     worker?.cancel();
-    const tests = [...this.#tests].filter(([, test]) => test.id === id);
-    for (const [attempts] of tests) attempts.cancel();
-    await Promise.allSettled([worker?.ended, ...tests.map(([, { ended }]) => ended)]);
+    await Promise.allSettled([worker?.ended, this.#singles.cancel(id)]);
+    this.#tries.forget(id);
     return true;
   }
 
@@ -142,6 +143,11 @@ export class Dispatcher implements WebhookRegistry {
     return this.#parts.store.deliveries(id);
   }
 
+  detailedDeliveries(id: string): readonly DetailedDelivery[] {
+    const records = this.deliveries(id);
+    return this.#tries.detailed(this.#existing(id), records);
+  }
+
   lastDelivery(id: string): DeliveryRecord | undefined {
     this.#existing(id);
     this.#progress.flush();
@@ -149,32 +155,13 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   async test(id: string): Promise<WebhookTestResult> {
-    const to = this.#existing(id);
-    if ([...this.#tests.values()].some((test) => test.id === id)) throw problem('test_in_progress');
-    const testId = deliveryId(id, randomUUID());
-    const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
-    const sending = this.#parts.poster.send({ to, id: testId, event: 'webhook.test', json, retry: false });
-    const ended = this.#testEnd(id, testId, sending);
-    this.#tests.set(sending.attempts, { id, ended });
-    return ended.finally(() => this.#tests.delete(sending.attempts));
+    return this.#singles.test(this.#existing(id));
   }
 
-  async #testEnd(id: string, testId: string, sending: Sending): Promise<WebhookTestResult> {
-    const { store, clock } = this.#parts;
-    const result = await sending.result;
-    const now = store.get(id);
-    if (now === undefined) throw problem('webhook_not_found');
-    if (result.outcome === 'interrupted') throw problem('shutting_down');
-    const offset = this.#workers.get(id)?.offset ?? now.offset;
-    this.#progress.note(id, offset, postRecord(testId, 'webhook.test', offset.rowId, result, clock));
-    return {
-      id: testId,
-      delivered: result.outcome === 'delivered',
-      status: result.status,
-      error: result.error,
-      duration_ms: result.durationMs,
-      answer: result.answer === '' ? null : result.answer,
-    };
+  async resend(id: string, delivery: string): Promise<WebhookTestResult> {
+    const webhook = this.#existing(id);
+    this.#progress.flush();
+    return this.#singles.resend(webhook, delivery);
   }
 
   replay(id: string, from: ReplayFrom): StoredWebhook {
@@ -215,14 +202,13 @@ export class Dispatcher implements WebhookRegistry {
 
   async #close(withinMs: number): Promise<void> {
     const workers = [...this.#workers.values()];
-    const tests = [...this.#tests];
     for (const worker of workers) worker.finish();
-    // A test makes one attempt, so it needs no `finish`.
+    // A single post makes one attempt, so it needs no `finish`.
     const cancelDeadline = this.#parts.clock.after(withinMs, () => {
       for (const worker of workers) worker.cancel();
-      for (const [attempts] of tests) attempts.cancel();
+      void this.#singles.cancel();
     });
-    await Promise.allSettled([...workers.map((worker) => worker.ended), ...tests.map(([, { ended }]) => ended)]);
+    await Promise.allSettled([...workers.map((worker) => worker.ended), this.#singles.ended()]);
     cancelDeadline();
     this.#progress.flush();
     this.#parts.poster.close();

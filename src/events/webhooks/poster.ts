@@ -100,7 +100,15 @@ export class Poster {
     // The host may have been allowed when the webhook was registered.
     const error = this.refusal(url);
     if (error !== undefined) {
-      const refused = { outcome: 'failed', attempts: 0, status: null, error, durationMs: 0, answer: '' } as const;
+      const refused = {
+        outcome: 'failed',
+        attempts: 0,
+        status: null,
+        error,
+        durationMs: 0,
+        answer: '',
+        tries: [],
+      } as const;
       return { attempts, result: Promise.resolve(refused) };
     }
     return { attempts, result: this.#post(attempts, post.to, body) };

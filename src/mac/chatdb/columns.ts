@@ -85,6 +85,8 @@ const entry = {
   isMessage: 'value',
   /** 1 if macOS filed it as junk. */
   isJunk: 'value',
+  /** 1 if it is a canary. */
+  isCanary: 'value',
 } as const;
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });

@@ -6,7 +6,7 @@ import type { ChatDbHandle, SchemaInfo } from './database.ts';
 import { detailsOf } from './details.ts';
 import { toMessage } from './message.ts';
 import { newestMessageRow } from './message-list.ts';
-import { IS_LOWEST_CHAT } from './queries.ts';
+import { IS_LOWEST_CHAT, isNoCanary } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
@@ -63,7 +63,7 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
     ...(has('is_finished') ? ['m.is_finished = 1'] : []),
     ...(has('is_system_message') ? ['m.is_system_message = 0'] : []),
   ].join(' AND ');
-  const isUnread = `${conditions} AND ${isMessage(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
+  const isUnread = `${conditions} AND ${isMessage(schema)} AND ${isNoCanary(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
   return {
     count: `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${conditions} LIMIT ${INT_PARAM})`,
     byChat: `SELECT j.chat_id, count(*) FROM ${from} CROSS JOIN chat_message_join j ON j.message_id = m.ROWID

@@ -11,6 +11,8 @@ export interface ChatDatabaseOptions {
   readonly log: Log;
   /** Default: `reactions`. */
   readonly associatedRows?: AssociatedRows;
+  /** The address that canaries are sent to (decision AA4); default: none. */
+  readonly canaryAddress?: string;
 }
 
 /** Enough for a writer without WAL to finish a commit, short enough to block the event loop. */
@@ -34,7 +36,7 @@ export class ChatDbHandle {
   private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
     this.#sqlite = sqlite;
     this.#schemaVersion = this.#readSchemaVersion();
-    this.schema = readSchemaInfo(sqlite, options.associatedRows);
+    this.schema = readSchemaInfo(sqlite, options);
     this.options = options;
   }
 
@@ -124,6 +126,8 @@ export interface SchemaInfo {
   byteLength(value: string): string;
   /** How rows that refer to another one are read (U5). */
   readonly associatedRows: AssociatedRows;
+  /** The address of the conversation with canaries, which lists leave out; "" if there is none. */
+  readonly canaryAddress: string;
 }
 
 const TABLES = [
@@ -154,7 +158,10 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Reads which tables and columns exist. Throws `chat_db_unavailable` if an essential one is missing. */
-export function readSchemaInfo(sqlite: Sqlite, associatedRows: AssociatedRows = 'reactions'): SchemaInfo {
+export function readSchemaInfo(
+  sqlite: Sqlite,
+  { associatedRows = 'reactions', canaryAddress = '' }: Partial<ChatDatabaseOptions> = {},
+): SchemaInfo {
   const tables = new Map<string, ReadonlySet<string>>();
   const indexes: Index[] = [];
   for (const table of TABLES) {
@@ -180,6 +187,7 @@ export function readSchemaInfo(sqlite: Sqlite, associatedRows: AssociatedRows = 
     indexes.filter((index) => index.table === table && columns.every((name, at) => index.columns[at] === name));
   return {
     associatedRows,
+    canaryAddress,
     hasTable: (table) => tables.has(table),
     hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,
     hasIndex: (table, ...columns) => withColumns(table, columns).length > 0,

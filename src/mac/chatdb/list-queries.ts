@@ -10,7 +10,7 @@ import {
   MESSAGE_COLUMNS,
 } from './columns.ts';
 import { perSchema, type SchemaInfo } from './database.ts';
-import { IS_LOWEST_CHAT, isCounted, isListed, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
+import { IS_LOWEST_CHAT, isCounted, isListed, isNoCanary, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 
 export type Order = 'asc' | 'desc';
@@ -24,15 +24,19 @@ export interface ListSql {
   readonly mixed: string;
 }
 
-export interface ListQueries {
+/** The lists that may have canaries. */
+interface MessageLists {
   /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
+  /** `KEY_COLUMNS` of the messages of one chat. */
+  readonly keys: Readonly<Record<Order, ListSql>>;
+}
+
+export interface ListQueries extends MessageLists {
   /** `LISTED_COLUMNS` of the messages of all chats, newest first. */
   readonly listed: ListSql;
   /** `MESSAGE_COLUMNS` of a chat's messages except scheduled ones, newest first. */
   readonly latest: ListSql;
-  /** `KEY_COLUMNS` of the messages of one chat. */
-  readonly keys: Readonly<Record<Order, ListSql>>;
   /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** `KEY_COLUMNS` of every row joined to the chat, newest first. */
@@ -40,27 +44,39 @@ export interface ListQueries {
 }
 
 export const listQueriesOf = perSchema((schema): ListQueries => {
-  const isShown = isMessage(schema);
-  const columns = (chat: string): string => MESSAGE_COLUMNS.select(messageParts(schema, chat));
-  const keys = (): string => KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' });
+  const isShown = `${isMessage(schema)} AND ${isNoCanary(schema)}`;
+  const columns = columnsOf(schema);
   const listed = (): string => LISTED_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', bytes: textBytes(schema) });
-  const all = (order: Order): ListSql => listSql(allSource(schema, isShown), order, columns);
-  const chat = (order: Order): ListSql =>
-    listSql(chatSource(schema, `${isShown} AND ${IS_LOWEST_CHAT}`), order, columns);
-  const chatKeys = (order: Order): ListSql =>
-    listSql(chatSource(schema, `${isShown} AND ${IS_LOWEST_CHAT}`), order, keys);
   return {
-    keys: { asc: chatKeys('asc'), desc: chatKeys('desc') },
-    messages: {
-      all: { asc: all('asc'), desc: all('desc') },
-      chat: { asc: chat('asc'), desc: chat('desc') },
-    },
+    ...messageLists(schema, isShown),
     listed: listSql(allSource(schema, `${isShown} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
     latest: listSql(chatSource(schema, `${isShown} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', columns),
     counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', keys),
     joined: listSql(chatSource(schema, '1'), 'desc', keys),
   };
 });
+
+/** The lists of messages with canaries. */
+export const listsWithCanaries = perSchema((schema) => messageLists(schema, isMessage(schema)));
+
+function messageLists(schema: SchemaInfo, isShown: string): MessageLists {
+  const columns = columnsOf(schema);
+  const all = (order: Order): ListSql => listSql(allSource(schema, isShown), order, columns);
+  const inChat = chatSource(schema, `${isShown} AND ${IS_LOWEST_CHAT}`);
+  const chat = (order: Order): ListSql => listSql(inChat, order, columns);
+  return {
+    messages: { all: { asc: all('asc'), desc: all('desc') }, chat: { asc: chat('asc'), desc: chat('desc') } },
+    keys: { asc: listSql(inChat, 'asc', keys), desc: listSql(inChat, 'desc', keys) },
+  };
+}
+
+function columnsOf(schema: SchemaInfo): (chat: string) => string {
+  return (chat) => MESSAGE_COLUMNS.select(messageParts(schema, chat));
+}
+
+function keys(): string {
+  return KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' });
+}
 
 /** A row id that a number represents exactly. The `+` keeps SQLite from using the row ids as an index. */
 const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;

@@ -11,7 +11,7 @@ import {
   MESSAGE_COLUMNS,
   toNanoseconds,
 } from './columns.ts';
-import { type ListSql, listQueriesOf, type Order, UNINDEXED } from './list-queries.ts';
+import { type ListSql, listQueriesOf, listsWithCanaries, type Order, UNINDEXED } from './list-queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** A position in a list: its date in nanoseconds since 2001, then its row id. */
@@ -30,6 +30,8 @@ export interface List {
   readonly order: Order;
   readonly after: Keyset;
   readonly before: Keyset;
+  /** True to include canaries. */
+  readonly hasCanaries?: boolean;
 }
 
 /** A row of a list, and its date. */
@@ -48,9 +50,13 @@ export const EVERYTHING = {
 
 /** The messages of a list. */
 export function listMessageRows(snapshot: Snapshot, list: List, limit: number, offset: number): readonly Row[] {
-  const { messages } = listQueriesOf(snapshot.database.schema);
+  const { messages } = listsOf(snapshot, list);
   const sql = messages[list.chatId === undefined ? 'all' : 'chat'][list.order];
   return readList(snapshot, sql, list, limit, offset);
+}
+
+function listsOf({ database: { schema } }: Snapshot, { hasCanaries }: List) {
+  return hasCanaries === true ? listsWithCanaries(schema) : listQueriesOf(schema);
 }
 
 /** The rows of a list without their texts, and the cursor after it. */
@@ -186,7 +192,7 @@ class ChatKeys {
   }
 
   #read(): void {
-    const { keys } = listQueriesOf(this.#snapshot.database.schema);
+    const { keys } = listsOf(this.#snapshot, this.#list);
     const rows = readList(this.#snapshot, keys[this.#list.order], this.#list, this.#batch, 0);
     this.#keys = rows.map((row) => keysetOf(row, KEY_COLUMNS.at));
     this.#next = 0;

@@ -73,6 +73,7 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const rowId = row[at.rowId] as number;
   const guid = toText(row[at.guid]);
   const isJunk = row[at.isJunk] === 1 || undefined;
+  const isCanary = row[at.isCanary] === 1 || undefined;
   if (row[at.isMessage] !== 1) {
     const associated = Number(row[at.associatedType] ?? 0);
     const isRemoval = associated >= 3000 && associated < 4000;
@@ -82,7 +83,7 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   }
   const data = toMessage(row, snapshot);
   const type = data.is_from_me ? 'message.sent' : 'message.received';
-  return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk };
+  return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk, isCanary };
 }
 
 /** Adds what the row still lacks (decision C2). A row with an error is settled and lacks nothing. */
@@ -91,13 +92,14 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const status = row[at.status] as number;
   const isSettled = status === STATUS_CODE.failed;
   // No spread: adding members after one costs as much as reading the row.
-  const { offset, rowId, guid, event, isJunk } = toRowEntry(row, snapshot);
+  const { offset, rowId, guid, event, isJunk, isCanary } = toRowEntry(row, snapshot);
   return {
     offset,
     rowId,
     guid,
     event,
     isJunk,
+    isCanary,
     datedMs: toUnixMs(instantAt(row, at.date)),
     isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,

@@ -19,6 +19,7 @@ import {
 import { perSchema, type SchemaInfo } from './database.ts';
 import {
   hasContent,
+  isCanary,
   isJunk,
   isMessage,
   isPartOfPoll,
@@ -141,7 +142,13 @@ export function reactionTargets(guid: string): readonly string[] {
 
 /** Decision B12. */
 export function isCounted(schema: SchemaInfo): string {
-  return schema.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
+  const isDue = schema.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
+  return `${isDue} AND ${isNoCanary(schema)}`;
+}
+
+/** Decision AA4. */
+export function isNoCanary(schema: SchemaInfo): string {
+  return schema.canaryAddress === '' ? '1' : `NOT ${isCanary(schema)}`;
 }
 
 /** Messages deleted by the person are kept for a while, in no list (decision B13). */
@@ -214,6 +221,7 @@ export function reactionParts(schema: SchemaInfo) {
     associatedEmoji: column(schema, 'associated_message_emoji'),
     isMessage: isMessage(schema),
     isJunk: isJunk(schema),
+    isCanary: isCanary(schema),
   };
 }
 

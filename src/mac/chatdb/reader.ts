@@ -217,7 +217,8 @@ function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
   const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;
   const since = sinceNs === undefined ? undefined : { date: fromUnixNs(sinceNs), rowId: MAX_INTEGER };
   const before = beforeNs === undefined ? undefined : { date: fromUnixNs(beforeNs) - 1n, rowId: MAX_INTEGER };
-  const list: List = { chatId, order, ...EVERYTHING, ...(since && { after: since }), ...(before && { before }) };
+  const bounds = { ...EVERYTHING, ...(since && { after: since }), ...(before && { before }) };
+  const list: List = { chatId, order, ...bounds, hasCanaries: query.include_canary === true };
   const rest = cursor === undefined ? list : behindCursor(list, cursor);
   return conversationId !== undefined && chatId === undefined ? undefined : rest;
 }

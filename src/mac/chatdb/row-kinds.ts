@@ -1,3 +1,4 @@
+import { CANARY_LENGTH, CANARY_START } from '../../domain/canary.ts';
 import type { SchemaInfo } from './database.ts';
 
 /** The key `rp` of a binary property list: the marker of two ASCII characters, then its text. */
@@ -95,6 +96,27 @@ export function linkTextGuid(schema: SchemaInfo): string {
 export function lacksHandle(schema: SchemaInfo): string {
   const isMessage = schema.hasColumn('message', 'item_type') ? 'ifnull(m.item_type, 0) = 0' : '1';
   return `ifnull(m.is_from_me, 0) = 0 AND ifnull(m.handle_id, 0) = 0 AND ${isMessage}`;
+}
+
+/** The marker of a text in a typedstream, its length in one byte, and the beginning of a canary. */
+const CANARY_BODY = Buffer.concat([Buffer.from('+'), Buffer.of(CANARY_LENGTH), Buffer.from(CANARY_START)]);
+const CANARY_BODY_BYTES = 4096;
+
+/**
+ * SQL that is 1 if the row `m` is a canary (decision AA4), or another Mac's: its text, in the conversation with
+ * oneself. `0` if this Mac sends none.
+ */
+export function isCanary(schema: SchemaInfo): string {
+  const { canaryAddress: address } = schema;
+  if (address === '') return '0';
+  const body = schema.hasColumn('message', 'attributedbody')
+    ? ` OR (ifnull(m.text, '') = '' AND length(m.attributedBody) < ${CANARY_BODY_BYTES}
+        AND instr(m.attributedBody, X'${CANARY_BODY.toString('hex')}') > 0)`
+    : '';
+  const end = `;-;${address}`;
+  return `ifnull(((length(m.text) = ${CANARY_LENGTH} AND m.text GLOB '${CANARY_START}*')${body})
+    AND EXISTS (SELECT 1 FROM chat_message_join x JOIN chat c ON c.ROWID = x.chat_id
+      WHERE x.message_id = m.ROWID AND lower(substr(c.guid, -${[...end].length})) = '${end.replaceAll("'", "''")}'), 0)`;
 }
 
 /** Bytes of `message_summary_info` in an ordinary row, which has no content. */

@@ -282,4 +282,14 @@ export const MIGRATIONS = [
   'ALTER TABLE api_key ADD COLUMN max_wait_s INTEGER NOT NULL DEFAULT 50',
   `UPDATE oauth_grant SET spent_hash = '';
    ALTER TABLE oauth_grant RENAME COLUMN spent_hash TO family_hash;`,
+  `CREATE TABLE canary (
+     address TEXT NOT NULL,
+     number TEXT NOT NULL,
+     sent_ms INTEGER NOT NULL,
+     outcome TEXT NOT NULL,
+     problem TEXT,
+     arrived_ms INTEGER,
+     delay_ms INTEGER,
+     dead_since_ms INTEGER
+   ) STRICT;`,
 ];

@@ -61,7 +61,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   };
 }
 
-/** The proof is valid only for the chat.db in which the code was read. */
+/** The proof, and what canaries showed, are valid only for the chat.db in which the code was read. */
 export function forgetSelfChat(database: Sqlite): void {
-  database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request');
+  database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request; DELETE FROM canary');
 }

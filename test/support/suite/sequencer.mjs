@@ -2,7 +2,7 @@
 // clean checkout, it begins with the largest files, which are not the longest.
 import Sequencer from '@jest/test-sequencer';
 
-const LONGEST_FIRST = ['changes-simulation', '/faults/', '/browser/', '/e2e/', '/integration/', '/unit/'];
+const LONGEST_FIRST = ['/faults/', '/browser/', '/install/', '/fleet/', '/e2e/', '/integration/', '/unit/'];
 
 export default class LongestFirst extends Sequencer {
   sort(tests) {

@@ -61,9 +61,8 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
   const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
   const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
   const mistakes = lastId !== undefined && resumed === undefined ? [LAST_EVENT_ID_MISTAKE] : [];
-  const { after, changes, include, max_age_s, junk } = readQuery(streamQuery, exchange.query, mistakes);
+  const { after, changes, include, ...narrowing } = readQuery(streamQuery, exchange.query, mistakes);
   const { caller } = exchange;
-  const narrowing = { max_age_s, junk };
   const live = await openStream({ after: resumed ?? after, changes, include, narrowing, caller }, form);
   // Proxies such as nginx would hold events back until their buffer is full.
   return { status: 200, live, headers: { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' } };
@@ -72,8 +71,8 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
 async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const { ready } = source;
   const { feed, json } = exchange.caller;
-  const { after, changes, limit, include, max_age_s, junk, wait = 0 } = readQuery(eventsQuery, exchange.query);
-  const wanted = feed.wanted({ max_age_s, junk }) ?? EVERYTHING;
+  const { after, changes, limit, include, wait = 0, ...narrowing } = readQuery(eventsQuery, exchange.query);
+  const wanted = feed.wanted(narrowing) ?? EVERYTHING;
   await ready(include, after);
   let position = feed.resolve(after, { changes });
   // Read first: if the log is restarted meanwhile, nothing more is read and the next request reports it.
@@ -112,8 +111,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     changes: changes || undefined,
     limit,
     include: [...include].join() || undefined,
-    max_age_s,
-    junk,
+    ...narrowing,
     wait: wait || undefined,
     after: feed.offsetText(position, changes ? generation : undefined),
   });

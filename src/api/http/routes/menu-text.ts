@@ -1,4 +1,5 @@
 import type { StatusReport } from '../../../domain/status.ts';
+import { verdictOf } from '../../../domain/verdict.ts';
 
 /** The programs that show such menus. xbar refuses a menu with an unknown parameter. */
 export type MenuHost = 'swiftbar' | 'xbar';
@@ -23,14 +24,18 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
   const troubled = report.webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const missing = report.permissions.filter(({ state }) => state === 'denied');
   const isConnected = report.backend.connected;
-  const isFine = isConnected && troubled.length === 0 && missing.length === 0;
+  const deadSince = report.canary?.state === 'push_dead' ? report.canary.push_dead_since : null;
+  const { text, tone } = verdictOf(report);
+  const isFine = tone === 'good' && missing.length === 0;
 
   const lines = [
     title(isFine, host),
     '---',
-    item(verdict(report), isFine ? undefined : 'red'),
+    item(text, isFine ? undefined : 'red'),
     ...(isConnected ? [] : [item(report.backend.message ?? 'The Messages database cannot be read.', 'red')]),
+    ...(isConnected && deadSince === null && report.backend.message !== null ? [item(report.backend.message)] : []),
     ...missing.map(({ name }) => item(`${PERMISSION_NAMES[name]} is missing`, 'red')),
+    ...(deadSince === null ? [] : [item(`No push from Apple since ${minuteOf(deadSince)}`, 'red')]),
     item(lastEvent(report)),
     item(webhooks(report.webhooks), troubled.length > 0 ? 'red' : undefined),
     ...troubled
@@ -43,19 +48,6 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
     `Open documentation | href=${encodeURI(`${url}/docs`)}`,
   ];
   return `${lines.join('\n')}\n`;
-}
-
-/** The sentence that the console begins with (src/api/console/verdict.js). */
-function verdict({ backend, permissions, webhooks: all }: StatusReport): string {
-  if (!backend.connected) return 'Postern cannot read your messages';
-  if (permissions.some(({ name, state }) => name === 'automation' && state === 'denied')) {
-    return 'Messages arrive, but none can be sent';
-  }
-  const behind = all.filter(({ state }) => state === 'failing' || state === 'held');
-  if (behind.length === 0) return 'Everything works';
-  const [{ name, origin }] = behind as [StatusReport['webhooks'][number]];
-  const subject = name ?? origin.replace(/^https?:\/\//, '');
-  return `Messages work; ${behind.length === 1 ? `${subject} is` : `${behind.length} webhooks are`} behind`;
 }
 
 function title(isFine: boolean, host: MenuHost): string {
@@ -86,6 +78,11 @@ function plain(text: string): string {
   return characters.length > TEXT_LIMIT_CHARACTERS
     ? `${characters.slice(0, TEXT_LIMIT_CHARACTERS - 1).join('')}…`
     : line || '–';
+}
+
+/** `2026-01-01T12:00:00Z` as a person reads it. Two colons could begin an emoji. */
+function minuteOf(instant: string): string {
+  return `${instant.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function lastEvent({ newest_event: { age_s: ageS } }: StatusReport): string {

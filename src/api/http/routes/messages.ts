@@ -31,7 +31,9 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
       const page = await reader.listMessages({ conversationId, sinceNs, ...others });
       const partial = partialHeader(page);
       if (page.next === undefined) return { status: 200, body: page.items, headers: partial };
-      const same = ['conversation_id', 'since', 'order', 'include'].map((name) => [name, query.get(name)] as const);
+      const same = ['conversation_id', 'since', 'order', 'include', 'include_canary'].map(
+        (name) => [name, query.get(name)] as const,
+      );
       const link = nextPage(`${API}/messages`, { ...Object.fromEntries(same), limit: others.limit, cursor: page.next });
       return { status: 200, body: page.items, headers: { ...partial, Link: link } };
     },

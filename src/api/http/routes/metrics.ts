@@ -52,6 +52,14 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
         gauge('postern_fleet_behind', 'How many rows, at most, the fleet does not have yet.', behind);
       }
+      if (now.canary !== undefined) {
+        const { state, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = now.canary;
+        const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);
+        gauge('postern_push_dead', "Whether Apple's push is dead, by the canary.", state === 'push_dead' ? 1 : 0);
+        gauge('postern_push_dead_since_timestamp_seconds', 'Since when it is.', seconds(since));
+        gauge('postern_canary_arrived_timestamp_seconds', 'When a canary last arrived.', seconds(arrivedAt));
+        gauge('postern_canary_delay_seconds', 'How long that took.', delayMs === null ? null : delayMs / 1000);
+      }
       if (now.hub !== undefined) {
         const { macs, rejected, filled, missing, isReady, isDelivering, brokerAheadMs, behindMs } = now.hub;
         const { webhookBacklog, streamBytes } = now.hub;
@@ -62,9 +70,9 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         gauge('postern_hub_behind_seconds', 'Time since the hub was level with the stream.', behindMs / 1000);
         gauge('postern_hub_webhook_backlog', 'Events that the slowest webhook has not handled yet.', webhookBacklog);
         gauge('postern_hub_stream_bytes', 'Bytes of the stream of events in the servers.', streamBytes);
-        const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null): void => {
+        const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null, of = macs): void => {
           const made = new Gauge({ name, help, labelNames: ['mac'], registers });
-          for (const mac of macs) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
+          for (const mac of of) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
         };
         ofMac('postern_mac_up', 'Whether the Mac is there.', ({ state }) => (state === 'away' ? 0 : 1));
         ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
@@ -76,6 +84,12 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
           'postern_mac_open_holes',
           'Ranges of rows that wait for the Mac to supply them.',
           (mac) => mac.open_holes,
+        );
+        ofMac(
+          'postern_mac_sends',
+          'Whether sends of its pair go by this Mac.',
+          ({ sends }) => (sends === true ? 1 : 0),
+          macs.filter(({ sends }) => sends !== undefined),
         );
       }
       gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);

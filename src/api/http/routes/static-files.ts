@@ -230,15 +230,26 @@ async function readPage(file: string): Promise<Content> {
   const type = typeOf(file) ?? 'application/octet-stream';
   if (file.includes('/')) return { type, bytes: await readFile(createRequire(import.meta.url).resolve(file)) };
   const bytes = await readFile(new URL(file, OWN));
-  return { type, bytes: /\.(?:js|css)$/.test(file) ? Buffer.from(withoutComments(bytes.toString())) : bytes };
+  if (file.endsWith('.css')) return { type, bytes: Buffer.from(forBrowser(await withImports(bytes.toString()))) };
+  return { type, bytes: file.endsWith('.js') ? Buffer.from(forBrowser(bytes.toString())) : bytes };
 }
 
-/** Comments that stand on lines of their own: a seventh of what a browser would load, and nothing it runs. */
-const COMMENT_LINES = /^[ \t]*(?:\/\/.*|\/\*(?:[^*]|\*(?!\/))*\*\/[ \t]*)\n/gm;
+const IMPORT = /^@import "([\w-]+\.css)";\n/gm;
 
-/** Returns a script or a style sheet without the comments on lines of their own. */
-export function withoutComments(text: string): string {
-  return text.replace(COMMENT_LINES, '');
+/** Returns a style sheet with those that it imports in their place: one file compresses better than many. */
+async function withImports(sheet: string): Promise<string> {
+  const names = [...sheet.matchAll(IMPORT)].map(([, name = '']) => name);
+  const sheets = await Promise.all(names.map(async (name) => readFile(new URL(name, OWN), 'utf8')));
+  return sheet.replace(IMPORT, () => sheets.shift() ?? '');
+}
+
+/** Comments on lines of their own, and types beside code. */
+const COMMENTS = /^[ \t]*(?:\/\/.*|\/\*(?:[^*]|\*(?!\/))*\*\/[ \t]*)\n|\/\*\* @type \{.{1,300}?\} \*\/ ?/gm;
+const INDENTATION = /^[ \t]+|^\n/gm;
+
+/** Returns a script or style sheet without comments and indentation, a quarter of the text and nothing that a browser runs. */
+export function forBrowser(text: string): string {
+  return text.replace(COMMENTS, '').replace(INDENTATION, '');
 }
 
 /** One version for all files, because modules refer to each other by relative paths. */

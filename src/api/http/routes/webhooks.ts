@@ -4,7 +4,13 @@ import { type StoredWebhook, type Webhook, type WebhookStatus, withoutPassword }
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query.ts';
 import { API } from '../../../schema/routes.ts';
-import { replayBody, webhookBody, webhookChangesBody, webhooksQuery } from '../../../schema/webhook.ts';
+import {
+  deliveriesQuery,
+  replayBody,
+  webhookBody,
+  webhookChangesBody,
+  webhooksQuery,
+} from '../../../schema/webhook.ts';
 import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
@@ -38,7 +44,16 @@ export function webhookRoutes() {
     },
 
     async listDeliveries(exchange) {
-      return { status: 200, body: await exchange.caller.webhooks.deliveries(exchange.param('id')) };
+      const { include, outcome: wanted } = readQuery(deliveriesQuery, exchange.query);
+      const { webhooks } = exchange.caller;
+      const id = exchange.param('id');
+      const all = await (include === undefined ? webhooks.deliveries(id) : webhooks.detailedDeliveries(id));
+      return { status: 200, body: wanted === undefined ? all : all.filter(({ outcome }) => outcome === wanted) };
+    },
+
+    async resendDelivery(exchange) {
+      const { webhooks } = exchange.caller;
+      return { status: 200, body: await webhooks.resend(exchange.param('id'), exchange.param('delivery')) };
     },
 
     async testWebhook(exchange) {

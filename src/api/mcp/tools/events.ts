@@ -203,6 +203,7 @@ class EventReader {
 
   #isWanted(entry: Entry): boolean {
     const { conversation_id: id } = entry.event.data;
+    if (entry.isCanary === true) return false;
     return this.#conversation === undefined || id === this.#conversation;
   }
 }

@@ -115,7 +115,7 @@ export class BlueBubbles implements Wire {
     return sendAnswer(answer, 'Attachment sent!', tempGuid);
   }
 
-  /** Sends the first message, after which the conversation exists; or finds the one there is. */
+  /** Sends the first message, which makes the conversation; without a text, names the conversation. */
   async #newChat(request: WireRequest): Promise<WireAnswer> {
     const { addresses, message, tempGuid } = readBody(blueBubblesNewChat, request.body);
     const [address = '', ...others] = addresses;
@@ -129,7 +129,7 @@ export class BlueBubbles implements Wire {
       return success({ ...chat, messages }, 'Successfully created chat!');
     }
     if (request.caller.canSend?.(address) === 'no') throw problem('recipient_not_allowed');
-    // The conversation comes into being with its first message, which may follow to this id.
+    // Messages makes the conversation with its first message, which may follow to this id.
     const id = `any;-;${address}`;
     return success(chatObject({ id, display_name: null, participants: [address], last_message_at: '' }));
   }

@@ -20,7 +20,7 @@ export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Pro
   return JSON.stringify({ type: 'new-message', data: messageObject(data, chat) });
 }
 
-/** A conversation as far as one of its messages tells, for a key that may not read it, or if it is gone. */
+/** The conversation as one of its messages shows it: for a key that may not read it, or when it is gone. */
 export function unlisted({ conversation_id: id, sender, is_from_me: isOwn, timestamp }: Message): Conversation {
   return { id, display_name: null, participants: isOwn ? [] : [sender], last_message_at: timestamp };
 }

@@ -16,12 +16,12 @@ export function givenForm({ mime_type: type, name }: AttachmentDetails): Convert
   return VOICE.test(type ?? '') || /\.(?:caf|amr)$/i.test(name) ? { as: 'm4a' } : undefined;
 }
 
-/** The id of a file, from which its message and place can be read again. */
+/** The id of a file: its message, and its place there. */
 export function attachmentGuid(messageId: string, n: number): string {
   return `at_${n}_${messageId}`;
 }
 
-/** Returns undefined for a text that is no such id. */
+/** Reads an id of `attachmentGuid`. Returns undefined for any other text. */
 export function attachmentPlace(guid: string): { readonly id: string; readonly n: number } | undefined {
   const [, n = '', id = ''] = /^at_(\d{1,4})_(\d{1,16})$/.exec(guid) ?? [];
   return id === '' ? undefined : { id, n: Number(n) };
@@ -53,7 +53,7 @@ export function chatObject({ id, display_name: name, participants, details }: Co
   };
 }
 
-/** A message. Every field is there, and null where Postern knows nothing. */
+/** A message with every field of the protocol, null for what Postern does not know. */
 export function messageObject(message: Message, chat: Conversation, tempGuid: string | null = null) {
   const { details, is_from_me: isFromMe, guid } = message;
   const attachments = (details?.attachments ?? []).map((one, place) => attachmentObject(message.id, one, place));

@@ -48,7 +48,7 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
   }
 }
 
-/** The client's id of this very send: some clients use one id for several. */
+/** An idempotency key of the client's id and the content, because some clients use one id for several sends. */
 function keyOf({ files }: WireRequest, { recipient, text, tempGuid }: WireSend): string {
   const content = [tempGuid, recipient, text, files.map(({ sha256 }) => sha256)];
   return `bluebubbles-${createHash('sha256').update(JSON.stringify(content)).digest('hex')}`;

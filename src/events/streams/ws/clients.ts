@@ -86,10 +86,9 @@ export class WebSocketClients {
     query: URLSearchParams,
     caller: Caller,
   ): void | Promise<void> {
-    const { max_age_s, junk, ...asked } = readQuery(streamQuery, query);
+    const { after, changes, include, ...narrowing } = readQuery(streamQuery, query);
     const upgrade = (): void => {
-      const wanted = { ...asked, after: asked.after, narrowing: { max_age_s, junk }, caller };
-      const joining = this.#clients.prepare(wanted, FORMAT);
+      const joining = this.#clients.prepare({ after, changes, include, narrowing, caller }, FORMAT);
       let isWelcome = false;
       try {
         this.#server.handleUpgrade(request, socket, head, (webSocket) => {
@@ -101,7 +100,7 @@ export class WebSocketClients {
         if (!isWelcome) joining.giveUp();
       }
     };
-    const ready = this.#ready(asked.include, asked.after);
+    const ready = this.#ready(include, after);
     return ready === undefined ? upgrade() : ready.then(upgrade);
   }
 

@@ -1,0 +1,108 @@
+import type { Overview } from '../../domain/overview.ts';
+import type { SubjectSeries } from '../../domain/statistics.ts';
+import { webhookLabel } from '../../domain/verdict.ts';
+import type { Context } from '../context.ts';
+import { sparkline, summed } from '../output/sparkline.ts';
+import type { Style } from '../output/style.ts';
+import { type Column, table } from '../output/table.ts';
+import { shownTime } from '../output/time.ts';
+
+/** The counts of one line of `postern status`. */
+export interface CounterLine {
+  readonly name: string;
+  /** Only for a terminal. */
+  readonly bars?: string | undefined;
+  readonly text: string;
+}
+
+const MINUTES_A_BAR = 2;
+const HOUR_MS = 60 * 60_000;
+
+/** Outcomes of sends in the words of the console, in its order. */
+const OUTCOMES: readonly (readonly [name: string, words: string])[] = [
+  ['sent', 'sent'],
+  ['pending', 'handed to Messages'],
+  ['scheduled', 'scheduled'],
+  ['held', 'waited for you'],
+  ['failed', 'failed'],
+  ['unknown', 'with unknown outcome'],
+  ['refused', 'refused'],
+];
+
+/** Events of the last hour and sends of today. */
+export function counterLines({ events, sends, since }: Overview, nowMs: number): readonly CounterLine[] {
+  const minutes = events.minutes.map(({ counts }) => sum(Object.values(counts)));
+  const isYoung = nowMs - Date.parse(since) < HOUR_MS;
+  const outcomes = OUTCOMES.flatMap(([name, words]) => {
+    const count = sends.today[name] ?? 0;
+    return count === 0 ? [] : [`${shown(count)} ${words}`];
+  });
+  return [
+    {
+      name: 'Events',
+      bars: sparkline(summed(minutes, MINUTES_A_BAR)),
+      text: `${shown(sum(minutes))} in the last hour, ${shown(events.today)} today`,
+    },
+    ...(isYoung ? [{ name: '', text: `counted since ${shownTime(since, nowMs)}` }] : []),
+    { name: 'Sends', text: outcomes.length === 0 ? 'none today' : `today ${outcomes.join(', ')}` },
+  ];
+}
+
+/** Tables of webhooks and keys with their last 24 hours, each after an empty line. The bars are for a terminal. */
+export function counterTables({ webhooks, keys = [] }: Overview, context: Context): readonly string[] {
+  const deliveries = webhooks.map((webhook) => [
+    webhookLabel(webhook),
+    sparkline(webhook.points.map(({ counts }) => sum(Object.values(counts)))),
+    delivered(webhook),
+    webhook.median_ms == null ? '-' : `${shown(webhook.median_ms)} ms`,
+    shown(webhook.behind),
+  ]);
+  const uses = keys.map(({ name, hours, today }) => [
+    name,
+    sparkline(hours),
+    ...[today.read, today.asked, today.sent, today.refused].map(shown),
+  ]);
+  return [
+    ...shownTable('WEBHOOK', ['DELIVERED', 'TYPICAL', 'WAITING'], deliveries, context),
+    ...shownTable('KEY', ['READ', 'ASKED', 'SENT', 'REFUSED TODAY'], uses, context),
+  ];
+}
+
+function shownTable(
+  subject: string,
+  counts: readonly string[],
+  rows: readonly (readonly string[])[],
+  { columns, paint, isTerminal }: Context,
+): readonly string[] {
+  if (rows.length === 0) return [];
+  const titles: readonly Column[] = [
+    { title: subject, isFlexible: true },
+    { title: 'LAST 24 HOURS', style: () => 'cyan' },
+    ...counts.map((title): Column => (title === 'DELIVERED' ? { title, style: shareStyle } : { title })),
+  ];
+  const withBars = <Item>(items: readonly Item[]): readonly Item[] =>
+    isTerminal ? items : items.filter((_, place) => place !== 1);
+  return ['', ...table(withBars(titles), rows.map(withBars), columns, paint)];
+}
+
+/** The share of the events to deliver that the webhook received in 24 hours. */
+function delivered({ points }: SubjectSeries): string {
+  const total = (...names: readonly string[]): number =>
+    sum(points.flatMap(({ counts }) => names.map((name) => counts[name] ?? 0)));
+  const done = total('delivered', 'retried');
+  const all = done + total('dropped', 'failed');
+  if (all === 0) return '-';
+  return done === all ? '100 %' : `${Math.min(99.9, (done / all) * 100).toFixed(1)} %`;
+}
+
+function shareStyle(share: string): Style | undefined {
+  return share === '-' || share === '100 %' ? undefined : 'red';
+}
+
+function shown(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

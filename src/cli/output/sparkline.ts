@@ -1,0 +1,17 @@
+const STEPS = ['▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+const NONE = '▁';
+
+/** A line of bars, the highest for the largest value. Only a zero has the lowest one. */
+export function sparkline(values: readonly number[]): string {
+  const most = Math.max(...values, 1);
+  return values
+    .map((value) => (value <= 0 ? NONE : (STEPS[Math.ceil((value / most) * STEPS.length) - 1] ?? NONE)))
+    .join('');
+}
+
+/** Sums of each `count` neighbours. */
+export function summed(values: readonly number[], count: number): readonly number[] {
+  return Array.from({ length: Math.ceil(values.length / count) }, (_, place) =>
+    values.slice(place * count, (place + 1) * count).reduce((sum, value) => sum + value, 0),
+  );
+}

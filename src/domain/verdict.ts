@@ -1,0 +1,95 @@
+import type { StatusReport, WebhookSummary } from './status.ts';
+
+/** One sentence that says whether everything is all right, and another with the reason or what follows. */
+export interface Verdict {
+  readonly tone: 'good' | 'warn' | 'bad';
+  readonly text: string;
+  readonly next: string;
+}
+
+const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
+
+/**
+ * The words with which the menu and `postern status` begin, worst first. The console has the same ones
+ * (src/api/console/verdict.js); a test compares them.
+ */
+export function verdictOf(report: StatusReport): Verdict {
+  const { backend, permissions, webhooks, search, fleet, macs, canary, held_sends: held = 0 } = report;
+  if (macs !== undefined) return fleetVerdict(report, macs);
+  const denied = permissions.filter(({ state }) => state === 'denied');
+  if (!backend.connected) {
+    const reason = denied.find(({ name }) => name === 'full_disk_access')?.detail ?? backend.message;
+    return {
+      tone: 'bad',
+      text: 'Postern cannot read your messages',
+      next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: it goes on from where it stopped.`,
+    };
+  }
+  const automation = denied.find(({ name }) => name === 'automation');
+  if (automation !== undefined) {
+    return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail };
+  }
+  if (canary?.state === 'push_dead') {
+    return { tone: 'bad', text: 'Messages may not arrive', next: backend.message ?? '' };
+  }
+  const waiting =
+    held === 0 ? '' : `${capital(inWords(held))} ${held === 1 ? 'send waits' : 'sends wait'} for your decision.`;
+  const behind = webhooks.filter(isBehind);
+  const [first] = behind;
+  const troubles = [
+    ...(first === undefined
+      ? []
+      : [behind.length === 1 ? `${webhookLabel(first)} is behind` : `${inWords(behind.length)} webhooks are behind`]),
+    ...(search?.state === 'failing' ? ['search does not work'] : []),
+    ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
+  ];
+  if (troubles.length > 0) {
+    const next = waiting || 'Nothing is lost: what waits is kept.';
+    return { tone: 'warn', text: `Messages work; ${listed(troubles)}`, next };
+  }
+  if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a remark', next: backend.message };
+  const next = waiting || 'Messages arrive and go out. Nothing waits for you.';
+  return { tone: 'good', text: 'Everything works', next };
+}
+
+/** Its name, or else its address without `https://`. */
+export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'origin'>): string {
+  return name ?? origin.replace(/^https?:\/\//, '');
+}
+
+function fleetVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<StatusReport['macs']>): Verdict {
+  if (!backend.connected) return { tone: 'bad', text: 'The hub cannot reach its servers', next: backend.message ?? '' };
+  const away = macs.filter(({ state }) => state !== 'present').map(({ id }) => id);
+  const unread = macs.filter((mac) => mac.state === 'present' && mac.backend?.connected === false).map(({ id }) => id);
+  const behind = webhooks.filter(isBehind).length;
+  const troubles = [
+    ...(away.length > 0 ? [`${listed(away)} ${away.length === 1 ? 'is' : 'are'} away`] : []),
+    ...(unread.length > 0 ? [`${listed(unread)} cannot read messages`] : []),
+    ...(behind > 0 ? [`${behind === 1 ? 'one webhook is' : `${inWords(behind)} webhooks are`} behind`] : []),
+  ];
+  if (troubles.length === 0) {
+    const present = macs.length === 1 ? '1 Mac is' : `${macs.length.toLocaleString('en-US')} Macs are`;
+    return { tone: 'good', text: 'Everything works', next: `${present} present.` };
+  }
+  return {
+    tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
+    text: capital(listed(troubles)),
+    next: 'The other Macs go on. What was missed follows once they are back.',
+  };
+}
+
+function isBehind({ state }: WebhookSummary): boolean {
+  return state === 'failing' || state === 'held';
+}
+
+function inWords(count: number): string {
+  return NUMBERS[count] ?? count.toLocaleString('en-US');
+}
+
+function listed(items: readonly string[]): string {
+  return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,22 @@
+import type { ProblemText } from './problem-text.ts';
+
+/** Problems of webhooks and their deliveries. */
+export const WEBHOOK_PROBLEMS = {
+  webhook_not_found: { status: 404, detail: 'There is no webhook with this id.' },
+  delivery_not_found: {
+    status: 404,
+    detail: 'None of the last 100 deliveries of this webhook has this id, or its event cannot be read again.',
+    hint: 'Changes and tests are not sent again one by one: POST …/replay goes back to a position.',
+  },
+  too_many_webhooks: {
+    status: 409,
+    detail: 'There are {max} webhooks already.',
+    hint: 'Delete one that is no longer needed.',
+    example: { max: 64 },
+  },
+  test_in_progress: {
+    status: 409,
+    detail: 'A test or a repeat of this webhook is still running.',
+    hint: 'It ends within 10 seconds. Try again then.',
+  },
+} as const satisfies Record<string, ProblemText>;

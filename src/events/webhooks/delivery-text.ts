@@ -1,0 +1,36 @@
+import type { Caller } from '../../domain/caller.ts';
+import type { LogEntry } from '../../domain/event.ts';
+import type { IncludeSet } from '../../domain/include.ts';
+import type { WireEventJson } from '../../domain/ports/wires.ts';
+import { problem } from '../../domain/problems.ts';
+import type { StoredWebhook } from '../../domain/webhook.ts';
+import type { EventJson } from '../../schema/event-json.ts';
+
+export interface DeliveryTextParts {
+  readonly json: EventJson;
+  /** For webhooks of another program's protocol; undefined while that is switched off. */
+  readonly wireJson?: WireEventJson | undefined;
+  /** Resolves once the requested includes are loaded. Returns undefined if they already are. */
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
+  /** Returns the ports of a limited key, or undefined when it has expired or was revoked. */
+  readonly callerOf?: ((keyId: string) => Caller | undefined) | undefined;
+}
+
+/** Returns the ports of a webhook's key, or undefined for the owner's. Throws `unauthorized` without a valid key. */
+export function callerOf(parts: DeliveryTextParts, { keyId }: StoredWebhook): Caller | undefined {
+  if (keyId === null) return undefined;
+  const caller = parts.callerOf?.(keyId);
+  if (caller === undefined) throw problem('unauthorized');
+  return caller;
+}
+
+/** Returns an event as the receiver gets it, once `ready`; undefined if its protocol has no such event. */
+export async function deliveryText(
+  { json, wireJson }: DeliveryTextParts,
+  { wire, include }: StoredWebhook,
+  entry: LogEntry,
+  caller: Caller | undefined,
+): Promise<string | undefined> {
+  if (wire !== undefined) return caller && wireJson?.(entry, caller);
+  return (caller?.json ?? json)(entry, include);
+}

@@ -1,0 +1,70 @@
+import { isoSecond } from '../../domain/iso-second.ts';
+import type { DeliveryRecord, DeliveryTry, DetailedDelivery, StoredWebhook } from '../../domain/webhook.ts';
+import type { PostResult } from './delivery-attempts.ts';
+
+/** Deliveries whose tries are kept, of all webhooks together: at most 2 MB with their answers. */
+const KEPT = 500;
+/** Tries kept of one delivery: a held one is attempted until it succeeds. */
+const TRIES = 10;
+/** Beginning of an answer (decision Z2). */
+const ANSWER_BYTES = 2048;
+
+type Tries = Pick<DetailedDelivery, 'tries' | 'answer'>;
+
+/**
+ * Keeps the tries of recent deliveries, and what receivers answered to those that failed. In memory alone: answers are
+ * another program's text, and never reach state.db or the log (decision Z2).
+ */
+export class RecentTries {
+  /** By webhook, delivery and time, the oldest first. */
+  readonly #ended = new Map<string, Tries>();
+  /** The held delivery of each webhook. */
+  readonly #held = new Map<string, DetailedDelivery>();
+
+  /** Keeps the tries of a delivery that failed and is held. */
+  hold(webhookId: string, held: Omit<DetailedDelivery, 'outcome'>, result: PostResult): void {
+    this.#held.set(webhookId, { ...held, outcome: 'held', ...this.#triesOf(webhookId, held.id, result) });
+  }
+
+  /** Keeps the tries of a delivery that ended, those while it was held included. */
+  end(webhookId: string, record: DeliveryRecord, result: PostResult): void {
+    const tries = this.#triesOf(webhookId, record.id, result);
+    if (this.#held.get(webhookId)?.id === record.id) this.#held.delete(webhookId);
+    // Its record says as much.
+    if (tries.answer === undefined && record.attempts === 1) return;
+    this.#ended.set(keyOf(webhookId, record), tries);
+    for (const [oldest] of this.#ended) {
+      if (this.#ended.size <= KEPT) break;
+      this.#ended.delete(oldest);
+    }
+  }
+
+  /** Forgets the held delivery of a webhook that was removed. */
+  forget(webhookId: string): void {
+    this.#held.delete(webhookId);
+  }
+
+  /** Returns the records with the tries that are known, and before them the held delivery. */
+  detailed({ id, held }: StoredWebhook, records: readonly DeliveryRecord[]): readonly DetailedDelivery[] {
+    const now = this.#held.get(id);
+    const all = records.map((record) => ({ ...record, ...(this.#ended.get(keyOf(id, record)) ?? onlyTry(record)) }));
+    return now !== undefined && held?.id === now.id ? [now, ...all] : all;
+  }
+
+  #triesOf(webhookId: string, id: string, { tries, outcome, answer }: PostResult): Tries {
+    const before = this.#held.get(webhookId);
+    const all = [...(before?.id === id ? (before.tries ?? []) : []), ...tries];
+    const beginning = Buffer.from(answer, 'utf8').subarray(0, ANSWER_BYTES).toString('utf8');
+    return { tries: all.slice(-TRIES), ...(outcome === 'failed' && beginning !== '' && { answer: beginning }) };
+  }
+}
+
+function keyOf(webhookId: string, { id, at }: DeliveryRecord): string {
+  return `${webhookId} ${id} ${at}`;
+}
+
+/** Returns the try of a delivery that had only one: the record has all of it. */
+function onlyTry({ at, attempts, status, error, duration_ms }: DeliveryRecord): { tries?: readonly DeliveryTry[] } {
+  if (attempts !== 1) return {};
+  return { tries: [{ at: isoSecond(Date.parse(at) - duration_ms), status, error, duration_ms }] };
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import type { Offset } from '../../domain/offset.ts';
+import type { WebhookStore } from '../../domain/ports/webhooks.ts';
+import { problem } from '../../domain/problems.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookTestResult } from '../../domain/webhook.ts';
+import type { DeliveryAttempts } from './delivery-attempts.ts';
+import { droppedEntry, type EntrySource } from './delivery-entry.ts';
+import { deliveryId, deliveryName, postRecord } from './delivery-record.ts';
+import { callerOf, type DeliveryTextParts, deliveryText } from './delivery-text.ts';
+import type { DeliveryWorkerParts } from './delivery-worker.ts';
+import type { Post } from './poster.ts';
+
+export interface SinglePostsParts
+  extends EntrySource,
+    DeliveryTextParts,
+    Pick<DeliveryWorkerParts, 'poster' | 'progress' | 'clock' | 'tries'> {
+  readonly store: WebhookStore;
+  /** Returns the position of a webhook. */
+  readonly offsetOf: (webhook: StoredWebhook) => Offset;
+}
+
+/** Posts made once, at once, because somebody asked: a test, or a delivery that is sent again. One at a time each. */
+export class SinglePosts {
+  readonly #parts: SinglePostsParts;
+  /** Ids of the webhooks that wait for one, and the post once it is on its way. */
+  readonly #running = new Map<string, { attempts?: DeliveryAttempts; ended: Promise<unknown> }>();
+
+  constructor(parts: SinglePostsParts) {
+    this.#parts = parts;
+  }
+
+  test(to: StoredWebhook): Promise<WebhookTestResult> {
+    const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: to.id } });
+    const post = { to, id: deliveryId(to.id, randomUUID()), event: 'webhook.test', json, retry: false } as const;
+    return this.#once(to, async () => ({ post, rowId: this.#parts.offsetOf(to).rowId }));
+  }
+
+  /**
+   * Reads the event of a finished delivery again and sends it under the same id. Throws `delivery_not_found` if
+   * the event is no row's, is gone, or is not for the webhook's key any more.
+   */
+  resend(to: StoredWebhook, delivery: string): Promise<WebhookTestResult> {
+    return this.#once(to, async () => {
+      const { store } = this.#parts;
+      const record = store.deliveries(to.id).find(({ id }) => id === delivery);
+      const post = record && (await this.#postOf(to, record));
+      if (record === undefined || post === undefined) throw problem('delivery_not_found');
+      return { post, rowId: record.row_id };
+    });
+  }
+
+  /** Cancels the posts to a webhook, or to all. Resolves once none is on its way. */
+  async cancel(webhookId?: string): Promise<void> {
+    const found = [...this.#running].filter(([id]) => webhookId === undefined || id === webhookId);
+    for (const [, { attempts }] of found) attempts?.cancel();
+    await Promise.allSettled(found.map(([, { ended }]) => ended));
+  }
+
+  /** Resolves once no post is on its way. */
+  async ended(): Promise<void> {
+    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  async #postOf(to: StoredWebhook, record: DeliveryRecord): Promise<Post | undefined> {
+    const parts = this.#parts;
+    const entry = droppedEntry(parts, { rowId: record.row_id, change: 0 }, to, parts.offsetOf(to));
+    // The id of a change, of a test or of another database's row is none of this row.
+    if (entry === undefined || deliveryId(to.id, deliveryName(entry)) !== record.id) return undefined;
+    await parts.ready(to.include);
+    const caller = callerOf(parts, to);
+    if (caller?.feed.admits(entry) === false) return undefined;
+    const json = await deliveryText(parts, to, entry, caller);
+    return json === undefined ? undefined : { to, id: record.id, event: entry.event.type, json, retry: false };
+  }
+
+  async #once(to: StoredWebhook, make: () => Promise<{ post: Post; rowId: number }>): Promise<WebhookTestResult> {
+    if (this.#running.has(to.id)) throw problem('test_in_progress');
+    const running: { attempts?: DeliveryAttempts; ended: Promise<unknown> } = { ended: Promise.resolve() };
+    this.#running.set(to.id, running);
+    const result = this.#result(to, make, running).finally(() => this.#running.delete(to.id));
+    running.ended = result;
+    return result;
+  }
+
+  async #result(
+    { id }: StoredWebhook,
+    make: () => Promise<{ post: Post; rowId: number }>,
+    running: { attempts?: DeliveryAttempts },
+  ): Promise<WebhookTestResult> {
+    const { store, clock, poster, progress, tries, offsetOf } = this.#parts;
+    const { post, rowId } = await make();
+    // It may have been removed while the event was read.
+    if (store.get(id) === undefined) throw problem('webhook_not_found');
+    const sending = poster.send(post);
+    running.attempts = sending.attempts;
+    const result = await sending.result;
+    const now = store.get(id);
+    if (now === undefined) throw problem('webhook_not_found');
+    if (result.outcome === 'interrupted') throw problem('shutting_down');
+    const isDelivered = result.outcome === 'delivered';
+    const record = postRecord(post.id, post.event as DeliveryRecord['event'], rowId, result, clock);
+    tries.end(id, record, result);
+    progress.note(id, offsetOf(now), record);
+    if (isDelivered && post.event !== 'webhook.test') store.endReplayed(id, { rowId, change: 0 }, false);
+    return {
+      id: post.id,
+      delivered: isDelivered,
+      status: result.status,
+      error: result.error,
+      duration_ms: result.durationMs,
+      answer: result.answer === '' ? null : result.answer,
+    };
+  }
+}

@@ -1,0 +1,351 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Canary } from '../../src/app/canary.ts';
+import type { CanaryStore } from '../../src/domain/ports/canary.ts';
+import { Connection } from '../../src/mac/chatdb/connection.ts';
+import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { Sender } from '../../src/mac/sender/sender.ts';
+import { AwakeClock } from '../../src/runtime/awake-clock.ts';
+import type { Sqlite } from '../../src/runtime/sqlite.ts';
+import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
+import { Messages } from '../../src/simulator/messages.ts';
+import { canaryStore } from '../../src/store/state/canary.ts';
+import { openStateDatabase } from '../../src/store/state/database.ts';
+import { idempotencyStore } from '../../src/store/state/idempotency.ts';
+import { forgetSelfChat } from '../../src/store/state/self-chat.ts';
+import { sentPartStore } from '../../src/store/state/sent-parts.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+import { idle } from '../support/sender-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const SELF_CHAT = `any;-;${OWN_ADDRESS}`;
+const folder = temporaryFolder();
+
+/** A simulated Mac and a service's canary, on one clock. */
+class World {
+  readonly clock = new FakeClock();
+  readonly log = collectingLog();
+  readonly mac: Messages;
+  readonly state: Sqlite;
+  isProved = true;
+  canary: Canary;
+  store: CanaryStore;
+  readonly #awake: AwakeClock;
+  readonly #connection: Connection;
+  readonly #sender: Sender;
+
+  constructor(home: string) {
+    const { clock, log } = this;
+    mkdirSync(home);
+    this.mac = new Messages({ home, version: '26', clock });
+    this.mac.database.directChat(OWN_ADDRESS);
+    this.#connection = new Connection({ path: this.mac.path, home, log, canaryAddress: OWN_ADDRESS });
+    this.#connection.check();
+    this.state = openStateDatabase(join(home, 'state.db'));
+    this.store = canaryStore(this.state);
+    // A beat each second would be most of the test's work.
+    this.#awake = new AwakeClock(clock, log, { beatMs: MINUTE_MS });
+    this.#awake.start();
+    this.#sender = new Sender({
+      messages: {
+        run: async ({ recipient, chatId, service, content }) => {
+          const body = 'body' in content ? content.body : '';
+          const script = { recipient, chatId: chatId ?? '', service: service ?? '', body };
+          const { exitCode = 0, stderr = '' } = (await this.mac.perform({ do: 'send', ...script })) as ScriptEnd;
+          if (exitCode === 0) return { kind: 'done' };
+          return { kind: 'failed', number: Number(/\((-?\d+)\)/.exec(stderr)?.[1] ?? 0), message: stderr };
+        },
+        open: async () => {},
+        liveChatIds: async () => [],
+      },
+      lookup: chatSendLookup(this.#connection),
+      idempotency: idempotencyStore(this.state),
+      sentParts: sentPartStore(this.state),
+      clock,
+      log,
+      confirmMs: 3000,
+      attachments: { roots: [], chatDbPath: this.mac.path, configDir: home },
+    });
+    this.canary = this.#made();
+  }
+
+  /** The same state.db in another process. */
+  restart({ store = canaryStore(this.state) }: { readonly store?: CanaryStore } = {}): void {
+    void this.canary.close();
+    this.store = store;
+    this.canary = this.#made();
+    this.canary.start();
+  }
+
+  /** Lets time pass, in which commits are noticed. Hours pass faster up to the last. */
+  async pass(ms: number): Promise<void> {
+    let step: number;
+    for (let left = ms; left > 0; left -= step) {
+      step = left > 2 * HOUR_MS ? HOUR_MS / 2 : Math.min(left, MINUTE_MS);
+      await idle();
+      await this.clock.advance(step);
+      this.#connection.check();
+      this.canary.noteCommit();
+      await idle();
+    }
+  }
+
+  /** The Mac sleeps, and nothing runs meanwhile. */
+  async sleep(ms: number): Promise<void> {
+    this.clock.pause(ms);
+    await this.pass(1);
+  }
+
+  /** Texts of the own rows in the conversation. */
+  sent(): readonly string[] {
+    const rows = this.mac.database.sqlite.prepare('SELECT attributedBody FROM message WHERE is_from_me ORDER BY ROWID');
+    return rows
+      .all()
+      .map(([body]) => /Postern canary \w+/.exec(Buffer.from(body as Uint8Array).toString('latin1'))?.[0] ?? '');
+  }
+
+  async behave(behaviour: object): Promise<void> {
+    await this.mac.perform({ do: 'behave', ...behaviour });
+  }
+
+  close(): void {
+    void this.canary.close();
+    this.#awake.close();
+    this.#connection.close();
+    this.state.close();
+    this.mac.close();
+  }
+
+  #made(): Canary {
+    const proof = { address: OWN_ADDRESS, chat: SELF_CHAT, provedMs: 0 };
+    return new Canary({
+      address: OWN_ADDRESS,
+      selfChat: { isProved: () => this.isProved, proof: () => (this.isProved ? proof : undefined) },
+      store: this.store,
+      reader: new ChatReader(this.#connection),
+      sender: this.#sender,
+      clock: this.clock,
+      awake: this.#awake,
+      log: this.log,
+    });
+  }
+}
+
+interface ScriptEnd {
+  readonly exitCode?: number;
+  readonly stderr?: string;
+}
+
+let world: World;
+let worlds = 0;
+beforeEach(() => {
+  if (worlds > 0) world.close();
+  worlds += 1;
+  world = new World(join(folder, String(worlds)));
+});
+afterAll(() => world.close());
+
+/** A canary has arrived, and the next one is due. */
+async function proved(): Promise<void> {
+  world.canary.start();
+  await world.pass(6 * HOUR_MS - MINUTE_MS);
+  expect(world.canary.report().state).toBe('arriving');
+}
+
+describe('a canary', () => {
+  test('is not sent before the conversation is proved, then at once and every six hours', async () => {
+    world.isProved = false;
+    world.canary.start();
+    await world.pass(HOUR_MS);
+    expect(world.sent()).toEqual([]);
+    expect(world.canary.report()).toMatchObject({ state: 'address_unproved', sent_at: null });
+    world.isProved = true;
+    expect(world.canary.report().state).toBe('unproved');
+    await world.pass(2 * MINUTE_MS);
+    expect(world.sent()).toHaveLength(1);
+    await world.pass(24 * HOUR_MS);
+    expect(new Set(world.sent()).size).toBe(5);
+  });
+
+  test.each([
+    ['an incoming copy', { selfChat: 'mirrored' }],
+    ['the receipt of the own row alone', { selfChat: 'single' }],
+    ['an own row that first looks like an incoming one', { selfChat: 'single', ownRows: 'without_handle' }],
+  ])('arrives by %s', async (_what, behaviour) => {
+    await world.behave(behaviour);
+    world.canary.start();
+    await world.pass(MINUTE_MS);
+    const { state, delay_ms: delayMs, arrived_at: at } = world.canary.report();
+    expect(state).toBe('arriving');
+    expect(at).not.toBeNull();
+    expect(delayMs).toBeLessThanOrEqual(MINUTE_MS);
+    expect(world.canary.warning()).toBeUndefined();
+  });
+
+  test('that never arrived on this Mac alarms nobody', async () => {
+    await world.behave({ push: 'dead' });
+    world.canary.start();
+    await world.pass(24 * HOUR_MS);
+    expect(world.sent()).toHaveLength(5);
+    expect(world.canary.report()).toMatchObject({ state: 'unproved', push_dead_since: null });
+    expect(world.canary.warning()).toBeUndefined();
+  });
+
+  test('that does not arrive within ten minutes tells since when push is dead, until the next one arrives', async () => {
+    await proved();
+    await world.behave({ push: 'dead' });
+    await world.pass(2 * MINUTE_MS);
+    const { sent_at: since } = world.canary.report();
+    await world.pass(8 * MINUTE_MS);
+    expect(world.canary.report().state).toBe('arriving');
+    await world.pass(2 * MINUTE_MS);
+    expect(world.canary.report()).toMatchObject({ state: 'push_dead', push_dead_since: since });
+    expect(world.canary.warning()).toContain(`dead since ${since}`);
+    // The second one that is lost moves nothing, and a restart forgets nothing.
+    await world.pass(7 * HOUR_MS);
+    world.restart();
+    expect(world.canary.report()).toMatchObject({ state: 'push_dead', push_dead_since: since });
+    await world.behave({});
+    await world.pass(6 * HOUR_MS);
+    expect(world.canary.report()).toMatchObject({ state: 'arriving', push_dead_since: null });
+    expect(world.log.lines.map(({ message }) => message)).toContain("Apple's push works again");
+  });
+
+  test('whose own row looks like an incoming one for a moment has not arrived', async () => {
+    await proved();
+    await world.behave({ push: 'dead', ownRows: 'without_handle' });
+    await world.pass(15 * MINUTE_MS);
+    expect(world.canary.report().state).toBe('push_dead');
+  });
+
+  test('that arrives late ends the alarm', async () => {
+    await proved();
+    await world.behave({ push: 'dead' });
+    await world.pass(15 * MINUTE_MS);
+    expect(world.canary.report().state).toBe('push_dead');
+    world.mac.database.sqlite.exec('UPDATE message SET date_delivered = date, is_delivered = 1 WHERE is_from_me');
+    await world.pass(2 * MINUTE_MS);
+    const { state, delay_ms: delayMs } = world.canary.report();
+    expect(state).toBe('arriving');
+    expect(delayMs).toBeGreaterThan(10 * MINUTE_MS);
+  });
+
+  test.each([
+    ['not_sent', 'not_permitted', 'messages_unavailable'],
+    ['unknown', 'timed_out', 'send_outcome_unknown'],
+  ] as const)('says "%s" after Messages answered %s, not that push is dead', async (state, name, problem) => {
+    await proved();
+    await world.mac.perform({ do: 'scenario', name });
+    await world.pass(15 * MINUTE_MS);
+    expect(world.canary.report()).toMatchObject({ state, problem, push_dead_since: null });
+    expect(world.canary.warning()).toBeUndefined();
+  });
+
+  test('whose outcome is unknown arrives if it was sent after all', async () => {
+    await proved();
+    await world.mac.perform({ do: 'scenario', name: 'timed_out', goesOut: true });
+    await world.pass(5 * MINUTE_MS);
+    expect(world.canary.report()).toMatchObject({ state: 'arriving', problem: null });
+    expect(new Set(world.sent()).size).toBe(2);
+  });
+
+  test('that Messages marks as failed was not sent', async () => {
+    await proved();
+    await world.behave({ selfChat: 'single' });
+    await world.mac.perform({ do: 'scenario', name: 'error_22' });
+    await world.pass(2 * MINUTE_MS);
+    expect(world.canary.report()).toMatchObject({ state: 'not_sent', problem: 'send_failed' });
+  });
+});
+
+describe('time', () => {
+  test('asleep does not count towards the ten minutes', async () => {
+    await proved();
+    await world.behave({ push: 'dead' });
+    await world.pass(2 * MINUTE_MS);
+    await world.sleep(2 * HOUR_MS);
+    await world.pass(5 * MINUTE_MS);
+    expect(world.canary.report().state).toBe('arriving');
+    await world.pass(5 * MINUTE_MS);
+    expect(world.canary.report().state).toBe('push_dead');
+  });
+
+  test('of three days asleep brings one canary', async () => {
+    await proved();
+    await world.sleep(72 * HOUR_MS);
+    await world.pass(10 * MINUTE_MS);
+    expect(world.sent()).toHaveLength(2);
+  });
+
+  test('that jumps sends nothing', async () => {
+    await proved();
+    for (const days of [400, -400, 1, -1]) {
+      world.clock.step(days * 24 * HOUR_MS);
+      await world.pass(1000);
+    }
+    expect(world.sent()).toHaveLength(1);
+    await world.pass(2 * MINUTE_MS);
+    expect(world.sent()).toHaveLength(2);
+  });
+
+  test('set back before a restart brings the next canary six hours later, and not never', async () => {
+    await proved();
+    world.clock.step(-400 * 24 * HOUR_MS);
+    world.restart();
+    await world.pass(6 * HOUR_MS - MINUTE_MS);
+    expect(world.sent()).toHaveLength(1);
+    world.restart();
+    await world.pass(2 * MINUTE_MS);
+    expect(world.sent()).toHaveLength(2);
+  });
+});
+
+describe('a restart', () => {
+  test('sends no second canary in the same six hours', async () => {
+    world.canary.start();
+    await world.pass(MINUTE_MS);
+    for (let count = 0; count < 5; count += 1) {
+      world.restart();
+      await world.pass(HOUR_MS);
+    }
+    expect(world.sent()).toHaveLength(1);
+    expect(world.canary.report().state).toBe('arriving');
+  });
+
+  test('after a crash between the note and the send sends nothing, and says that it does not know', async () => {
+    await proved();
+    const { sent_at: _before, ...record } = { ...world.store.load(), sent_at: null };
+    await world.canary.close();
+    world.store.save({ ...record, outcome: 'waiting', number: '00c0ffee', sentMs: world.clock.now() } as never);
+    world.restart();
+    await world.pass(15 * MINUTE_MS);
+    expect(world.sent()).toHaveLength(1);
+    expect(world.canary.report()).toMatchObject({ state: 'unknown', problem: 'send_outcome_unknown' });
+    await world.pass(6 * HOUR_MS);
+    expect(world.sent()).toHaveLength(2);
+  });
+
+  test('with a full disk sends nothing that could not be noted before', async () => {
+    const store: CanaryStore = {
+      load: () => undefined,
+      save: () => {
+        throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+      },
+    };
+    world.restart({ store });
+    await world.pass(10 * MINUTE_MS);
+    expect(world.sent()).toEqual([]);
+    expect(world.canary.report().state).toBe('unproved');
+  });
+
+  test('over another chat.db or with another address knows nothing of earlier canaries', async () => {
+    await proved();
+    forgetSelfChat(world.state);
+    expect(world.store.load()).toBeUndefined();
+  });
+});

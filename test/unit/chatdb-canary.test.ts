@@ -1,0 +1,130 @@
+import { describe, expect, test } from '@jest/globals';
+import { canaryText } from '../../src/domain/canary.ts';
+import { eventFilter } from '../../src/domain/event-filter.ts';
+import { includeSet } from '../../src/domain/include.ts';
+import { wantedBy } from '../../src/domain/narrowing.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
+import { IndexReader } from '../../src/mac/chatdb/index-source.ts';
+import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { appleNs, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
+
+const databases = chatDatabases();
+const ME = "o'hara@example.com";
+/** An address is no other one in capital letters. */
+const SELF = "any;-;O'Hara@example.com";
+const OTHER = 'any;-;+15550100';
+const ALL = { limit: 100, offset: 0, order: 'asc' } as const;
+const CANARY = canaryText('0123abcd');
+
+/** A conversation with oneself and another, with canaries in both: only those in the first are some. */
+function conversations(schema: (typeof MACOS_SCHEMAS)[number] = 'macos-26', canaryAddress = ME) {
+  const { fixture, connection } = databases.open(schema, undefined, 'reactions', canaryAddress);
+  const self = fixture.chat(SELF, [ME]);
+  const other = fixture.chat(OTHER, ['+15550100']);
+  let minute = 10;
+  const add = (
+    name: string,
+    chat: number,
+    columns: Readonly<Record<string, string | number | Uint8Array | null>>,
+  ): string => {
+    minute += 1;
+    const date = appleNs(`2026-01-01T10:${minute}:00Z`);
+    fixture.message({ chat, guid: name, handle_id: fixture.handle(ME), is_read: 0, date, ...columns });
+    return name;
+  };
+  const hasBody = fixture.hasColumn('message', 'attributedBody');
+  const coded = (text: string) => (hasBody ? { text: null, attributedBody: encodeAttributedBody(text) } : { text });
+  add('note', self, { text: 'a note', is_from_me: 1 });
+  add('from another', other, { text: CANARY });
+  add('quoted', self, { text: `${CANARY}!`, is_from_me: 1 });
+  add('quoted in a body', self, coded(`I saw ${CANARY}`));
+  add('own canary', self, { ...coded(CANARY), is_from_me: 1 });
+  add('its copy', self, { text: CANARY });
+  const log = new ChatLog(connection);
+  return { fixture, connection, reader: new ChatReader(connection), log };
+}
+
+const SHOWN = ['note', 'from another', 'quoted', 'quoted in a body'];
+const EVERYTHING = [...SHOWN, 'own canary', 'its copy'];
+
+describe('canaries', () => {
+  test.each(MACOS_SCHEMAS)('are in no list of %s unless it is asked for', async (schema) => {
+    const { reader } = conversations(schema);
+    const guids = async (query: object): Promise<readonly string[]> =>
+      (await reader.listMessages({ ...ALL, ...query })).items.map(({ guid }) => guid);
+    expect(await guids({})).toEqual(SHOWN);
+    expect(await guids({ include_canary: false })).toEqual(SHOWN);
+    expect(await guids({ include_canary: true })).toEqual(EVERYTHING);
+    expect(await guids({ conversationId: SELF })).toEqual(['note', 'quoted', 'quoted in a body']);
+    expect(await guids({ conversationId: SELF, include_canary: true })).toEqual([
+      'note',
+      'quoted',
+      'quoted in a body',
+      'own canary',
+      'its copy',
+    ]);
+    const ids = { conversationIds: [SELF, OTHER] };
+    expect(await guids(ids)).toEqual(SHOWN);
+    expect(await guids({ ...ids, include_canary: true })).toEqual(EVERYTHING);
+  });
+
+  test('leave every page of a list full, by offset and by cursor', async () => {
+    const { reader } = conversations();
+    const desc = { ...ALL, order: 'desc', limit: 2 } as const;
+    const first = await reader.listMessages(desc);
+    expect(first.items.map(({ guid }) => guid)).toEqual(['quoted in a body', 'quoted']);
+    const next = { ...desc, cursor: first.next ?? '' };
+    for (const query of [{ ...desc, offset: 2 }, next]) {
+      expect((await reader.listMessages(query)).items.map(({ guid }) => guid)).toEqual(['from another', 'note']);
+    }
+  });
+
+  test('raise no conversation, are not its last message and not unread', async () => {
+    const { reader } = conversations();
+    const { items } = await reader.listConversations({ limit: 10, offset: 0, include: includeSet(['details']) });
+    expect(
+      items.map(({ id, last_message_at: at, details }) => [id, at, details?.last_message?.body, details?.unread_count]),
+    ).toEqual([
+      [SELF, '2026-01-01T10:14:00Z', `I saw ${CANARY}`, 1],
+      [OTHER, '2026-01-01T10:12:00Z', CANARY, 1],
+    ]);
+  });
+
+  test('are not found by search', () => {
+    const { connection } = conversations();
+    const index = new IndexReader(connection);
+    const { rows } = index.listed(undefined, 100);
+    expect(rows).toHaveLength(SHOWN.length);
+    const all = Array.from({ length: EVERYTHING.length }, (_, place) => place + 1);
+    expect(index.messages(all).map((message) => message?.guid)).toEqual([...SHOWN, undefined, undefined]);
+  });
+
+  test('are marked in events, which readers skip unless they ask', () => {
+    const { log } = conversations();
+    const entries = log.entries(rowOffset(0), rowOffset(100), 100);
+    expect(entries.filter(({ isCanary }) => isCanary === true).map(({ guid }) => guid)).toEqual([
+      'own canary',
+      'its copy',
+    ]);
+    expect(log.pendingRows(rowOffset(0), 100).map(({ isCanary }) => isCanary)).toEqual(
+      entries.map(({ isCanary }) => isCanary),
+    );
+    const events = ['message.sent', 'message.received'] as const;
+    const seen = (wanted: ((entry: (typeof entries)[number]) => boolean) | undefined): readonly string[] =>
+      entries.filter(wanted ?? (() => true)).map(({ guid }) => guid);
+    expect(seen(wantedBy({}))).toEqual(SHOWN);
+    expect(seen(wantedBy({ include_canary: true }))).toEqual(EVERYTHING);
+    expect(seen(wantedBy({}, false))).toEqual(EVERYTHING);
+    expect(seen(eventFilter({ events, filter: null }))).toEqual(SHOWN);
+    expect(seen(eventFilter({ events, filter: { include_canary: true } }))).toEqual(EVERYTHING);
+  });
+
+  test('are ordinary messages where canary.self is not set', async () => {
+    const { reader, log } = conversations('macos-26', '');
+    expect((await reader.listMessages(ALL)).items.map(({ guid }) => guid)).toEqual(EVERYTHING);
+    expect(log.entries(rowOffset(0), rowOffset(100), 100).some(({ isCanary }) => isCanary === true)).toBe(false);
+  });
+});

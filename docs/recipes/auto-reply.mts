@@ -13,8 +13,8 @@ async function answer(recipient: string, body: string, idempotencyKey: string): 
   } catch (error) {
     if (!isPosternError(error)) throw error;
     console.error(error.message);
-    if (error.status !== 0) return; // the service said no
-    await wait(1000); // it is away; the same key never sends twice
+    if (![0, 429, 503].includes(error.status)) return; // the service said no
+    await wait(1000); // it is away or busy; the same key never sends twice
     await answer(recipient, body, idempotencyKey);
   }
 }

@@ -1,6 +1,7 @@
 """An auto-reply bot. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=key.txt python3 auto-reply.py"""
 import json, os, time, urllib.request
 from http.client import HTTPException
+from urllib.error import HTTPError
 
 URL, KEY = os.environ["POSTERN_URL"], open(os.environ["POSTERN_KEY_FILE"]).read().strip()
 
@@ -27,6 +28,15 @@ def keep(offset):
     return offset
 
 
+def send(answer, key):
+    try:
+        call("/messages", answer, **{"Idempotency-Key": key})
+    except HTTPError as error:
+        if error.code in (429, 503):  # not sent, and may be later
+            raise
+        print(error)  # refused, which stays so
+
+
 while True:
     try:
         for line in call(f"/events?after={after}&include=details", accept="application/x-ndjson"):
@@ -35,11 +45,10 @@ while True:
             details = message.get("details", {})
             # a mirror is the copy of a message to oneself; a late one came long after it was written
             is_new = event.get("type") == "message.received" and not details.get("mirror") and not details.get("late")
-            after = event["offset"]  # nothing is missed, however long the service was away
             if is_new and "ping" in message["body"].lower():
                 answer = {"recipient": message["conversation_id"], "body": "pong"}
-                call("/messages", answer, **{"Idempotency-Key": "pong-" + message["guid"]})  # once, also after a crash
-            keep(after)
-    except (OSError, HTTPException) as error:  # away, busy, or it refused the answer, which is not tried again
+                send(answer, "pong-" + message["guid"])  # the same key sends once within 24 hours
+            after = keep(event["offset"])
+    except (OSError, HTTPException) as error:  # away or busy: the event after the kept place comes again
         print(error)
     time.sleep(2)

@@ -49,8 +49,10 @@ export interface ElectedDeliveriesParts extends Pick<HubParts, 'connection' | 'e
 }
 
 interface ElectionEvents {
-  /** Called when this hub begins to answer calls, and when it ends. */
-  readonly onDelivering: (isDelivering: boolean) => void;
+  /** Called when this hub can answer calls. Resolves once calls from every hub reach it. */
+  readonly onBegun: () => Promise<void>;
+  /** Called when this hub no longer answers calls. */
+  readonly onEnded: () => void;
   /** Called once a change is stored at the broker. */
   readonly onChanged: () => void;
 }
@@ -61,6 +63,8 @@ interface Term {
   readonly found: WebhooksState;
   readonly wasOwn: boolean;
   deliveries: Deliveries | undefined;
+  /** True once calls from every hub reach this one. */
+  isReachable: boolean;
   isOver: boolean;
 }
 
@@ -92,7 +96,7 @@ export class ElectedDeliveries {
         this.#known = state;
       },
       onTaken: (found, wasOwn) => {
-        const term = { found, wasOwn, deliveries: undefined, isOver: false };
+        const term = { found, wasOwn, deliveries: undefined, isReachable: false, isOver: false };
         this.#term = term;
         void this.#begin(term);
       },
@@ -121,7 +125,7 @@ export class ElectedDeliveries {
   }
 
   get isDelivering(): boolean {
-    return this.#delivering !== undefined;
+    return this.#delivering !== undefined && this.#term?.isReachable === true;
   }
 
   /** True if another key sealed the lease. */
@@ -241,8 +245,9 @@ export class ElectedDeliveries {
     }
     term.deliveries = openDeliveries(this.#store, () => this.#lease.check() && this.#term === term);
     term.deliveries.start();
-    this.#events.onDelivering(true);
     this.#lease.note();
+    await this.#events.onBegun();
+    term.isReachable = true;
   }
 
   /** Makes the local store hold exactly the webhooks of the fleet. */
@@ -278,7 +283,7 @@ export class ElectedDeliveries {
   #end(withinMs: number): Promise<void> {
     const term = this.#term;
     if (term === undefined) return this.#ending;
-    if (!term.isOver && term.deliveries !== undefined) this.#events.onDelivering(false);
+    if (!term.isOver && term.deliveries !== undefined) this.#events.onEnded();
     term.isOver = true;
     const closed = term.deliveries?.close(withinMs);
     if (closed !== undefined) this.#ending = closed;

@@ -37,13 +37,15 @@ export class HubCalls {
     this.#parts = parts;
   }
 
-  /** Starts to answer calls. */
-  listen(): void {
-    this.#subscription ??= this.#parts.connection.nc.subscribe(HUB_CALL, {
+  /** Starts to answer calls. Resolves once the broker passes them on, or the connection is lost. */
+  async listen(): Promise<void> {
+    const { nc } = this.#parts.connection;
+    this.#subscription ??= nc.subscribe(HUB_CALL, {
       callback: (error, message) => {
         if (error === null) void this.#answer(message);
       },
     });
+    await nc.flush().catch(() => undefined);
   }
 
   unlisten(): void {

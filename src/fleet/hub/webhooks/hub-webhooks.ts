@@ -31,7 +31,8 @@ export class HubWebhooks implements WebhookRegistry {
     this.#parts = parts;
     this.#calls = new HubCalls({ ...parts, perform: (method, args) => this.#elected.perform(method, args) });
     this.#elected = new ElectedDeliveries(parts, {
-      onDelivering: (isDelivering) => (isDelivering ? this.#calls.listen() : this.#calls.unlisten()),
+      onBegun: () => this.#calls.listen(),
+      onEnded: () => this.#calls.unlisten(),
       onChanged: () => this.#calls.tell(),
     });
   }

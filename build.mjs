@@ -23,7 +23,7 @@ function copyAssets() {
   writeFileSync(`${root}dist/package.json`, '{"type": "commonjs"}\n');
 }
 
-/** Every module for itself, for child processes and the typed client; the compiler only checks types. */
+/** Transpiles every module separately, for child processes and the typed client. The compiler only checks types. */
 async function transpile() {
   const files = ['src', 'installer'].flatMap((folder) =>
     readdirSync(`${root}${folder}`, { recursive: true }).map((path) => `${folder}/${path}`),
@@ -43,7 +43,7 @@ async function transpile() {
   });
 }
 
-/** A module imports what its neighbour is compiled to. */
+/** Makes a module import the compiled form of its neighbours. */
 const compiledImports = {
   name: 'compiled-imports',
   setup({ onLoad }) {
@@ -56,9 +56,9 @@ const compiledImports = {
 };
 
 /**
- * Modules that are loaded when they are first needed, and the file of a bundle that holds each: `program` is the
- * service, `commands` everything else. A further file costs npm a millisecond and more when it unpacks the package, and
- * Node some at a start. A module that is not listed has its own file.
+ * Modules that are loaded on demand, and the file of a bundle that contains each: `program` is the service, `commands`
+ * everything else. A further file costs npm a millisecond or more when it unpacks the package, and Node some time at
+ * startup. A module that is not listed has its own file.
  */
 const GROUPS = {
   program: {
@@ -83,7 +83,7 @@ const GROUPS = {
 };
 const DYNAMIC_IMPORT = /(?<!typeof )\bimport\('(\.[^']+\.ts)'\)/g;
 
-/** The path below src/, without its ending. */
+/** Returns the path below src/, without the file extension. */
 const moduleOf = (file) => relative(`${root}src`, file).replace(/\.ts$/, '');
 const memberOf = (file) => moduleOf(file).replaceAll(/\W/g, '_');
 const groupIn = (bundle, file) =>
@@ -100,8 +100,8 @@ const onDemand = new Set(
 );
 
 /**
- * Puts modules into the files of GROUPS, each as a member of its file. Lets modules find their scripts and pages beside
- * themselves: in a bundle, where the compiler put the module.
+ * Puts modules into the files of GROUPS, each as a member of its file. Makes `import.meta.url` in a bundle the place
+ * where the compiler put the module, so that modules find their scripts and pages beside themselves.
  */
 function groupedModules(bundle) {
   const loading = (file) => {
@@ -138,7 +138,7 @@ function groupedModules(bundle) {
   };
 }
 
-/** Packages whose licence must stand beside their code. */
+/** Packages whose licence must accompany their code. */
 const APACHE_LICENSED = [
   '@modelcontextprotocol/server',
   '@modelcontextprotocol/core',
@@ -156,10 +156,11 @@ function copyLicences() {
   }
 }
 
-// Bundled into a few files, because loading several hundred takes longer than the rest of a start.
+// Bundled into a few files, because loading several hundred takes longer than the rest of startup.
 copyAssets();
 await transpile();
-// Scripts of threads and child processes, and the typed client: in one file a thread starts in 45 ms instead of 60.
+// Scripts of threads and child processes, and the typed client, each as one file: a thread then starts in 45 ms instead
+// of 60.
 await build({
   absWorkingDir: root,
   entryPoints: STANDALONE.map((path) => `${path}.ts`),
@@ -184,10 +185,10 @@ const bundle = {
   platform: 'node',
   target: 'node20',
   legalComments: 'none',
-  // Names stay, so that a stack in the log can be read.
+  // Keeps names, so that a stack in the log can be read.
   minifyWhitespace: true,
   minifySyntax: true,
-  // Native modules, another runtime's, and files that are served.
+  // Native modules, those of another runtime, and files that are served.
   external: ['better-sqlite3', 'bun:sqlite', 'node-mac-permissions', 'swagger-ui-dist'],
   // CommonJS packages call require for Node's own modules.
   banner: {
@@ -210,5 +211,5 @@ await build({
 });
 copyLicences();
 writeFileSync(`${root}dist/postern.1`, execFileSync(process.execPath, [`${root}dist/main.js`, 'man']));
-// The guide, out of the same Markdown: 0.3 s.
+// Builds the guide from its Markdown, which takes 0.3 s.
 await import('./docs/site/build.mjs');

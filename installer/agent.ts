@@ -15,9 +15,9 @@ const HEALTH_LIMIT_MS = 40_000;
 const HEALTH_POLL_MS = 1_000;
 const ANSWER_LIMIT_MS = 5_000;
 
-/** The installed agent. Requests go only through its Unix socket, because another program could have taken its port. */
+/** The installed agent. Requests use only its Unix socket, because another program could have taken its port. */
 export class Agent {
-  /** Undefined when there is no trustworthy socket; `reason` says why. */
+  /** Undefined if there is no trustworthy socket; `reason` says why. */
   readonly client: PosternClient | undefined;
   readonly reason: string | undefined;
   readonly #server: AgentConfig['server'];
@@ -32,13 +32,13 @@ export class Agent {
         : undefined;
   }
 
-  /** The agent's address, for people and browsers. */
+  /** The agent's address for people and browsers. */
   get place(): string {
     return this.#server.port === 0 ? 'a free port, which its log names' : urlOf(this.#server);
   }
 
   /**
-   * Waits until the agent answers. Returns null once it does, else the trouble. Without a socket, and for an older
+   * Waits until the agent answers. Returns null once it does, otherwise the problem. Without a socket, and for an older
    * version that may have none, it is enough that launchd's process listens on the port.
    */
   async healthTrouble(machine: Machine, launchd: Launchd, { isOlder = false } = {}): Promise<string | null> {

@@ -18,8 +18,8 @@ const WHY_LOCAL_NETWORK =
   'Postern delivers events to the webhooks you registered; some of them may be on other machines in your network.';
 
 /**
- * The bundle's Info.plist. Its version is Node's: the same Node must always give the same bytes, because macOS ties
- * permissions to the bundle's hash.
+ * Returns the bundle's Info.plist. Its version is Node's: the same Node must always give the same bytes, because macOS
+ * ties permissions to the bundle's hash.
  */
 export function infoPlist(nodeVersion: string): string {
   return build({
@@ -40,8 +40,8 @@ export function infoPlist(nodeVersion: string): string {
 }
 
 /**
- * The UUID for our copy of Node. With the official build's UUID, macOS would confuse us with any other copy of that
- * release, and Local Network access would fail although it is switched on.
+ * Returns the UUID for our copy of Node. With the official build's UUID, macOS would confuse it with any other copy of
+ * that release, and access to the local network would fail although it is switched on.
  */
 export function programUuid(nodeVersion: string, arch: MachSlice['arch']): Uint8Array {
   const bytes = createHash('sha256').update(`${BUNDLE_ID} ${nodeVersion} ${arch}`).digest().subarray(0, 16);
@@ -103,8 +103,8 @@ function doesNotRun(program: string): AppError {
 }
 
 /**
- * Signs ad hoc and without the hardened runtime: official builds of Node have it but lack the Apple Events
- * entitlement, and macOS then refuses Automation without asking. Apple silicon kills unsigned programs.
+ * Signs ad hoc and without the hardened runtime: official builds of Node have it but lack the Apple Events entitlement,
+ * so that macOS refuses Automation without asking. Apple silicon kills unsigned programs.
  */
 async function sign(machine: Machine, app: string): Promise<void> {
   await machine.run('xattr', ['-cr', app]);
@@ -116,7 +116,7 @@ async function sign(machine: Machine, app: string): Promise<void> {
   }
 }
 
-/** The signature as `codesign` reports it, for the person and for doctor. */
+/** The signature as `codesign` reports it, for the user and for doctor. */
 export interface Signature {
   readonly cdhash: string | null;
   /** Under the hardened runtime, Automation can never be allowed. */

@@ -34,7 +34,7 @@ export async function installCode(machine: Machine, layout: Layout, root: string
   return id;
 }
 
-/** Loads every library once on the private Node, before anything relies on it. */
+/** Loads every library once on the private Node, before anything depends on it. */
 async function prove(machine: Machine, layout: Layout, folder: string): Promise<void> {
   const proof = await machine.run(layout.executable, [join(folder, 'dist', 'installer', 'proof.js')], {
     cwd: folder,
@@ -48,7 +48,7 @@ async function prove(machine: Machine, layout: Layout, folder: string): Promise<
   for (const line of proof.stdout.trim().split('\n').filter(Boolean)) machine.stdout(`  ${line}`);
 }
 
-/** A hash of every byte that would be installed. */
+/** Returns a hash of every byte that would be installed. */
 function fingerprint(root: string): string {
   const hash = createHash('sha256');
   for (const part of PARTS) {

@@ -25,7 +25,7 @@ export async function unregisterBundle(machine: Machine, layout: Layout): Promis
   if (existsSync(layout.app)) await machine.run(LSREGISTER, ['-u', layout.app]);
 }
 
-/** The cdhash that the permissions belong to, if it is known, even when the bundle no longer exists. */
+/** Returns the cdhash that the permissions belong to, even if the bundle no longer exists; null if unknown. */
 export async function knownCdhash(machine: Machine, layout: Layout): Promise<string | null> {
   if (existsSync(layout.knownCdhash)) return readFileSync(layout.knownCdhash, 'utf8').trim();
   return existsSync(layout.app) ? ((await signatureOf(machine, layout.app))?.cdhash ?? null) : null;
@@ -58,11 +58,11 @@ function remember(layout: Layout, cdhash: string | null): void {
     rmSync(layout.knownCdhash, { force: true });
     if (cdhash !== null) writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
   } catch {
-    // The person hears the outcome of the installation itself, which is already settled.
+    // The user learns the outcome of the installation itself, which is already settled.
   }
 }
 
-/** Removes Postern's entries from both lists. Returns what the person has to do where that failed. */
+/** Removes Postern's entries from both lists. Returns what the user has to do by hand if that fails. */
 export async function resetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
   await registerBundle(machine, layout);
   const failures: string[] = [];
@@ -73,7 +73,7 @@ export async function resetPermissions(machine: Machine, layout: Layout): Promis
   return failures;
 }
 
-/** Makes macOS forget its answer about Messages, for Postern alone. Returns null, or what the person has to do. */
+/** Makes macOS forget its answer about Messages, for Postern only. Returns null, or what the user has to do by hand. */
 export async function resetAutomation(machine: Machine, layout: Layout): Promise<string | null> {
   await registerBundle(machine, layout);
   return reset(machine, 'AppleEvents');

@@ -36,7 +36,7 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   try {
     await switchOver(machine, layout, launchd, release, agent);
   } finally {
-    // A first installation that failed leaves its app in place too.
+    // A first installation that failed also leaves its app in place.
     const isNewBundle = release.bundle?.isPlaced() === true;
     await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
     release.bundle?.discard();
@@ -56,8 +56,7 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
 }
 
 /**
- * Tells the person how to show messages from apps, if chat.db has any. Older agents that cannot tell are not asked
- * again.
+ * Tells the user how to show messages from apps, if chat.db contains any. Older agents cannot tell, and are not asked.
  */
 async function mentionApps(machine: Machine, client: PosternClient, config: AgentConfig, file: string): Promise<void> {
   const seen = await client.diagnostics({ seconds: 0 }).catch((error: unknown) => {
@@ -68,7 +67,7 @@ async function mentionApps(machine: Machine, client: PosternClient, config: Agen
   if (apps !== undefined) machine.stdout(apps.join(' '));
 }
 
-/** Throws an AppError that says what to do instead, unless this is a Mac and the user is not root. */
+/** Throws an AppError with advice unless this is a Mac and the user is not root. */
 function refuseOtherMachines({ platform, uid }: Machine): void {
   if (platform !== 'darwin') {
     throw new AppError('not_a_mac', 'Postern can only be installed on a Mac: it drives Messages.', {
@@ -106,7 +105,7 @@ async function checkBeforehand(
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }
-  // After the port check, so that an agent that has just started is recognized as the listener.
+  // After the check of the port, so that an agent that has just started is recognised as its listener.
   const job = await launchd.state();
   const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
   if (state.kind === 'taken' && !isOurs) {

@@ -3,27 +3,27 @@ import { join } from 'node:path';
 export const LABEL = 'local.postern.agent';
 export const BUNDLE_ID = 'local.postern';
 
-/** The paths of everything installed on a Mac. Nothing else in the project spells them out. */
+/** The paths of everything installed on a Mac. No other module spells them out. */
 export interface Layout {
   /** The bundle that holds the permissions. Its signature seals it, so an update changes nothing inside it. */
   readonly app: string;
-  /** The private copy of Node: the program that launchd starts and macOS knows as Postern. */
+  /** The private copy of Node: the program that launchd starts and that macOS knows as Postern. */
   readonly executable: string;
-  /** config_dir of decision A1; the code is beside the configuration. */
+  /** The configuration folder (decision A1); the code is beside the configuration. */
   readonly support: string;
   /** One folder per version. */
   readonly versions: string;
-  /** Link to the version in use. */
+  /** A link to the version in use. */
   readonly current: string;
-  /** The version used before, to go back to. */
+  /** The previous version, which can be returned to. */
   readonly previous: string;
   readonly main: string;
   /** A small script that runs `postern` with the private Node. */
   readonly command: string;
   readonly config: string;
-  /** Held by the one installer or uninstaller at work on this installation. */
+  /** Locked by the installer or uninstaller that is working on this installation. */
   readonly lock: string;
-  /** The cdhash of the bundle whose permissions macOS last knew. Outlives the bundle. */
+  /** The cdhash of the bundle whose permissions macOS last recorded. Outlives the bundle. */
   readonly knownCdhash: string;
   readonly plist: string;
   readonly logs: string;

@@ -36,12 +36,18 @@ export async function installLibraries(machine: Machine, layout: Layout, folder:
   }
 }
 
-/** The makefiles of native libraries break in a path with a space, such as `Application Support`. */
+/**
+ * Returns a folder without spaces in its path: the makefiles of native libraries break in one like `Application
+ * Support`.
+ */
 function folderWithoutSpaces({ temporaryFolder }: Machine): string {
   return /\s/.test(temporaryFolder) ? '/tmp' : temporaryFolder;
 }
 
-/** Looking for `cc` itself would open the dialog that offers to install the developer tools. */
+/**
+ * Reports whether there is a compiler. Does not look for `cc` itself, which would open the dialog that offers to
+ * install the developer tools.
+ */
 async function hasCompiler({ run }: Machine): Promise<boolean> {
   return (await run('xcode-select', ['-p'])).code === 0;
 }
@@ -52,7 +58,7 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
       ? 'Installing the libraries. The native ones are built from source, which takes a minute or two.'
       : 'Installing the libraries, without the native ones: this Mac has no compiler (xcode-select --install brings one). SQLite then comes with the private Node.',
   );
-  // npm and the builds it starts use the first `node` on PATH.
+  // npm, and the builds that it starts, use the first `node` on PATH.
   const programs = join(folder, '.programs');
   mkdirSync(programs);
   symlinkSync(layout.executable, join(programs, 'node'));
@@ -78,8 +84,8 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
 }
 
 /**
- * Removes source maps, about 10 MB that only a debugger reads. Never follows a link: its target belongs to somebody
- * else.
+ * Removes source maps, about 10 MB that only a debugger reads. Follows no link, because its target may belong to
+ * somebody else.
  */
 function removeSourceMaps(modules: string): void {
   if (!lstatSync(modules).isDirectory()) return;
@@ -98,7 +104,7 @@ function move(from: string, to: string): void {
   }
 }
 
-/** Returns npm's own script if the `npm` on PATH is a link to it. Version managers put their own program there. */
+/** Returns npm's own script if the `npm` on PATH is a link to it. Version managers put a program of theirs there. */
 function npmScript(path: readonly string[]): string | undefined {
   const npm = path.map((folder) => join(folder, 'npm')).find((candidate) => existsSync(candidate));
   if (npm === undefined) return undefined;
@@ -106,7 +112,7 @@ function npmScript(path: readonly string[]): string | undefined {
   return basename(script) === 'npm-cli.js' ? script : undefined;
 }
 
-/** The last five lines of a program's output. */
+/** Returns the last five lines of a program's output. */
 export function lastLines(text: string): string {
   return text.trim().split('\n').slice(-5).join('\n  ') || 'it said nothing.';
 }

@@ -3,14 +3,11 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 /** One architecture of a macOS executable, as its load commands describe it. */
 export interface MachSlice {
   readonly arch: 'arm64' | 'x64' | 'other';
-  /** Libraries it is linked to, as written: absolute, or beginning with @rpath and the like. */
+  /** Libraries that it is linked to, as written: absolute, or beginning with @rpath or similar. */
   readonly libraries: readonly string[];
   /** The lowest macOS it declares support for, for example `11.0`; null if it declares none. */
   readonly minimumMacos: string | null;
-  /**
-   * LC_UUID as dwarfdump writes it; null if there is none. macOS tells programs apart by it for Local Network
-   * privacy.
-   */
+  /** LC_UUID in dwarfdump's form; null if there is none. macOS tells programs apart by it for Local Network privacy. */
   readonly uuid: string | null;
   /** Offset of the UUID's 16 bytes in the file. */
   readonly uuidOffset: number | null;
@@ -31,7 +28,9 @@ const VERSION_MIN_MACOSX = 0x24;
 const BUILD_VERSION = 0x32;
 const HEADER_BYTES = 32;
 
-/** A file may claim anything. One with more slices than this is not an executable we would run. */
+/**
+ * Maximum number of slices. A file may claim any number, and one with more is not an executable that Postern would run.
+ */
 const SLICES_LIMIT = 16;
 const COMMANDS_BYTES_LIMIT = 1 << 20;
 
@@ -72,7 +71,9 @@ export function machSlicesOf(path: string): readonly MachSlice[] {
   }
 }
 
-/** Sets each architecture's UUID to the 16 bytes that `uuidOf` returns. Breaks the signature: sign afterwards. */
+/**
+ * Sets each architecture's UUID to the 16 bytes that `uuidOf` returns. This breaks the signature, so sign afterwards.
+ */
 export function replaceUuids(path: string, uuidOf: (slice: MachSlice) => Uint8Array): void {
   const slices = machSlicesOf(path);
   const file = openSync(path, 'r+');

@@ -3,7 +3,7 @@ import type { RunCommand } from '../src/runtime/command.ts';
 
 /** Everything outside the program that an installation touches, passed in so that tests can replace it. */
 export interface Machine {
-  /** As Node names it: `darwin` on a Mac. */
+  /** The platform's name in Node: `darwin` on a Mac. */
   readonly platform: string;
   /** The architecture that this Node was built for. Under Rosetta it is not the Mac's. */
   readonly arch: string;
@@ -15,10 +15,10 @@ export interface Machine {
   readonly execPath: string;
   /** Folders to look programs up in, in order. */
   readonly path: readonly string[];
-  /** Folders with a `bin` for the person's programs and a `share` for their data, best first. */
+  /** Folders with a `bin` for the user's programs and a `share` for their data, best first. */
   readonly prefixes: readonly string[];
   readonly run: RunCommand;
   readonly clock: Clock;
-  /** Prints one line for the person. */
+  /** Prints one line for the user. */
   readonly stdout: (line: string) => void;
 }

@@ -34,14 +34,14 @@ async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
   });
 }
 
-/** Reports whether macOS lets programs into this folder only with the person's permission. */
+/** Reports whether macOS asks the user before programs may use this folder. */
 function isGuarded({ home }: Machine, folder: string): boolean {
   return ['Documents', 'Desktop', 'Downloads'].some((name) => `${folder}/`.startsWith(`${join(home, name)}/`));
 }
 
 /**
- * Links the plugin into each menu bar program that is installed. The link goes through `current`, so updates need no
- * new one.
+ * Links the plugin into each installed menu bar program. The link goes through `current`, so that updates need no new
+ * one.
  */
 export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<void> {
   const programs = await menuPrograms(machine);
@@ -63,7 +63,7 @@ export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<
   }
 }
 
-/** Removes our links. Returns how many there were. */
+/** Removes our links. Returns their number. */
 export async function unlinkMenuPlugin(machine: Machine, layout: Layout): Promise<number> {
   let count = 0;
   for (const { folder, refreshUrl } of await menuPrograms(machine)) {

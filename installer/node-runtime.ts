@@ -5,7 +5,7 @@ import { fetchNodePackage, type NodePackage } from '../src/runtime/node-package.
 import { type MachSlice, machSlicesOf } from './mach-o.ts';
 import type { Machine } from './machine.ts';
 
-/** The Mac's own kind, which a Node under Rosetta does not report. */
+/** The Mac's own processor, which a Node under Rosetta does not report. */
 export interface MacKind {
   readonly arch: string;
   /** For example `15.6.1`. */
@@ -13,8 +13,8 @@ export interface MacKind {
 }
 
 /**
- * Obtains a self-contained Node for this Mac: the pinned package, else the person's own. Returns the path of the
- * executable, which may be in `folder`. Throws an AppError that says what to do if there is none.
+ * Obtains a self-contained Node for this Mac: the pinned package, else the user's own Node. Returns the path of the
+ * executable, which may be in `folder`. Throws an AppError with advice if there is none.
  */
 export async function obtainNode(
   machine: Machine,

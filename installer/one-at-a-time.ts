@@ -3,7 +3,7 @@ import { lockFile } from '../src/runtime/file-lock.ts';
 import type { Layout } from './layout.ts';
 
 /**
- * Runs `work` while no other installer or uninstaller works on this installation: two at once would remove each
+ * Runs `work` while no other installer or uninstaller is working on this installation: two at once would remove each
  * other's copies. Throws `already_installing` otherwise. Files that `work` creates are writable only by their owner,
  * whatever the umask.
  */
@@ -19,7 +19,10 @@ export async function oneAtATime(layout: Layout, work: () => Promise<void>): Pro
   }
 }
 
-/** Takes the lock. Takes none if SQLite or the folder is unusable: the installation itself then reports the trouble. */
+/**
+ * Takes the lock. Takes none if SQLite or the folder is unusable, because the installation itself then reports the
+ * problem.
+ */
 function locked(path: string): () => void {
   try {
     return lockFile(path, alreadyInstalling);

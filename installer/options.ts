@@ -1,9 +1,9 @@
 import type { NodePackage } from '../src/runtime/node-package.ts';
 import type { AgentConfig } from './agent.ts';
 
-/** The configuration, as the version being installed reads it. */
+/** The configuration, as read by the version that is being installed. */
 export type Settings =
-  /** There is no configuration yet; `server` is where the first launch will listen. */
+  /** No configuration exists yet; `server` is where the first launch will listen. */
   | { readonly kind: 'none'; readonly server: { readonly host: string; readonly port: number } }
   | { readonly kind: 'usable'; readonly config: AgentConfig; readonly warnings: readonly string[] }
   | { readonly kind: 'unusable'; readonly mistakes: readonly string[] };
@@ -14,9 +14,9 @@ export interface InstallOptions {
   readonly version: string;
   /** Replaces the program in the bundle. A new Node loses the permissions. */
   readonly renewRuntime: boolean;
-  /** How long to wait for the person to grant the permissions; 0 checks once. */
+  /** How long to wait for the user to grant the permissions; 0 checks once. */
   readonly permissionsLimitMs: number;
-  /** Asks the person a question on the terminal. Returns false if nobody can answer. */
+  /** Asks the user a question on the terminal. Returns false if nobody can answer. */
   readonly confirm: (question: string) => Promise<boolean>;
   readonly readSettings: (configDir: string) => Settings;
   readonly packages?: Readonly<Record<string, NodePackage>>;

@@ -41,13 +41,13 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
   },
 };
 
-/** Slow enough to leave the request limit (60 a minute) to the person's own programs. */
+/** Slow enough to leave the request limit (60 a minute) to the user's own programs. */
 const POLL_MS = 5_000;
 
 /**
- * Has the agent check its permissions until it has both, and tells the person what to click, for at most
- * `permissionsLimitMs`. Returns the missing ones. Only the agent asks Messages: macOS asks on behalf of the
- * responsible program, which for a child of this terminal is the terminal.
+ * Makes the agent check its permissions until it has both, and tells the user what to click, for at most
+ * `permissionsLimitMs`. Returns the missing ones. Only the agent asks Messages: macOS asks on behalf of the responsible
+ * program, which for a child of this terminal would be the terminal.
  */
 export async function walkThroughPermissions(
   machine: Machine,
@@ -85,7 +85,7 @@ async function look(client: PosternClient, guide: Guide): Promise<number> {
   }
 }
 
-/** Tells the person what to do, and says nothing twice. */
+/** Tells the user what to do, and nothing twice. */
 class Guide {
   readonly #machine: Machine;
   readonly #layout: Layout;
@@ -113,13 +113,13 @@ class Guide {
       return;
     }
     if (before === undefined) this.#explain(name);
-    // While macOS is asking, a window of System Settings would cover the question.
+    // While macOS is asking, a window of System Settings would cover its question.
     if (state === 'denied' && report.reason !== 'no_dialog') await this.#openPane(name);
     if (detail !== '' && detail !== before?.detail) this.#machine.stdout(`  ${detail}`);
   }
 
   /**
-   * Handles a refusal without a dialog, most often an earlier "Don't Allow": with the person's consent, makes macOS
+   * Handles a refusal without a dialog, most often an earlier "Don't Allow": with the user's consent, makes macOS
    * forget it, once. Returns true if the agent may ask again; otherwise shows the switch in System Settings.
    */
   async letAskAgain(): Promise<boolean> {
@@ -159,7 +159,7 @@ class Guide {
   }
 }
 
-/** The advice when the wait is over. */
+/** Returns the advice for when the time is up. */
 export function stillMissing(names: readonly Name[]): string {
   const titles = names.map((name) => EXPLANATIONS[name].title).join(' and ');
   return `Still missing: ${titles}. Grant it whenever you like: the agent notices by itself.`;

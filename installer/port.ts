@@ -3,11 +3,11 @@ import { errorCode } from '../src/domain/errors.ts';
 import { portHolder } from '../src/mac/system/port-listeners.ts';
 import type { RunCommand } from '../src/runtime/command.ts';
 
-/** The state of an address: free, taken and by whom, or impossible. */
+/** The state of an address: free, taken by a program, or impossible. */
 export type PortState =
   | { readonly kind: 'free' }
   | { readonly kind: 'taken'; readonly pid: number | null; readonly program: string | null }
-  /** The address is not one of this machine's, or needs more rights. */
+  /** The address does not belong to this machine, or needs more rights. */
   | { readonly kind: 'impossible'; readonly code: string };
 
 /**

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { openSqlite, sqliteLibrary } from '../src/runtime/sqlite.ts';
 
 /**
- * The installer runs this once on the private Node in a new version's folder. It loads every library and opens a
- * database; anything that cannot be loaded ends it with an error.
+ * Run once by the installer, on the private Node in a new version's folder. Loads every library and opens a database;
+ * exits with an error if anything cannot be loaded.
  */
 const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ if (missing.length > 0) {
 }
 
 async function loads(name: string): Promise<boolean> {
-  // better-sqlite3 loads its native part only with the first database.
+  // better-sqlite3 loads its native part with the first database.
   if (name === 'better-sqlite3') return sqliteLibrary === name;
   try {
     await import(name);

@@ -14,7 +14,7 @@ import { type MacKind, obtainNode } from './node-runtime.ts';
 import type { InstallOptions } from './options.ts';
 import { type StagedFolder, writeWhole } from './staging.ts';
 
-/** Everything in the new version, proved and ready. Creating it has touched nothing that runs. */
+/** Everything in the new version, proved and ready. Creating it touches nothing that runs. */
 export interface Release {
   /** Name of its folder in `versions`. */
   readonly id: string;
@@ -28,7 +28,7 @@ export interface Release {
 }
 
 export interface NewBundle extends StagedFolder {
-  /** False if there is no sound bundle to go back to: the one in place is missing or damaged. */
+  /** False if there is no sound bundle to return to, because the one in place is missing or damaged. */
   readonly replacesSound: boolean;
 }
 
@@ -94,7 +94,7 @@ async function checkedPlist(machine: Machine, layout: Layout, folder: string): P
   }
 }
 
-/** Has the new version write its configuration if there is none. */
+/** Makes the new version write its configuration if there is none. */
 async function provideConfiguration(
   machine: Machine,
   layout: Layout,
@@ -126,8 +126,8 @@ function commandScript({ executable, main }: Layout): string {
 }
 
 /**
- * Builds the agent's property list from the template and this person's paths. Paths are set on the parsed template
- * and serialized by the library, so that no user name can break out of its string.
+ * Builds the agent's property list from the template and this user's paths. Paths are set on the parsed template, and
+ * the library serialises it, so that no user name can break out of its string.
  */
 export function agentPlist(template: string, layout: Layout): string {
   const values: Readonly<Record<string, string>> = {
@@ -153,7 +153,7 @@ function isDictionary(value: object): value is { [key: string]: PlistValue } {
 
 /**
  * Compiles every AppleScript of a version with this macOS and its Messages dictionary. Compiling sends no event and
- * asks for no permission, and it is the only proof before the first send that the scripts are valid.
+ * needs no permission, and it is the only proof before the first send that the scripts are valid.
  */
 async function checkScripts(machine: Machine, folder: string): Promise<void> {
   const scripts = readdirSync(folder, { recursive: true, withFileTypes: true })

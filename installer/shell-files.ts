@@ -16,7 +16,10 @@ import { errorCode } from '../src/domain/errors.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
 
-/** The manual page and the completions: their place below a prefix, where shells and man look, and in a version. */
+/**
+ * The manual page and the completions, by their place below a prefix, where shells and man look; the values are their
+ * places in a version.
+ */
 export const SHARED_FILES: Readonly<Record<string, string>> = {
   'share/man/man1/postern.1': 'dist/postern.1',
   'share/zsh/site-functions/_postern': 'dist/src/cli/completions/_postern',
@@ -25,7 +28,10 @@ export const SHARED_FILES: Readonly<Record<string, string>> = {
 };
 const COMMAND = join('bin', 'postern');
 
-/** Every link below a prefix with its target. All but the command go through `current`, so that updates change none. */
+/**
+ * Returns every link below a prefix with its target. All but the command go through `current`, so that an update need
+ * not change them.
+ */
 function linksOf(layout: Layout): readonly (readonly [string, string])[] {
   const shared = Object.entries(SHARED_FILES).map(([link, file]) => [link, join(layout.current, file)] as const);
   return [[COMMAND, layout.command], ...shared];
@@ -63,7 +69,7 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
 }
 
 /**
- * Removes our links, and the folders of the person's own prefix that are then empty. Returns what could not be
+ * Removes our links, and the folders of the user's own prefix that are empty afterwards. Returns what could not be
  * removed.
  */
 export function unlinkShellFiles(machine: Machine, layout: Layout): readonly string[] {
@@ -87,7 +93,7 @@ export interface FoundCommand {
   readonly path: string;
   /** True for the link that `make install` creates. */
   readonly isOurs: boolean;
-  /** The package's version if `npm install -g` linked the command. */
+  /** Version of the npm package, if `npm install -g` linked the command. */
   readonly npmVersion: string | undefined;
 }
 
@@ -99,10 +105,10 @@ export function commandOnPath({ path, home }: Machine): FoundCommand | undefined
   return { path: found, isOurs: found === command || !isForeign(found, command), npmVersion: npmPackageOf(found) };
 }
 
-/** A note about a command that npm installed. */
+/** Note about a command that npm installed. */
 export const OF_NPM = 'It is that of npm. After each `npm install -g`, run: postern install';
 
-/** The version of the npm package that a link leads into; undefined for every other file. */
+/** Returns the version of the npm package that a link leads into; undefined for any other file. */
 function npmPackageOf(link: string): string | undefined {
   try {
     const [, root] = /^(.*\/node_modules\/postern)\//.exec(realpathSync(link)) ?? [];
@@ -114,7 +120,7 @@ function npmPackageOf(link: string): string | undefined {
   }
 }
 
-/** Says how to get `postern` onto the PATH. */
+/** Explains how to get `postern` onto the PATH. */
 export function pathAdvice(machine: Machine, layout: Layout): string {
   const prefix = machine.prefixes.find(
     (one) => !isForeign(join(one, COMMAND), layout.command) && isThere(join(one, COMMAND)),
@@ -127,7 +133,7 @@ function shown(path: string): string {
   return path.replace(/^.*(?=\/\.local\b)/, '$HOME');
 }
 
-/** Returns the first prefix that is on PATH and writable, else the person's own. */
+/** Returns the first prefix that is on PATH and writable, otherwise the user's own. */
 function prefixFor({ prefixes, path }: Machine): string {
   const usable = prefixes.find((prefix) => path.includes(join(prefix, 'bin')) && isWritable(join(prefix, 'bin')));
   return usable ?? prefixes.at(-1) ?? '/usr/local';

@@ -5,11 +5,11 @@ import { AppError, errorCode } from '../src/domain/errors.ts';
 /** A complete folder beside its destination. */
 export interface StagedFolder {
   readonly path: string;
-  /** Moves it to its destination. Keeps the folder it replaces until `discard`. */
+  /** Moves the folder to its destination. Keeps the folder that it replaces until `discard`. */
   place(): void;
   /** True from `place` to `putBack`. */
   isPlaced(): boolean;
-  /** Undoes `place`, even one that failed halfway. */
+  /** Undoes `place`, even if it failed halfway. */
   putBack(): void;
   /** Removes the folder that is not at the destination. */
   discard(): void;
@@ -25,7 +25,7 @@ export async function stageFolder(
   const old = join(staging, 'old');
   const discard = (): void => rmSync(staging, { recursive: true, force: true });
   try {
-    // Also removes the leftovers of an interrupted installation.
+    // Also removes what an interrupted installation left behind.
     discard();
     mkdirSync(path, { recursive: true });
     await fill(path);
@@ -52,7 +52,7 @@ export async function stageFolder(
   };
 }
 
-/** Builds a folder beside its destination and moves it there once complete. Removes the folder it replaces. */
+/** Builds a folder beside its destination and moves it there once complete. Removes the folder that it replaces. */
 export async function buildFolder(destination: string, fill: (staging: string) => void | Promise<void>): Promise<void> {
   const staged = await stageFolder(destination, fill);
   try {
@@ -91,7 +91,7 @@ function moveIfThere(path: string, to: string): void {
 }
 
 /**
- * Returns the AppError that says why a path could not be written, or the error itself. EPERM is also how macOS 13 and
+ * Returns an AppError that says why a path could not be written, or the error itself. EPERM is also how macOS 13 and
  * newer refuses changes to an app that another terminal made (App Management); EACCES is only about owners.
  */
 export function writeFailure(error: unknown, path: string): unknown {

@@ -5,7 +5,7 @@ import { writeWhole } from './staging.ts';
 
 /** A change to the Mac that can be undone. */
 export interface Step {
-  /** The action, as the person reads it after "could not". */
+  /** The step in words that follow "could not". */
   readonly name: string;
   run(): void | Promise<void>;
   /** Restores the state before `run`, even if `run` failed halfway. */
@@ -14,7 +14,7 @@ export interface Step {
 
 export interface StepFailure {
   readonly error: unknown;
-  /** The steps that had begun, the failed one first. */
+  /** The steps that had begun, starting with the failed one. */
   readonly begun: readonly Step[];
 }
 
@@ -52,7 +52,8 @@ export async function undoSteps({ begun }: StepFailure): Promise<readonly UndoFa
 
 /**
  * Writes a file unless its content already matches: macOS may announce a rewritten property list as a new background
- * item. Undoing restores the previous content. A file that did not exist stays: the old version may need it.
+ * item. Undoing restores the previous content. A file that did not exist before stays, because the old version may need
+ * it.
  */
 export function writeFileStep(path: string, content: string, mode: number): Step {
   const before = readIfPresent(path);

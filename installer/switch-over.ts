@@ -11,9 +11,9 @@ import { runSteps, type Step, type StepFailure, type UndoFailure, undoSteps, wri
 import { currentVersion, switchVersion } from './versions.ts';
 
 /**
- * Replaces the installation with the release and waits until the agent answers. If any step fails, undoes all of
- * them, so that the previous version runs again. A first installation has no previous version: it stays in place, so
- * that the person can inspect and repair it.
+ * Replaces the installation with the release and waits until the agent answers. If any step fails, undoes all of them,
+ * so that the previous version runs again. A first installation has no previous version: it stays in place, so that the
+ * user can inspect and repair it.
  */
 export async function switchOver(
   machine: Machine,
@@ -55,7 +55,7 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
   return {
     name: 'stop the running agent',
     async run() {
-      // Before the bundle is replaced: macOS looks a permission up by the path of the asking program.
+      // Before the bundle is replaced, because macOS looks a permission up by the path of the asking program.
       machine.stdout(
         'launchctl bootout: the running agent is stopped, because launchd reads a property list only when it loads it.',
       );
@@ -65,7 +65,10 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
   };
 }
 
-/** Undoing restores the previous app. If that was missing or damaged, the new one stays: the old code needs an app. */
+/**
+ * Undoing restores the previous app. If that was missing or damaged, the new one stays, because the old code needs an
+ * app.
+ */
 function placeBundle(bundle: NewBundle): Step {
   return {
     name: 'put the app in place',
@@ -76,7 +79,7 @@ function placeBundle(bundle: NewBundle): Step {
   };
 }
 
-/** Login Items take the agent's name and icon from here, so this precedes loading the agent. */
+/** Login Items take the agent's name and icon from this registration, so it precedes loading the agent. */
 function registerApp(machine: Machine, layout: Layout): Step {
   return { name: 'register the app', run: () => registerBundle(machine, layout), undo() {} };
 }
@@ -90,14 +93,14 @@ async function load(machine: Machine, layout: Layout, launchd: Launchd): Promise
   await launchd.bootstrap(layout.plist);
 }
 
-/** The error for a first installation, where nothing ran before. */
+/** Returns the error for a first installation, where nothing ran before. */
 function notStarted(error: unknown, layout: Layout): AppError {
   const code = isAppError(error) ? error.code : 'not_started';
   return told(error, layout, code, `Postern is not running. Look into ${layout.logs}.`);
 }
 
 /**
- * Undoes the steps and reports the result. `stop` is the step that stopped the old agent; undefined if it was not
+ * Undoes the steps and reports the result. `stop` is the step that stopped the old agent; undefined if none was
  * running.
  */
 async function goBack(
@@ -135,7 +138,7 @@ function told(error: unknown, layout: Layout, code: string, state: string, logge
   });
 }
 
-/** The last log lines of an agent that does not answer. The log has nothing about other failures. */
+/** Returns the last log lines of an agent that does not answer. For other failures the log has nothing to add. */
 function logEnd(error: unknown, layout: Layout): readonly string[] {
   if (!isAppError(error) || error.code !== 'agent_not_healthy') return [];
   const lines = layout.logFiles.flatMap(lastLines);
@@ -155,11 +158,11 @@ const KEPT = ['state.db', 'state.db-wal'];
 
 /**
  * Copies the state while no agent runs. Undoing restores it as the old version left it, because an old version cannot
- * read a state.db that a newer one has migrated. Events delivered in between are delivered again.
+ * read a state.db that a newer one has migrated. Events delivered in between are then delivered again.
  */
 export function copyState(layout: Layout): Step {
   const copies = stateCopy(layout);
-  /** Undefined until all copies are made: before that nothing has touched the state. */
+  /** Undefined until all copies are made, because nothing has touched the state before that. */
   let kept: readonly string[] | undefined;
   return {
     name: 'keep a copy of the state',

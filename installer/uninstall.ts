@@ -11,13 +11,13 @@ import { oneAtATime } from './one-at-a-time.ts';
 import { unlinkShellFiles } from './shell-files.ts';
 
 export interface UninstallOptions {
-  /** Also removes configuration, state, logs and the granted permissions. */
+  /** Also removes the configuration, state, logs and granted permissions. */
   readonly purge: boolean;
 }
 
 /**
- * Removes the agent from this Mac. Missing parts are not a failure, so it can run twice. Continues after every
- * failure, then throws an AppError with everything that is left.
+ * Removes the agent from this Mac. Missing parts are not a failure, so it can run twice. Continues after every failure,
+ * and finally throws an AppError that lists everything left behind.
  */
 export async function uninstall(machine: Machine, { purge }: UninstallOptions): Promise<void> {
   if (machine.platform !== 'darwin') {
@@ -32,7 +32,7 @@ async function uninstallOne(machine: Machine, layout: Layout, { purge }: Uninsta
   left.push(...(await stopAgent(machine)));
   if ((await unlinkMenuPlugin(machine, layout)) > 0) machine.stdout('Removed the menu bar item.');
   left.push(...unlinkShellFiles(machine, layout));
-  // Before the bundle is removed: tccutil finds it by its identifier.
+  // Before the bundle is removed, because tccutil finds it by its identifier.
   if (purge) left.push(...(await forgetPermissions(machine, layout)));
   await unregisterBundle(machine, layout);
 
@@ -91,7 +91,7 @@ async function forgetPermissions(machine: Machine, layout: Layout): Promise<read
   return [];
 }
 
-/** Removes staged attachments, except those shown in a conversation: removing them would empty it in Messages. */
+/** Removes staged attachments, except those that a conversation shows, which would be empty in Messages afterwards. */
 function removeStagedFiles({ home, stdout }: Machine): readonly string[] {
   const messages = join(home, 'Library', 'Messages');
   const stagingFolder = join(messages, 'Attachments', 'Postern');

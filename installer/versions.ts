@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path';
 import type { Layout } from './layout.ts';
 import type { Step } from './steps.ts';
 
-/** The version in use, if there is one. */
+/** Returns the version in use, if there is one. */
 export function currentVersion(layout: Layout): string | undefined {
   return linkedVersion(layout.current);
 }
 
-/** Makes `id` the version in use and remembers the one before. */
+/** Makes `id` the version in use and records the previous one. */
 export function switchVersion(layout: Layout, id: string): Step {
   const current = currentVersion(layout);
   const previous = linkedVersion(layout.previous);

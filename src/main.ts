@@ -9,10 +9,10 @@ import { isAppError } from './domain/errors.ts';
 
 const context = processContext(packageVersion());
 
-/** Commands for which a requested stop is a success (decision A3), from the start. */
+/** Commands for which a requested stop is a success (decision A3), from their start on. */
 const SERVING: ReadonlySet<string> = new Set(['serve', 'hub', 'demo', 'run']);
 
-/** Words for `--version` that people try first. */
+/** Words that people try instead of `--version`. */
 const VERSION_WORDS: ReadonlySet<string> = new Set(['-v', 'version']);
 
 const exitCode = await run(process.argv);
@@ -24,7 +24,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const runs: Runs =
     (load) =>
     async (...given) => {
-      // commander adds the command's own options, and the command.
+      // commander passes the command's options and the command too.
       const command = given.at(-1) as Command;
       if (!SERVING.has(command.name())) await leaveSignals();
       const options = command.optsWithGlobals<PlaceOptions & { readonly json?: boolean }>();
@@ -44,7 +44,7 @@ async function run(argv: readonly string[]): Promise<number> {
     }
     if (!isCommanderError(error)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
-    // A command with subcommands, used alone: its help was shown.
+    // The command has subcommands and was used without one, so its help was shown.
     if (error.code === 'commander.help') return EXIT.usage;
     const [sentence, advice] = usageMistake(error, program);
     context.stderr(context.paintError('red', `postern: ${sentence}`), advice);
@@ -53,8 +53,8 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Removes the signal handling of dist/main.js: an interrupted send is not a success, and tail prints last words.
- * First lets a signal that arrived during loading take effect; it would be lost with its listener.
+ * Removes the signal handling of dist/main.js: an interrupted send is not a success, and tail prints a last line. First
+ * handles a signal that arrived during loading, which would be lost with its listener.
  */
 async function leaveSignals(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => void setImmediate(resolve));

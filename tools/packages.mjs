@@ -1,3 +1,4 @@
-// The packages that building needs: beside this file after `make run` alone, else those of the whole project.
+// The packages that building needs: those beside this file after `make run` alone, otherwise those of the whole
+// project.
 export { build } from 'esbuild';
 export { Marked } from 'marked';

@@ -1,4 +1,7 @@
-/** Modules that stand alone outside the bundles, each with everything it needs. The release has no others. */
+/**
+ * Modules that stand alone outside the bundles, each with everything that it needs. The release contains no other
+ * modules.
+ */
 export const STANDALONE = [
   'src/app/reader-worker',
   'src/client/postern-client',

@@ -7,7 +7,7 @@ const VERSION = 20;
 /** Names are UTF-8. */
 const FLAGS = 0x0800;
 const DEFLATE = 8;
-/** 1 January 1980, so that the same content always gives the same file. */
+/** 1 January 1980 for every entry, so that the same content always gives the same file. */
 const DATE = 0x0021;
 
 /** Returns a ZIP file of these entries, each a name and its content. */
@@ -32,7 +32,7 @@ export function zip(entries) {
   return Buffer.concat([...files, central, end]);
 }
 
-/** Little-endian numbers, each given as its length in bytes and its value. */
+/** Returns little-endian numbers, each given as its length in bytes and its value. */
 function numbers(...given) {
   return Buffer.concat(
     given.map(([length, value]) => {

@@ -1,6 +1,6 @@
-// Packs dist/ into one file that npm installs without a compiler or further downloads: release/postern-VERSION.tgz,
-// and the Homebrew formula that installs it. The package has no native programs; SQLite is the one in Node. Node 20
-// has none and can run only `postern/client`, for which `engines` allows it.
+// Packs dist/ into one file that npm installs without a compiler or further downloads: release/postern-VERSION.tgz, and
+// the Homebrew formula that installs it. The package contains no native programs; its SQLite is the one in Node. Node
+// 20 has no SQLite and can run only `postern/client`, for which `engines` allows it.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -18,9 +18,9 @@ const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd',
 const PACKAGES = {
   'swagger-ui-dist': ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
 };
-/** The pages that dist/guide.pack holds, and files that only a debugger reads. */
+/** Pages that dist/guide.pack contains, and files that only a debugger reads. */
 const LEFT_OUT = /\/dist\/guide$|\.(?:tgz|mcpb|map)$/;
-/** In dist: the modules, which are in the bundles, and their type declarations. */
+/** Modules in dist, which are in the bundles, and their type declarations. */
 const MODULES = /^(?:src|installer)\//;
 const ENDING = /(?:\.d\.ts|\.js)$/;
 /** Scripts of pages, and a program without imports. */
@@ -38,7 +38,7 @@ try {
     version: project.version,
     description: project.description,
     license: project.license,
-    // The name in the registry of MCP servers, which looks for it here.
+    // The name in the registry of MCP servers, which looks it up here.
     mcpName: JSON.parse(readFileSync(`${root}server.json`, 'utf8')).name,
     bin: { postern: 'project/dist/main.js' },
     man: ['project/dist/postern.1'],
@@ -94,7 +94,7 @@ function isKept(path) {
   return ending === '.js' ? STANDALONE.includes(module) : TYPES.has(module);
 }
 
-/** The modules whose types a module's types name, and itself. */
+/** Returns the modules whose types a module's types refer to, and the module itself. */
 function typesOf(module, found = new Set()) {
   if (found.has(module)) return found;
   found.add(module);
@@ -111,7 +111,7 @@ function copyPackage(name, folder) {
   if (!PACKAGES[name].every((part) => existsSync(join(from, part)))) return false;
   for (const part of PACKAGES[name]) copy(join(from, part), join(folder, 'node_modules', name, part));
   const { version, license, main } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
-  // Without scripts and dependencies, so that installing it builds and fetches nothing.
+  // Without scripts and dependencies, so that installing it neither builds nor downloads anything.
   writeJson(join(folder, 'node_modules', name, 'package.json'), { name, version, license, main });
   return true;
 }

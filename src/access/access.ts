@@ -64,7 +64,7 @@ export interface AccessParts {
   readonly directory: ChatDirectory;
   /** The owner's ports, which are narrowed for limited keys. */
   readonly owner: () => Caller;
-  /** The service's reader, without names. */
+  /** The service's reader, which adds no names. */
   readonly reader: MessageReader;
   /** A reader that adds names if requested. */
   readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
@@ -76,14 +76,14 @@ export interface AccessParts {
   readonly uploads: KeyUploads;
   readonly subscriptions: SubscriptionService;
   readonly attachmentRoots: readonly string[];
-  /** The address of the conversation with oneself that can be proved; "" if there is none. */
+  /** The address of the conversation with oneself that can be proved; "" for none. */
   readonly selfAddress: string;
   /** True if the owner decides there by tapback. */
   readonly hasTapbacks: boolean;
   readonly ownerInChatDb: OwnerInChatDb;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when a key's webhooks must be checked again. */
+  /** Called when the webhooks of a key must be checked again. */
   readonly onKeyChange: (keyId: string) => void;
 }
 
@@ -93,7 +93,7 @@ export class LimitedAccess implements AccessService {
   readonly audit: Audit;
   /** The owner's view of the held sends. */
   readonly approvals: Approvals;
-  /** The owner's sends, noted in the audit log once there was a limited key. */
+  /** The owner's sends, recorded in the audit log once a limited key has existed. */
   readonly owner: CallerSender;
   readonly #parts: AccessParts;
   readonly selfChat: SelfChat;
@@ -153,7 +153,7 @@ export class LimitedAccess implements AccessService {
     this.owner = ownerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
   }
 
-  /** Number of sends that wait for a decision. */
+  /** Returns the number of sends that wait for a decision. */
   heldCount(): number {
     return this.#desk.held().length;
   }
@@ -162,7 +162,7 @@ export class LimitedAccess implements AccessService {
     return this.#parts.stores.approvals.heldBytes();
   }
 
-  /** Goes on with what an earlier process left: approved sends, tapbacks, subscriptions. Called once everything runs. */
+  /** Continues what an earlier process left: approved sends, tapbacks, subscriptions. Called once everything runs. */
   async start(): Promise<void> {
     await this.#desk.resume();
     this.#tapbacks.start();
@@ -175,20 +175,20 @@ export class LimitedAccess implements AccessService {
     return key && this.#callerOf(key);
   }
 
-  /** Returns the caller of a key by its id; undefined if it has expired or was revoked. */
+  /** Returns the caller of a key by the key's id; undefined if the key has expired or was revoked. */
   callerOf(keyId: string): Caller | undefined {
     const key = this.keys.withId(keyId);
     return key?.isAlive(this.#parts.clock.now()) === true ? this.#callerOf(key) : undefined;
   }
 
-  /** Returns the check of a scheduled send of a limited key, whose time has come. */
+  /** Returns the final check of a limited key's scheduled send whose time has come. */
   admitScheduled(entry: StoredScheduled): () => void {
     const { stores } = this.#parts;
     const parts = { ...this.#parts, audit: this.audit, auditStore: stores.audit };
     return scheduledCheck(parts, this.keys.withId(entry.key_id), entry);
   }
 
-  /** Notes how a scheduled send ended. */
+  /** Records how a scheduled send ended. */
   noteScheduled({ key_id: keyId, to: target, text }: StoredScheduled, outcome: string): void {
     if (!this.#parts.stores.keys.hasAny()) return;
     this.audit.note({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
@@ -210,7 +210,7 @@ export class LimitedAccess implements AccessService {
     }
     const { webhooks } = this.#parts.owner();
     for (const webhook of webhooks.list().filter(({ keyId }) => keyId === id)) {
-      // One that the owner pointed elsewhere was never allowed by the list, and stays.
+      // A webhook that the owner pointed elsewhere was never allowed by the list, and stays.
       const isForbidden = mayCallBack(before.callback_hosts, webhook.url) && !mayCallBack(hosts, webhook.url);
       if (isForbidden) this.audit.note({ keyId: OWNER, action: 'webhook', target: webhook.id, outcome: 'removed' });
       if (isRevoked || isForbidden) void webhooks.remove(webhook.id);

@@ -2,7 +2,7 @@ import { chatIdentity, rightsAddress } from '../domain/address.ts';
 
 const KNOWN_SERVICE = /^(?:any|iMessage|SMS|RCS)$/i;
 
-/** Reports whether both ids name the same group, whatever service they begin with. */
+/** Reports whether both ids name the same group, whichever service they begin with. */
 export function isSameGroup(one: string, other: string): boolean {
   const [a, b] = [chatIdentity(one), chatIdentity(other)];
   return a?.style === '+' && b?.style === '+' && a.identifier === b.identifier;

@@ -12,7 +12,7 @@ import type { Destination } from './policy.ts';
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
-/** Limit of all held files and uploads together (decisions L3 and R1). */
+/** Maximum size of all held files and uploads together, in bytes (decisions L3 and R1). */
 const MAX_HELD_BYTES = 1_000_000_000;
 
 /** A send that is about to be held. */
@@ -26,22 +26,22 @@ export interface Holding {
   readonly requestHash: string;
   /** True if an Idempotency-Key identifies the request. */
   readonly hasKey: boolean;
-  /** When its line in the audit log was written. */
+  /** When the request's line in the audit log was written. */
   readonly askedMs: number;
 }
 
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
-  /** Bytes of all uploads, which share the room. */
+  /** Returns the size of all uploads, which share the room, in bytes. */
   readonly uploadedBytes: () => number;
-  /** Called when a send starts waiting for a decision. */
+  /** Called when a send begins to wait for a decision. */
   readonly onHeld: (approval: StoredApproval) => void;
 }
 
 /** The held sends (decision L3). Each is decided once, by one statement. */
 export function approvalDesk(parts: ApprovalDeskParts) {
   const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
-  /** Holds in the making, by their request. */
+  /** Sends that are just being held, by their request. */
   const making = new Map<string, Promise<StoredApproval>>();
   let isClosed = false;
   const waiters = new Wakeup(clock);
@@ -75,7 +75,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     for (const approval of open) if (approval.state === 'approved') sends.begin(approval);
   }
 
-  /** Resolves once nothing is being sent and nobody waits any more. */
+  /** Resolves once nothing is being sent and no caller is waiting. */
   async function close(): Promise<void> {
     isClosed = true;
     waiters.close();
@@ -113,7 +113,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     for (const { id } of own) ended(id, 'void', null);
   }
 
-  /** The stored sends, once those that nobody decided in time have ended. */
+  /** Returns the store, after ending the held sends that were not decided in time. */
   function current(): ApprovalStore {
     for (const id of store.due(clock.now())) {
       const approval = store.get(id);
@@ -127,12 +127,12 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
-    // This send's uploads are released once they are held.
+    // This send's own uploads do not count, because holding the send releases them.
     const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
     const createdMs = Math.max(clock.now(), askedMs);
-    // There is nothing to decide once its time is over.
+    // Once its time is over, there is nothing left to decide.
     const expiresMs = Math.min(createdMs + LIFETIME_MS, options.sendUntilMs ?? Number.POSITIVE_INFINITY);
     const shown = {
       to: destination.to,
@@ -190,14 +190,14 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     throw problem('already_decided', { state: after.state });
   }
 
-  /** Stores a decision after which nothing is sent. */
+  /** Stores a decision after which nothing is sent, and returns the approval. */
   function ended(id: string, state: ApprovalState, by: string | null): StoredApproval {
     const approval = decided(id, state, by);
     void files.remove(id);
     return approval;
   }
 
-  /** Stores a decision. Returns false if it comes too late. */
+  /** Stores a decision. Returns false if it came too late. */
   function settle(approval: StoredApproval, state: ApprovalState, by: string | null, shown?: string): boolean {
     const { id, key_id: keyId } = approval;
     const nowMs = clock.now();
@@ -221,7 +221,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
 
 export type ApprovalDesk = ReturnType<typeof approvalDesk>;
 
-/** The approval in the form that callers see. */
+/** Returns the approval in the form that callers see. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
   const { options: _options, ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
   const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;

@@ -8,7 +8,7 @@ import { sendOptions } from '../domain/send-service.ts';
 
 /** How long the claim of an idempotency key is remembered. */
 const CLAIM_MS = 24 * 60 * 60 * 1000;
-/** Problems that mean that a held send is no longer permitted. */
+/** Problems which show that a held send is no longer permitted. */
 const NOT_ALLOWED: ReadonlySet<string> = new Set([
   'recipient_not_allowed',
   'attachment_changed',
@@ -24,7 +24,7 @@ export interface ApprovedSendsParts {
   readonly idempotency: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Throws unless the key may still send there, and the readers are still those shown. */
+  /** Throws unless the key may still send there, and the readers are still those that the owner saw. */
   readonly check: (keyId: string, to: string, members: readonly string[]) => void;
 }
 
@@ -35,8 +35,8 @@ interface End {
 }
 
 /**
- * Sends approved messages at most once, even through crashes: each has its own idempotency key.
- * `onEnd` is called with the outcome, once that is stored.
+ * Sends approved messages, each at most once, even through crashes: each has its own idempotency key. Calls `onEnd`
+ * with the outcome once that is stored.
  */
 export function approvedSends(
   parts: ApprovedSendsParts,
@@ -52,7 +52,7 @@ export function approvedSends(
     running.add(sending);
   }
 
-  /** Resolves once nothing is being sent any more. */
+  /** Resolves once nothing is being sent. */
   async function close(): Promise<void> {
     isClosed = true;
     await Promise.all(running);
@@ -66,19 +66,19 @@ export function approvedSends(
       onEnd(approval, end.state);
       if (end.state !== 'scheduled') await files.remove(approval.id);
     } catch (error) {
-      // The send stays approved, and the next start looks its outcome up by the idempotency key.
+      // The send stays approved, and the next start looks up its outcome by the idempotency key.
       log.error('the end of an approved send could not be stored', { approval: approval.id, code: errorCode(error) });
     }
   }
 
-  /** Undefined if the service stops before its turn: it is sent after the next start. */
+  /** Returns undefined if the service stops before the send's turn. It is sent after the next start. */
   async function outcome(approval: StoredApproval): Promise<End | undefined> {
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
     const idempotencyKey = { kind: 'approval', key: id } as const;
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
     const nowMs = clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
-      // A claim is deleted after a day, so its absence then proves nothing.
+      // A claim is deleted after a day, so a missing claim proves nothing after that.
       return nowMs >= expiresMs + CLAIM_MS / 2
         ? { state: 'unknown', problem: 'send_outcome_unknown' }
         : { state: 'void', problem: 'approval_expired' };
@@ -104,7 +104,10 @@ export function approvedSends(
     }
   }
 
-  /** The entry has the id of the approval, so it is made once through crashes; its files are those that were held. */
+  /**
+   * The entry has the approval's id, so that it is created once even through crashes. Its files are those that were
+   * held.
+   */
   async function schedule(
     { id, key_id: keyId, to, members, attachments, options }: StoredApproval,
     text: string,

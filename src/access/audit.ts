@@ -12,14 +12,14 @@ const FLUSH_MS = 1000;
 const TRIM_EVERY = 1000;
 const MAX_FOLDED = 10_000;
 
-/** A line that counts further occurrences until its time is over. */
+/** A line that counts further occurrences until its period is over. */
 interface Folded {
   readonly id: number;
   readonly untilMs: number;
   more: number;
 }
 
-/** Writes the audit log. Repetitions become one line with a count, so that a loop does not cost a write each time. */
+/** Writes the audit log. Repetitions become one line with a count, so that a loop does not cause a write each time. */
 export class Audit implements AuditLog {
   readonly #store: AuditStore;
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class Audit implements AuditLog {
     store.trim(clock.now());
   }
 
-  /** Keyed, because a bare hash of a short text can be guessed. */
+  /** Returns a keyed hash, because a bare hash of a short text can be guessed. */
   hmac(text: string): string {
     return createHmac('sha256', this.#secret).update(text).digest('hex');
   }
@@ -67,7 +67,7 @@ export class Audit implements AuditLog {
     return this.#store.list(query);
   }
 
-  /** The actions of limited keys since then, in spans of `lengthMs`. */
+  /** Returns the actions of limited keys since that time, in spans of `lengthMs`. */
   uses(sinceMs: number, lengthMs: number): readonly KeyUses[] {
     this.#flush();
     return this.#store.uses(sinceMs, lengthMs);

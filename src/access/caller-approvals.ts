@@ -6,7 +6,10 @@ import { problem } from '../domain/problems.ts';
 import { type ApprovalDesk, shownApproval } from './approvals.ts';
 import type { LimitedKey } from './limited-key.ts';
 
-/** The held sends of one caller: all of them for callers who may decide, else only its own. No key means the owner. */
+/**
+ * Returns the held sends of one caller: all of them for callers who may decide, otherwise only the caller's own. No key
+ * means the owner.
+ */
 export function callerApprovals(
   desk: ApprovalDesk,
   clock: Clock,
@@ -25,8 +28,8 @@ export function callerApprovals(
     if (!mayDecide) throw problem('approval_not_found');
   };
   /**
-   * Checks again after each change, until the result is enough or the time is up. A key that ended meanwhile gets
-   * nothing.
+   * Checks again after each change, until the result is sufficient or the time is up. Returns nothing to a key that has
+   * ended in the meantime.
    */
   const until = async <Found>(
     waitMs: number,

@@ -2,10 +2,13 @@ import type { Caps, Key, Remaining } from '../domain/key.ts';
 import type { AuditStore, SendCount } from '../domain/ports/access.ts';
 import { problem } from '../domain/problems.ts';
 
-/** Limit of all limited keys together: accounts were blocked for less than this in an hour. */
+/** Maximum number of sends a day of all limited keys together: accounts were blocked for fewer in an hour. */
 const MAX_A_DAY_OF_ALL = 200;
 
-/** Throws `cap_reached` if the key has used up its caps. Counts in the audit log, so that a restart forgets nothing. */
+/**
+ * Throws `cap_reached` if the key has used up its caps. Counts lines of the audit log, so that a restart forgets
+ * nothing.
+ */
 export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: string, isNew: boolean, nowMs: number) {
   const { minute, day, newContacts, dayOfAll } = store.sends(id, target, nowMs);
   assertBelow(minute, caps.per_minute, 'in a minute', nowMs);

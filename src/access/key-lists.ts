@@ -4,7 +4,7 @@ import type { AccessList, ListEntry } from '../domain/key.ts';
 import type { ChatDirectory, KeyChanges } from '../domain/ports/access.ts';
 import { invalidRequest } from '../domain/problems.ts';
 
-/** Parses the lists of a key. Throws with every entry that matches nobody. */
+/** Parses the lists of a key. Throws with every entry that matches no person or conversation. */
 export function readLists(
   directory: ChatDirectory,
   { read, send }: KeyChanges,
@@ -43,7 +43,7 @@ function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   return 'This conversation is not with one person of a complete number or an e-mail address.';
 }
 
-/** A list in the API's form: addresses and conversation ids. */
+/** Returns a list in the API's form: addresses and conversation ids. */
 export function shownList(list: AccessList): '*' | readonly string[] {
   return list === '*' ? '*' : list.map((entry) => ('address' in entry ? entry.address : entry.group));
 }

@@ -26,7 +26,7 @@ import { resolve } from './rights.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIME_MS = 90 * DAY_MS;
-/** How long the previous secret stays valid after a rotation. */
+/** How long the previous secret remains valid after a rotation. */
 const ROTATION_MS = DAY_MS;
 const USE_NOTED_EVERY_MS = 60_000;
 const LOOK_EVERY_MS = 60_000;
@@ -38,7 +38,9 @@ export interface KeyRingParts {
   readonly clock: Clock;
   readonly note: (action: 'key', target: string, outcome: string) => void;
   readonly remaining: (key: Key) => Remaining;
-  /** Called when a key changed, expired or was revoked, so that everything running under it is checked again. */
+  /**
+   * Called when a key was changed, expired or was revoked, so that everything running under the key is checked again.
+   */
   readonly onChange: (key: LimitedKey, before?: Key) => void;
 }
 
@@ -46,7 +48,7 @@ export interface KeyRingParts {
 export class KeyRing implements Keys {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, LimitedKey>();
-  /** When each key's last use was written. */
+  /** When the last use of each key was written, by id. */
   readonly #usedMs = new Map<string, number>();
   #cancelExpiry: Cancel | undefined;
 
@@ -56,7 +58,7 @@ export class KeyRing implements Keys {
     this.#watchExpiry();
   }
 
-  /** Returns the key with this secret; undefined alike if it is unknown, wrong, expired or revoked. */
+  /** Returns the key with this secret. Returns undefined alike for an unknown, wrong, expired or revoked one. */
   find(secret: string): LimitedKey | undefined {
     const id = LIMITED_KEY.exec(secret)?.[1];
     const key = id === undefined ? undefined : this.#keys.get(id);
@@ -71,7 +73,7 @@ export class KeyRing implements Keys {
     return this.#keys.get(id);
   }
 
-  /** Notes that a valid key is used, by an access token that stands for it. */
+  /** Records the use of a valid key through an access token. */
   noteUse(id: string): void {
     this.#noteUse(this.#existing(id), this.#parts.clock.now());
   }
@@ -204,7 +206,7 @@ export class KeyRing implements Keys {
     };
   }
 
-  /** Empty while chat.db is unreadable: then every group is closed. */
+  /** Returns an empty list while chat.db is unreadable, when every group is closed. */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {
       return closedGroups(list, (id) => this.#parts.directory.meant(id));
@@ -214,14 +216,14 @@ export class KeyRing implements Keys {
     }
   }
 
-  /** Ends everything running under expired keys, and checks again when the next one expires. */
+  /** Ends everything that runs under expired keys, and checks again when the next key expires. */
   #watchExpiry(): void {
     const { clock, onChange } = this.#parts;
     this.#cancelExpiry?.();
     const nowMs = clock.now();
     const times = [...this.#keys.values()].map(({ expiresMs }) => expiresMs).filter((ms) => ms > nowMs);
     if (times.length === 0) return;
-    // A timer stands still while the Mac sleeps.
+    // Timers do not run while the Mac sleeps, so the time is checked at least this often.
     this.#cancelExpiry = clock.after(Math.min(Math.min(...times) - nowMs, LOOK_EVERY_MS), () => {
       for (const key of this.#keys.values()) {
         const isOver = key.expiresMs > nowMs && !key.isAlive(clock.now());
@@ -253,7 +255,7 @@ const OWNERS_KEY: KeyRecord = {
   closed: [],
 };
 
-/** A key that could approve its own sends would need nobody. */
+/** A key that could approve its own sends would make approval pointless. */
 function mistakeIn(scopes: readonly Scope[]): string | undefined {
   if (scopes.length === 0) return 'A key needs at least one scope, or a preset.';
   if (scopes.includes('approve') && scopes.includes('send')) return 'One key cannot both send and approve.';
@@ -269,7 +271,7 @@ function newSecret(id: string): string {
   return `postern_${id}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** 32 random bytes need no slow hash. */
+/** A secret of 32 random bytes needs no slow hash. */
 function digest(secret: string): string {
   return hash('sha256', secret, 'hex');
 }

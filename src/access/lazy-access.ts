@@ -27,12 +27,12 @@ export class LazyAccess {
     return this.#loading;
   }
 
-  /** For the service's status: empty while there is no limited key. */
+  /** Returns the member for the service's status; none until a limited key has existed. */
   heldSends(): { readonly held_sends?: number } {
     return this.#loaded === undefined ? {} : { held_sends: this.#loaded.heldCount() };
   }
 
-  /** The owner's sends, noted once there are limited keys. */
+  /** The owner's sends, recorded once a limited key has existed. */
   ownerSender(sender: MessageSender, scheduler: Scheduler): CallerSender {
     return {
       attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
@@ -44,7 +44,7 @@ export class LazyAccess {
     };
   }
 
-  /** Returns the check of a scheduled send whose time has come. */
+  /** Returns the final check of a scheduled send whose time has come. */
   async admitScheduled(entry: StoredScheduled): Promise<() => void> {
     return entry.key_id === OWNER ? () => {} : (await this.load()).admitScheduled(entry);
   }

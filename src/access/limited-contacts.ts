@@ -5,10 +5,10 @@ import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts.ts'
 import type { People, PeopleView } from '../domain/ports/people.ts';
 import type { ReadableChats } from './readable.ts';
 
-/** Hits of the Address Book that are checked against the key's lists. */
+/** Maximum number of hits in the Address Book that are checked against the key's lists. */
 const MAX_FOUND = 1000;
 
-/** The people with an address in a key's read or send list (decision K1), with only those addresses. */
+/** The contacts with an address in a key's read or send list (decision K1), with only those addresses. */
 export function limitedContacts(contacts: Contacts, keyNow: () => Key): Contacts {
   let names: { readonly of: NameLookup; readonly key: Key; readonly lookup: NameLookup } | undefined;
   const narrowed = (found: readonly Contact[]): readonly Contact[] => {
@@ -34,7 +34,7 @@ export function limitedContacts(contacts: Contacts, keyNow: () => Key): Contacts
     },
     async search(text, limit) {
       const words = folded(text).split(/\s+/u).filter(Boolean);
-      // A match on a hidden address would reveal that it exists.
+      // A match on a hidden address would reveal that the address exists.
       return narrowed(await contacts.search(text, MAX_FOUND))
         .filter((contact) => words.every((word) => folded(visibleText(contact)).includes(word)))
         .slice(0, limit);
@@ -55,7 +55,7 @@ function visibleText({ name, nickname, organization, addresses }: Contact): stri
   return [name, nickname ?? '', organization ?? '', ...addresses].join(' ');
 }
 
-/** The people in conversations that a key may read, with only the addresses on its lists (decision V4). */
+/** The people in conversations that a key may read, with only the addresses on the key's lists (decision V4). */
 export function limitedPeople(people: People, key: () => Key, chats: ReadableChats): People {
   let known: { readonly guids: readonly string[]; readonly set: ReadonlySet<string> } | undefined;
   const view: PeopleView = {

@@ -3,10 +3,10 @@ import type { StoredKey } from '../domain/ports/access.ts';
 import type { Cancel } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
 
-/** WebSockets and streams together. MCP subscriptions have a separate limit of the same size. */
+/** Maximum number of WebSockets and streams together. MCP subscriptions have a separate limit of the same size. */
 const MAX_STREAMS = 16;
 
-/** A key in use. Objects created for it, such as its caller, stay the same while its settings change. */
+/** A key in use. Objects made for it, such as its caller, stay the same while its settings change. */
 export class LimitedKey {
   #stored: StoredKey;
   #parsed: Parsed;
@@ -36,10 +36,10 @@ export class LimitedKey {
     return !this.#isRevoked && nowMs < this.expiresMs;
   }
 
-  /** Reports whether this is the current secret, or the previous one while that is still valid. */
+  /** Reports whether this is the current secret, or the previous one while that remains valid. */
   isSecret(hash: Buffer, nowMs: number): boolean {
     const { present, previous, previousUntilMs } = this.#parsed;
-    // Compares both, so that the time taken reveals nothing.
+    // Compares with both, so that the time taken reveals nothing.
     const isPresent = timingSafeEqual(hash, present);
     const isPrevious = previous !== undefined && timingSafeEqual(hash, previous) && nowMs < previousUntilMs;
     return isPresent || isPrevious;
@@ -69,7 +69,7 @@ export class LimitedKey {
   }
 }
 
-/** The parsed members that every request needs. */
+/** Parsed members that every request needs. */
 interface Parsed {
   readonly present: Buffer;
   readonly previous: Buffer | undefined;

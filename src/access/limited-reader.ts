@@ -8,7 +8,7 @@ export interface LimitedReaderParts {
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
   readonly chats: ReadableChats;
-  /** Called with the conversations that something was read from. */
+  /** Called with the conversations that were read from. */
   readonly onRead: (conversationIds: ReadonlySet<string>) => void;
 }
 
@@ -17,7 +17,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
   const noteRead = (conversationIds: readonly string[]): void => {
     if (conversationIds.length > 0) onRead(new Set(conversationIds));
   };
-  /** Notes the conversations whose details show the beginning of their last message. */
+  /** Records reads of conversations whose details show the beginning of their last message. */
   const noteLast = (conversations: readonly Conversation[]): void => {
     const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
     noteRead(shown.map(({ id }) => id));
@@ -54,7 +54,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
         const all = await reader.listConversations(query);
         const items = chats.filter(all.items, ({ id }) => id);
         noteLast(items);
-        // A page that is short only because items were left out does not end the list.
+        // A page that is short only because items were left out is not the end of the list.
         const isShort = items.length < all.items.length && all.items.length === limit;
         return { ...all, items, ...(isShort && all.next === undefined && { next: String(offset + limit) }) };
       }
@@ -78,7 +78,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
   };
 }
 
-/** The files of messages that the key may read. */
+/** Opens only the files of messages that the key may read. */
 export function limitedAttachments(attachments: AttachmentReader, reader: MessageReader): AttachmentReader {
   return {
     async open(id, n, form) {

@@ -26,7 +26,7 @@ import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Without an Idempotency-Key, the same text to the same people within this time is the same request. */
+/** Without an Idempotency-Key, the same text to the same people within this time counts as the same request. */
 const SAME_ASK_MS = 10 * MINUTE_MS;
 const HELD_ASK_MS = 30 * DAY_MS;
 
@@ -46,10 +46,10 @@ export interface LimitedSenderParts {
 
 type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'scheduled' }>;
 
-/** Identifies a request, so that its repetition neither sends nor asks again. */
+/** Identifies a request, so that repeating it neither sends nor asks for approval again. */
 interface Ask {
   readonly id: string;
-  /** Start of the period searched: for direct sends, and for held ones. */
+  /** Start of the periods that are searched: for direct sends, and for held ones. */
   readonly sinceMs: number;
   readonly heldSinceMs: number;
   readonly hasKey: boolean;
@@ -60,7 +60,7 @@ interface Ask {
 export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): CallerSender {
   const { sender, scheduler, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
   return {
-    // A refused request must not reveal whether a file exists.
+    // A refusal must not reveal whether a file exists.
     attachmentMistakes: async () => [],
     send,
   };
@@ -76,7 +76,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     return run();
   }
 
-  /** Decides how to handle the request. Throws the refusal. */
+  /** Decides how to handle the request, or throws the refusal. */
   async function admit(request: SendRequest): Promise<() => Promise<SendAnswer>> {
     const destination = allowedDestination(directory, key, request.recipient);
     await checkAttachments(request.attachments);
@@ -90,7 +90,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Does not wait before writing the line in the audit log, so that simultaneous requests cannot exceed a cap
+   * Writes the line in the audit log without waiting for anything, so that simultaneous requests cannot exceed a cap
    * together.
    */
   function admitNew(
@@ -113,7 +113,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       const dryRun: DryRun = { would: waits ? 'hold' : 'send', to, members, text: request.body };
       return async () => ({ kind: 'dry_run', dryRun });
     }
-    // A scheduled send counts towards the caps when it goes out.
+    // A scheduled send counts towards the caps when it is sent.
     const action = request.sendAtMs === undefined ? 'send' : 'schedule';
     const note = { keyId, action, target, textHmac: audit.hmac(request.body) } as const;
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
@@ -131,8 +131,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Looks up whether this request was let through before, and the key that prevents a second send. `withdrawnMs` is
-   * the time of its newest approval, if that was withdrawn.
+   * Looks up whether this request was allowed before, and the key that prevents a second send. `withdrawnMs` is the
+   * time of the request's newest approval, if that was withdrawn.
    */
   function earlierSend(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
     const askedMs = auditStore.ask(ask.id, ask.sinceMs);
@@ -141,7 +141,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
     // Without an idempotency key, a failure need not be repeated: the same text may be tried again.
     const hasFailed = outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown');
-    // An approval is never older than its line in the audit log; a newer line belongs to a later request.
+    // An approval is never older than its line in the audit log. A newer line belongs to a later request.
     const isWithdrawn = withdrawnMs !== undefined && askedMs !== undefined && askedMs <= withdrawnMs;
     if (!ask.hasKey && (hasFailed || isWithdrawn)) {
       const atMs = Math.max(nowMs, (askedMs ?? 0) + 1);
@@ -184,14 +184,14 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Refuses a send if the owner required approval or switched dry run on while it waited for its turn. Requested
-   * again, it is held.
+   * Refuses a send if the owner required approval or switched dry run on while the send waited for its turn. If it is
+   * requested again, it is held.
    */
   function assertStillDirect(to: string): void {
     if (key.stored.dry_run || sendRight(directory, key, to) !== 'yes') throw problem('recipient_not_allowed');
   }
 
-  /** The outcome of an earlier equal request. */
+  /** Returns the outcome of an earlier equal request. */
   async function again(earlier: StoredApproval, ask: Ask): Promise<SendAnswer> {
     if (earlier.requestHash !== ask.requestHash) throw problem('idempotency_key_reused');
     switch (earlier.state) {
@@ -219,12 +219,10 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     }
   }
 
-  /**
-   * Checks the files of a limited key, which come only from the listed folders; without a list, no files are allowed.
-   */
+  /** Checks the files of a send. A limited key may send files from the listed folders only; without a list, none. */
   async function checkAttachments(paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
-    // Outside the folders, an answer must not reveal whether a file exists.
+    // An answer must not reveal whether a file outside the folders exists.
     if (!paths.every((path) => parts.attachmentRoots.some((root) => isBeneath(path, root)))) {
       throw problem('attachment_not_allowed');
     }

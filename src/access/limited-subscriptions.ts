@@ -13,7 +13,7 @@ interface LimitedSubscriptionsParts {
   readonly note: (target: string, outcome: string) => void;
 }
 
-/** Returns the subscriptions of one key, which post only where the owner allowed its webhooks to. */
+/** Returns the subscriptions of one key, which may post only where the owner allowed the key's webhooks to. */
 export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscriptionsParts): Subscriptions {
   const assertScope = (): void => {
     const needs = 'webhooks';
@@ -43,7 +43,9 @@ export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscr
   };
 }
 
-/** Ends the subscriptions of a key that is not valid any more, and those that post where it may not any more. */
+/**
+ * Ends the subscriptions of a key that is no longer valid, and those that post to hosts that the key may no longer use.
+ */
 export function endForbidden(subscriptions: SubscriptionService, key: LimitedKey, nowMs: number): void {
   const { id, callback_hosts: hosts } = key.stored;
   if (!key.isAlive(nowMs)) subscriptions.terminate(id);

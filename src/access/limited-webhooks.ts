@@ -5,7 +5,7 @@ import { problem } from '../domain/problems.ts';
 import type { StoredWebhook, WebhookSettings } from '../domain/webhook.ts';
 import { changedWebhook } from '../domain/webhook-settings.ts';
 
-/** Limit per limited key, so that it cannot use up the owner's webhooks. */
+/** Maximum per limited key, so that it cannot use up the owner's webhooks. */
 const MAX_OWN = 8;
 
 export interface LimitedWebhooksParts {
@@ -17,7 +17,10 @@ export interface LimitedWebhooksParts {
   readonly note: (target: string, outcome: string) => void;
 }
 
-/** The webhooks of one key. Those of others do not exist for it, and its own post only where the owner allowed. */
+/**
+ * Returns the webhooks of one key. Other webhooks do not exist for the key, and its own may post only where the owner
+ * allowed.
+ */
 export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: LimitedWebhooksParts): WebhookRegistry {
   const isOwn = ({ keyId }: StoredWebhook): boolean => keyId === ownId;
   const list = (): readonly StoredWebhook[] => webhooks.list().filter(isOwn);
@@ -31,8 +34,8 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     return webhook;
   };
   /**
-   * With headers of its choice, a request could impersonate another program at a service that only this machine
-   * reaches.
+   * Throws unless the key may register this webhook. Headers of its choice are refused, because with them a key could
+   * pose as another program to a service that only this machine reaches.
    */
   const assertAllowed = ({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void => {
     if (!mayCallBack(hosts(), url)) throw problem('webhook_not_allowed');
@@ -40,7 +43,7 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     const { username, password } = new URL(url);
     if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
   };
-  /** Notes an address outside this machine that events now go to (decision P7). */
+  /** Records an address outside this machine that events are posted to from now on (decision P7). */
   const noteAddress = (url: string): void => {
     if (!isOnThisMachine(url)) note(hostAndPortOf(url), 'posts_to');
   };
@@ -75,7 +78,7 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     detailedDeliveries: async (id) =>
       (await webhooks.detailedDeliveries(own(id).id)).map(({ answer: _, ...delivery }) => delivery),
     lastDelivery: (id) => webhooks.lastDelivery(own(id).id),
-    /** Omits the receiver's answer: it may come from another program on this machine. */
+    /** Omits the receiver's answer, because it may come from another program on this machine. */
     test: async (id) => ({ ...(await webhooks.test(own(id).id)), answer: null }),
     resend: async (id, delivery) => ({ ...(await webhooks.resend(own(id).id, delivery)), answer: null }),
     retry: (id) => webhooks.retry(own(id).id),

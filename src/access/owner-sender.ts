@@ -10,11 +10,11 @@ export interface OwnerSenderParts {
   readonly sender: MessageSender;
   readonly scheduler: Scheduler;
   readonly directory: ChatDirectory;
-  /** Undefined until there is a limited key. */
+  /** Undefined until a limited key has existed. */
   readonly audit: () => Audit | undefined;
 }
 
-/** The owner's sends: everything is allowed, and noted once there are limited keys. */
+/** The owner's sends: everything is allowed, and recorded once a limited key has existed. */
 export function ownerSender({ sender, scheduler, directory, audit: auditNow }: OwnerSenderParts): CallerSender {
   const note = (target: string, text: string, outcome: string, action: AuditAction = 'send'): void => {
     const audit = auditNow();

@@ -3,7 +3,7 @@ import type { AccessList, ClosedGroup, ListEntry } from '../domain/key.ts';
 import type { ChatMembers } from '../domain/ports/access.ts';
 import { isSameGroup, personId } from './address.ts';
 
-/** The target of a send and everybody who reads it. */
+/** The target of a send, and everyone who will read it. */
 export interface Destination {
   /** The recipient for Messages: an address, or a chat id as stored. */
   readonly to: string;
@@ -24,7 +24,10 @@ export function mayRead(list: AccessList, chat: ChatMembers): boolean {
   return address !== undefined && list.some((entry) => 'address' in entry && entry.address === address);
 }
 
-/** Resolves a recipient. Returns undefined if the readers are uncertain: then nothing is sent under a limited key. */
+/**
+ * Resolves a recipient. Returns undefined if it is uncertain who would read the message; nothing is sent under a
+ * limited key then.
+ */
 export function destinationOf(recipient: string, chats: readonly ChatMembers[]): Destination | undefined {
   const [best] = chats;
   if (best === undefined) return unknownPerson(recipient);
@@ -33,7 +36,7 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   const guids = chats.map(({ guid }) => guid);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
   const [address, ...others] = members;
-  // The id may also be used as an address, so it must name the same person as the member does.
+  // The id may also be used as an address, so it must name the same person as the member.
   const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
   if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain)
     return undefined;
@@ -47,7 +50,7 @@ export function maySend(list: AccessList, destination: Destination): boolean {
   return list.some((entry) => isMeant(entry, destination) && joinedSince(entry, destination.members).length === 0);
 }
 
-/** The groups of a list that are closed for sending, and who joined them. */
+/** Returns the groups of a list that are closed for sending, and who joined them. */
 export function closedGroups(
   list: AccessList,
   chatsOf: (id: string) => readonly ChatMembers[],
@@ -72,7 +75,7 @@ function isMeant(entry: ListEntry, { address, to }: Destination): boolean {
   return 'address' in entry ? entry.address === address : address === undefined && isSameGroup(entry.group, to);
 }
 
-/** The members of a group who joined after the owner listed it. */
+/** Returns the members of a group who joined after the owner listed the group. */
 function joinedSince(entry: ListEntry, members: readonly string[]): readonly string[] {
   if (!('group' in entry)) return [];
   const known = new Set(entry.members);

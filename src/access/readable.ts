@@ -14,7 +14,7 @@ export class ReadableChats {
   #listed: AccessList | undefined;
   #version: unknown;
 
-  /** `hasClosed`: there may be a conversation that no list opens. */
+  /** `hasClosed` is true if there may be a conversation that no list opens. */
   constructor(list: () => AccessList, directory: ChatDirectory, hasClosed = false) {
     this.#list = list;
     this.#directory = directory;
@@ -32,14 +32,14 @@ export class ReadableChats {
   }
 
   /**
-   * Reports whether the key may read a conversation now. Items without a conversation need a key that may read
+   * Reports whether the key may read a conversation now. Items without a conversation are only for a key that may read
    * everything.
    */
   has(guid: string): boolean {
     return this.all([guid]);
   }
 
-  /** Reports whether the key may read all of them. */
+  /** Reports whether the key may read all of these conversations. */
   all(guids: readonly string[]): boolean {
     if (this.isEverything) return true;
     this.#refresh();
@@ -54,7 +54,7 @@ export class ReadableChats {
   }
 
   /**
-   * Reports whether the key may see an event. It may always see a summary of many changes, which names rows and no
+   * Reports whether the key may see an event. A summary of many changes is always allowed, because it names rows and no
    * people.
    */
   admits({ event }: LogEntry): boolean {
@@ -74,7 +74,7 @@ export class ReadableChats {
     };
   }
 
-  /** Exact ids of all readable conversations, for a list that names some. */
+  /** Returns the exact ids of all readable conversations, for a list that names some. */
   guids(): readonly string[] {
     this.#refresh();
     const list = this.#list();

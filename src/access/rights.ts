@@ -7,32 +7,34 @@ import { problem } from '../domain/problems.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { areSameMembers, type Destination, destinationOf, maySend } from './policy.ts';
 
-/** Resolves a recipient. Returns undefined if nobody can say for certain who would read it. */
+/** Resolves a recipient. Returns undefined if it is uncertain who would read the message. */
 export function resolve(directory: ChatDirectory, recipient: string): Destination | undefined {
   const typed = rightsAddress(recipient) ?? recipient;
   return destinationOf(typed, directory.meant(typed));
 }
 
-/** Returns the destination, or throws `recipient_not_allowed` in the same words whether it exists or not. */
+/**
+ * Returns the destination, or throws `recipient_not_allowed`, in the same words whether the recipient exists or not.
+ */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
   const destination = resolve(directory, recipient);
   if (destination === undefined || !maySend(key.stored.send, destination)) throw problem('recipient_not_allowed');
   return destination;
 }
 
-/** Returns a key's right to write there. Notes nothing. */
+/** Returns a key's right to write there. Records nothing. */
 export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey, recipient: string): SendRight {
   const destination = resolve(directory, recipient);
   if (!key.scopes.includes('send') || destination === undefined || !maySend(key.send, destination)) return 'no';
   return isHeld(key, isNewContact(directory, destination)) ? 'held' : 'yes';
 }
 
-/** Reports whether the owner never wrote there. */
+/** Reports whether the owner has never written there. */
 export function isNewContact(directory: ChatDirectory, { chats }: Destination): boolean {
   return !chats.some((guid) => directory.hasOwnMessage(guid));
 }
 
-/** Reports whether the owner never wrote to a recipient; undefined if it is not certain who that is. */
+/** Reports whether the owner has never written to a recipient; undefined if it is uncertain who that is. */
 export function isNewRecipient(directory: ChatDirectory, recipient: string): boolean | undefined {
   try {
     const destination = resolve(directory, recipient);
@@ -48,7 +50,7 @@ export function isHeld({ approval }: Key, isNew: boolean): boolean {
   return approval === 'always' || (approval === 'new' && isNew);
 }
 
-/** Checks the rights again when it is the send's turn. With `members`, also requires the same readers. */
+/** Checks the rights again when it is the send's turn. With `members`, also requires the same readers as before. */
 export function assertStillAllowed(
   { directory, clock }: { readonly directory: ChatDirectory; readonly clock: Clock },
   key: LimitedKey | undefined,

@@ -15,8 +15,9 @@ interface ScheduledRightsParts {
 }
 
 /**
- * Returns the check of a scheduled send at its time (decision X1). The check throws if the list, the readers, the
- * approval setting or the caps of that moment forbid it. The caps count the send once, whatever the number of attempts.
+ * Returns the final check of a scheduled send (decision X1). The check throws if the list, the readers, the approval
+ * setting or the caps forbid the send at that moment. The send counts once towards the caps, however often it is
+ * attempted.
  */
 export function scheduledCheck(
   parts: ScheduledRightsParts,

@@ -12,7 +12,7 @@ const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;
 
 export interface SelfChatParts {
-  /** `approval.self` or `canary.self`; "" if there is none. */
+  /** The address in `approval.self` or `canary.self`; "" if there is none. */
   readonly address: string;
   /** True if the owner decides there by tapback. */
   readonly hasTapbacks: boolean;
@@ -43,7 +43,7 @@ export function selfChatOf(parts: SelfChatParts) {
   }
 
   /**
-   * Reports whether the configured address was proved. Deletes the proof of another address, even if none is
+   * Reports whether the configured address was proved. Deletes the proof of any other address, even if none is
    * configured now.
    */
   function isProved(): boolean {
@@ -52,7 +52,7 @@ export function selfChatOf(parts: SelfChatParts) {
     return stored?.address === address;
   }
 
-  /** Undefined unless it was proved and still is a conversation with nobody else. */
+  /** Returns undefined unless the conversation was proved and still is one with nobody else. */
   function proof(): SelfChatProof | undefined {
     const stored = store.proof();
     return stored?.address === address && isOwn(stored.chat) ? stored : undefined;
@@ -95,7 +95,7 @@ export function selfChatOf(parts: SelfChatParts) {
     return get();
   }
 
-  /** Reports whether this is a one-to-one conversation of only the configured address. */
+  /** Reports whether this is a one-to-one conversation with only the configured address. */
   function isOwn(chat: string): boolean {
     const destination = resolve(directory, address);
     return destination?.address === address && destination.chats.includes(chat);

@@ -16,7 +16,7 @@ import type { ApprovalDesk } from './approvals.ts';
 import type { Audit } from './audit.ts';
 import type { SelfChat } from './self-chat.ts';
 
-/** A decision that came too late has no effect. */
+/** Codes of a decision that came too late and has no effect. */
 const TOO_LATE: ReadonlySet<string> = new Set(['already_decided', 'approval_expired', 'approval_not_found']);
 const DONE: Handled<undefined> = { isDone: true };
 
@@ -31,13 +31,13 @@ export interface TapbacksParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly keyName: (keyId: string) => string;
-  /** False if the proof is for canaries alone. */
+  /** False if the proof is only for canaries. */
   readonly hasTapbacks: boolean;
 }
 
 /**
- * Decides held sends by the owner's tapbacks (decision L6): only the owner's own tapback counts, over iMessage, in
- * the proved self-chat, on a message that asks for that decision.
+ * Decides held sends by the owner's tapbacks (decision L6). Only the owner's own tapback counts, over iMessage, in the
+ * proved self-chat, on a message that asks for that decision.
  */
 export function tapbacks(parts: TapbacksParts) {
   const { store, feed, selfChat, sender, desk, clock, log, audit, owner, keyName, hasTapbacks } = parts;
@@ -69,7 +69,7 @@ export function tapbacks(parts: TapbacksParts) {
     start();
   }
 
-  /** Resolves once nothing is asked or decided any more. */
+  /** Resolves once nothing is being asked or decided. */
   async function close(): Promise<void> {
     consumer?.stop();
     await Promise.all([consumer?.ended, ...asking]);
@@ -83,7 +83,7 @@ export function tapbacks(parts: TapbacksParts) {
   }
 
   async function handle({ guid, event }: LogEntry): Promise<Handled<undefined>> {
-    // A cheap check first: most events are from other conversations.
+    // A cheap check first, because most events are from other conversations.
     const chat = store.proof()?.chat;
     if (chat === undefined || !('conversation_id' in event.data) || event.data.conversation_id !== chat) return DONE;
     const proof = selfChat.proof();
@@ -126,14 +126,14 @@ export function tapbacks(parts: TapbacksParts) {
     }
   }
 
-  /** A message with exactly the request's text stands for it, including a copy that Messages may make. */
+  /** A message with exactly the request's text stands for the request, including a copy that Messages may make. */
   function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     if (!isFromMe && memberKey(sender) !== address) return;
     const approval = desk.held().find((held) => textOf(held) === body);
     if (approval !== undefined) store.addRequest(guid, { approvalId: approval.id, textHmac: audit.hmac(body) });
   }
 
-  /** Decides by the tapback now on the message: one that was removed or changed no longer counts. */
+  /** Decides by the tapback that is on the message now: one that was removed or changed no longer counts. */
   function decide({ chat }: SelfChatProof, guid: string, messageGuid: string): void {
     const request = store.request(messageGuid);
     if (request === undefined) return;
@@ -160,14 +160,14 @@ export function tapbacks(parts: TapbacksParts) {
   }
 }
 
-/** A longer text is decided in the console: nobody reads it to the end on a phone. */
+/** A longer text is decided in the console, because nobody reads it to the end on a phone. */
 const MAX_TEXT = 2000;
-/** Limit of the whole request, with names of files, readers and characters made visible. */
+/** Maximum length of the whole request, with names of files, readers and characters made visible. */
 const MAX_LENGTH = 4000;
 
 /**
- * The request for a decision in the self-chat: the destination first, then the exact text, each line behind a bar, so
- * that no text looks like a line of ours. Undefined if it is too long.
+ * Returns the request for a decision in the self-chat: the destination first, then the exact text, each line behind a
+ * bar, so that no text looks like a line of Postern. Returns undefined if the request is too long.
  */
 export function requestText(approval: StoredApproval, keyName: string): string | undefined {
   const { id, to, members, text, attachments } = approval;

@@ -16,12 +16,12 @@ import { canaryStore } from '../store/state/canary.ts';
 const EVERY_MS = 6 * 60 * 60_000;
 const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
-/** An own row may look like an incoming one for a moment (decision U1). */
+/** An outgoing row may look like an incoming one for a moment (decision U1). */
 const OWN_MARKED_WITHIN_MS = 5000;
-/** The newest rows of the conversation, among which a canary is looked for. */
+/** Number of the conversation's newest rows among which a canary is looked for. */
 const ROWS = 20;
 const WITH_DETAILS = includeSet(['details']);
-/** Problems after which the message may have been sent. */
+/** Problems after which the message may have been sent anyway. */
 const UNKNOWN: ReadonlySet<string> = new Set(['send_outcome_unknown', 'send_interrupted', 'internal_error']);
 
 export interface CanaryParts {
@@ -32,7 +32,7 @@ export interface CanaryParts {
   readonly reader: Pick<MessageReader, 'listMessages'>;
   readonly sender: Pick<MessageSender, 'send'>;
   readonly clock: Clock;
-  /** Stands still while the Mac sleeps, when nothing can arrive. */
+  /** A clock that stands still while the Mac sleeps, when nothing can arrive. */
   readonly awake: Clock;
   readonly log: Log;
 }
@@ -54,7 +54,7 @@ export function openCanary({
 }
 
 /**
- * Sends a short message to the owner's own address every six hours and looks whether it arrives (decision AA4). Within
+ * Sends a short message to the owner's own address every six hours and checks whether it arrives (decision AA4). Within
  * one run the monotonic clock counts the hours, so that setting the clock sends nothing.
  */
 export class Canary implements CanaryStatus {
@@ -62,7 +62,7 @@ export class Canary implements CanaryStatus {
   #record: CanaryRecord | undefined;
   /** On the monotonic clock. */
   #nextAtMs = 0;
-  /** When the last canary was sent, on both clocks; since the start for one of an earlier run. */
+  /** When the last canary was sent, on both clocks; for a canary of an earlier run, when this one started. */
   #sentAtMs = 0;
   #waitingSinceMs = 0;
   #isSending = false;
@@ -90,14 +90,14 @@ export class Canary implements CanaryStatus {
     this.#work = this.#check();
   }
 
-  /** Resolves once nothing is sent or stored any more. */
+  /** Resolves once nothing is being sent or stored. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel?.();
     await this.#work;
   }
 
-  /** Looks for a canary that is awaited. Called after each commit to chat.db. */
+  /** Looks for the canary that has not arrived yet. Called after each commit to chat.db. */
   noteCommit(): void {
     if (this.#record?.outcome === 'waiting' && !this.#isSending) void this.#look();
   }
@@ -151,7 +151,7 @@ export class Canary implements CanaryStatus {
     this.#isSending = true;
     try {
       if (this.#provedChat() === undefined) return;
-      // Stored first: whatever happens now, this one is not sent again, and the next one follows in six hours.
+      // Stored first: whatever happens now, this canary is not sent again, and the next one follows in six hours.
       this.#save({
         ...{ address, number, sentMs: clock.now(), outcome: 'waiting', problem: null },
         arrivedMs: before?.arrivedMs ?? null,
@@ -183,19 +183,19 @@ export class Canary implements CanaryStatus {
     const { log } = this.#parts;
     const code = errorCode(error) ?? 'internal_error';
     log.warn('a canary could not be sent', { code });
-    // The record of this one was not stored, so nothing was sent.
+    // The record of this canary was not stored, so nothing was sent.
     if (this.#record?.number !== number) return;
     this.#save({ ...this.#record, outcome: UNKNOWN.has(code) ? 'waiting' : 'not_sent', problem: code });
   }
 
-  /** Looks for the last canary in chat.db, and stores its fate. */
+  /** Looks for the last canary in chat.db, and stores the result. */
   async #look(): Promise<void> {
     const record = this.#record;
     if (record === undefined || this.#isLooking) return;
     this.#isLooking = true;
     try {
       const found = await this.#find(record);
-      // Another one may have been sent meanwhile.
+      // Another canary may have been sent since.
       if (found === undefined || this.#record !== record || this.#isClosed) return;
       const after = this.#after(record, found);
       if (after.outcome !== record.outcome) this.#save(after);
@@ -206,7 +206,7 @@ export class Canary implements CanaryStatus {
     }
   }
 
-  /** Undefined while the conversation is not proved. */
+  /** Returns undefined while the conversation is not proved. */
   async #find({ number }: CanaryRecord): Promise<Found | undefined> {
     const conversationId = this.#provedChat();
     if (conversationId === undefined) return undefined;
@@ -236,13 +236,13 @@ export class Canary implements CanaryStatus {
     if (hasFailed) return { ...record, outcome: 'not_sent', problem: 'send_failed' };
     if (record.outcome !== 'waiting' || this.#waitedMs() < ARRIVES_WITHIN_MS) return record;
     if (!isSent) return { ...record, outcome: 'unknown', problem: record.problem ?? 'send_outcome_unknown' };
-    // Before one has arrived on this Mac, nobody knows whether any will.
+    // Until one canary has arrived on this Mac, it is unknown whether any ever will.
     const deadSinceMs = record.arrivedMs === null ? null : (record.deadSinceMs ?? record.sentMs);
     log.warn('a canary did not arrive', { sent_at: isoSecond(record.sentMs) });
     return { ...record, outcome: 'lost', problem: null, deadSinceMs };
   }
 
-  /** Milliseconds that the Mac has been awake since the last canary was sent. */
+  /** Returns the milliseconds that the Mac has been awake since the last canary was sent. */
   #waitedMs(): number {
     return this.#parts.awake.monotonic() - this.#waitingSinceMs;
   }
@@ -262,7 +262,7 @@ export class Canary implements CanaryStatus {
   }
 }
 
-/** A canary's traces in chat.db. */
+/** The traces of a canary in chat.db. */
 interface Found {
   readonly isSent: boolean;
   readonly hasFailed: boolean;

@@ -18,7 +18,7 @@ import { scriptErrorNumber } from '../runtime/script-error.ts';
 
 const ACCOUNTS_SCRIPT = fileURLToPath(new URL('../mac/system/accounts.applescript', import.meta.url));
 const CHATS_SCRIPT = fileURLToPath(new URL('../mac/sender/chats.applescript', import.meta.url));
-/** Slightly longer than the 25 s that the scripts give Messages. */
+/** Slightly longer than the 25 s that the scripts allow Messages. */
 const SCRIPT_LIMIT_MS = 30_000;
 const NOT_ASKED: ScriptFailure = { error: 'not_asked' };
 
@@ -34,11 +34,11 @@ export interface DiagnosticsParts {
 export interface DiagnosticsRequest {
   /** How long to watch chat.db. */
   readonly seconds: number;
-  /** Also asks Messages, which may make macOS ask the person. */
+  /** True to ask Messages too, which may make macOS prompt the user. */
   readonly asksMessages: boolean;
 }
 
-/** Collects a report's facts as the program that has the permissions. One run at a time. */
+/** Collects the facts for a report, as the program that has the permissions. One run at a time. */
 export class DiagnosticsRunner {
   readonly #parts: DiagnosticsParts;
   readonly #stop = new AbortController();
@@ -48,7 +48,7 @@ export class DiagnosticsRunner {
     this.#parts = parts;
   }
 
-  /** A request during a run gets that run's answer. */
+  /** Collects the facts. A request during a run gets that run's answer. */
   run(request: DiagnosticsRequest): Promise<Diagnostics> {
     this.#running ??= this.#run(request).finally(() => {
       this.#running = undefined;

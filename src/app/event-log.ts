@@ -33,7 +33,7 @@ interface EventLogParts {
   readonly connection: Connection;
   readonly thread: ReaderThread<ThreadTargets> | undefined;
   readonly chatLog: ChatLog;
-  /** Stands still while the Mac sleeps, so that settling rows keep their time. */
+  /** A clock that stands still while the Mac sleeps, so that settling rows keep their time. */
   readonly awake: AwakeClock;
   /** Reports whether an incoming message may be the row of an unconfirmed send. */
   readonly isAwaited: (message: Message) => boolean;
@@ -63,7 +63,7 @@ export function openEventLog(parts: EventLogParts) {
   const prints = new Fingerprints(connection);
   let blocks = 0;
   const detection: ChangeDetection = new ChangeDetection({
-    // Changes keep the search index up to date.
+    // Changes are detected for the search index too.
     mode: config.changes.enabled === 'auto' && config.search.isEnabled ? true : config.changes.enabled,
     store: changeLog,
     prints,
@@ -87,7 +87,10 @@ export function openEventLog(parts: EventLogParts) {
   return { channel, publisher, detection, feed, messages, ages, noteHealth };
 }
 
-/** Runs in the reader thread, because it waits for the disk. If it fails, SQLite checkpoints at a later commit. */
+/**
+ * Makes a checkpoint in the reader thread, because it waits for the disk. If that fails, SQLite makes one at a later
+ * commit.
+ */
 async function checkpoint(
   path: string,
   { thread, log }: Pick<EventLogParts, 'thread'> & { readonly log: Log },
@@ -102,7 +105,7 @@ async function checkpoint(
 interface RowAgesParts {
   readonly state: Sqlite;
   readonly awake: AwakeClock;
-  /** Everything dated before the first start is history. */
+  /** True if the service has never run: everything dated earlier is history. */
   readonly isFirstStart: boolean;
   readonly closers: Cleanup;
   readonly log: Log;
@@ -112,7 +115,7 @@ interface RowAgesParts {
 export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAgesParts) {
   const store = rowAgeStore(state);
   const running = new RunningTime(awake, isFirstStart ? [{ fromMs: 0, toMs: awake.now() }] : store.spans());
-  /** After a crash, the time since the last save counts as an outage. */
+  /** After a crash, the time since the last save counts as not watched. */
   const save = (): void => {
     try {
       store.saveSpans(running.spans);
@@ -131,7 +134,7 @@ export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAge
   });
   return {
     ages: new RowAges({ store, running, log }),
-    /** Rows that arrived while chat.db was unreadable are not late. */
+    /** Rows that arrived while chat.db was unreadable do not count as late. */
     noteHealth: (isConnected: boolean): void => {
       if (isConnected) running.begin();
       else running.end();

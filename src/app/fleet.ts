@@ -57,7 +57,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
   });
 }
 
-/** Checks a send as `POST /messages` does. Uploads and dry runs go to a Mac itself. */
+/** Checks a send as `POST /messages` does. Uploads and dry runs are only possible at the Mac itself. */
 function checkSend(request: unknown): ReturnType<AgentParts['checkSend']> {
   const checked = checkBody(sendBody, request);
   if (!checked.ok) return checked;

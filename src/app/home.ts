@@ -130,7 +130,7 @@ export class HomePage implements Home {
     return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
   }
 
-  /** From the audit log, which counts repeated reads by the hour. */
+  /** Counted from the audit log, which counts repeated reads by the hour. */
   #keySeries(by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     const { statistics, access } = this.#parts;
     const starts = statistics.starts(by, last);
@@ -203,7 +203,7 @@ export class HomePage implements Home {
   }
 }
 
-/** The size of these files; undefined if the first cannot be seen. */
+/** Returns the total size of these files; undefined if the first one cannot be examined. */
 async function bytesOf(...paths: readonly string[]): Promise<number | undefined> {
   const sizes = await Promise.all(
     paths.map((path) =>

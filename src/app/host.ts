@@ -7,17 +7,19 @@ import type { RunCommand } from '../runtime/command.ts';
 export interface Host {
   readonly clock: Clock;
   readonly log: Log;
-  /** launchd supervises this process (decisions A3, C6). */
+  /** True if launchd supervises this process (decisions A3, C6). */
   readonly supervised: boolean;
   readonly version: string;
-  /** Node's name for it, or `simulated`. */
+  /** The platform's name in Node, or `simulated`. */
   readonly platform: string;
   readonly homeFolder: string;
-  /** For data that can be recreated. */
+  /** Folder for data that can be recreated. */
   readonly cacheFolder: string;
   /** Runs programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
-  /** The command lines of the programs that clients start. Absent where no command line started the service. */
+  /**
+   * The command lines of the programs that clients start. Absent if the service was not started from the command line.
+   */
   readonly programs?: Pick<ClientSetup, 'mcp' | 'imsg'>;
   /** The simulated people. Demo only. */
   readonly people?: DemoPeople;

@@ -53,9 +53,9 @@ import { listenOnSocket } from './socket.ts';
 /** Decision A7. */
 const REQUESTS_END_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
-/** Short, because hubs are few and clients wait for them. */
+/** Maximum wait before reconnecting. Short, because hubs are few and clients wait for them. */
 const MAX_RECONNECT_MS = 2000;
-/** How long a client from another hub waits until this one has caught up with that client. */
+/** How long a client that comes from another hub may wait until this hub has read as far as that client. */
 const REACH_MS = 3000;
 
 /** Creates every module of a hub and connects them. Rejects as `startApp` does and then leaves nothing open. */
@@ -113,7 +113,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       offsetText: (offset) => feed.offsetText(offset),
     });
     const ready = (include: IncludeSet, after?: ClientOffset): Promise<void> | undefined => {
-      // The Mac adds includes to its messages itself (decision N2).
+      // The Mac itself adds includes to its messages (decision N2).
       if (include.size > 0) throw problem('not_at_a_hub');
       if (readiness.isKeyWrong) throw problem('hub_key_wrong');
       return copy.isFilled ? reached(after) : whenFilled(after);
@@ -125,7 +125,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       offsets.assertComplete(after);
       return undefined;
     };
-    // A client that listens from now on must not receive the stream's backlog.
+    // A client that begins to listen now must not receive the stream's backlog.
     const whenFilled = async (after: ClientOffset | undefined): Promise<void> => {
       await copy.filled(REACH_MS);
       if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
@@ -237,7 +237,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
   }
 }
 
-/** The settings that open something at a Mac, and nothing here. */
+/** Returns the names of settings that have an effect on a Mac, but not at a hub. */
 function unusedAtHub({ oauth, bluebubbles, search }: Config): readonly string[] {
   return [
     ...(oauth.issuer === '' ? [] : ['oauth.issuer']),
@@ -246,7 +246,7 @@ function unusedAtHub({ oauth, bluebubbles, search }: Config): readonly string[] 
   ];
 }
 
-/** Events that the webhook that is furthest behind has not handled yet. */
+/** Returns the number of events not yet handled for the webhook that is furthest behind. */
 function backlogOf(webhooks: Pick<WebhookStore, 'list'>, newest: number): number {
   const enabled = webhooks.list().filter((webhook) => webhook.enabled);
   return Math.max(0, ...enabled.map(({ offset }) => newest - offset.rowId));

@@ -36,7 +36,7 @@ export function openChatDb({ config, host, closers }: InputParts) {
   return { connection, thread };
 }
 
-/** Opens the Address Book, once somebody asks for names, and combines it with chat.db to people. */
+/** Opens the Address Book once a client asks for names, and combines it with chat.db into people. */
 export function openContacts({
   config,
   host,
@@ -48,7 +48,7 @@ export function openContacts({
   const { addressBookPath, callingCode, isEnabled } = config.contacts;
   const book = new AddressBook({
     folder: addressBookPath,
-    // The permission for chat.db also opens these files; without it macOS would ask the person.
+    // The permission for chat.db also covers these files. Without it, macOS would prompt the user.
     isAllowed: () => connection.access === 'granted',
     callingCode: () => callingCode || callingCodeOf(ownNumber(connection) ?? ''),
     clock,
@@ -70,7 +70,7 @@ export function openConversions({
   const conversions = new Conversions({
     files: new AttachmentFiles(connection),
     cacheFolder,
-    // On a Mac they are beside osascript.
+    // On a Mac the converters are in the same folder as osascript.
     toolFolder: dirname(config.backend.osascriptPath),
     run,
     clock,

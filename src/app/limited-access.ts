@@ -22,7 +22,7 @@ interface LimitedAccessParts
   readonly state: Sqlite;
   readonly connection: Connection;
   readonly idempotency: IdempotencyStore;
-  /** The service's reader, without names. */
+  /** The service's reader, which adds no names. */
   readonly messages: MessageReader;
   readonly callerOf: (keyId: string) => Caller | undefined;
 }

@@ -1,4 +1,4 @@
-// The thread behind `ReaderThread`: a separate connection, and everything that may take long.
+// The thread behind `ReaderThread`. Has its own connection to chat.db, and runs everything that may take long.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
@@ -78,7 +78,7 @@ parentPort?.on('message', (call: ThreadCall) => {
 async function answer({ id, target: name, method, args }: Exclude<ThreadCall, undefined>): Promise<void> {
   try {
     const target = (await targets[name as keyof ThreadTargets]()) as unknown as Target;
-    // The main thread detects a replaced file by polling, this one before each read.
+    // The main thread detects a replaced file by polling; this thread checks before each read.
     connection.check();
     post({ id, value: target[method]?.(...args) });
   } catch (error) {

@@ -25,7 +25,7 @@ import type { Host } from './host.ts';
 interface SenderParts {
   readonly config: Config;
   readonly host: Host;
-  /** Stands still while the Mac sleeps, so that a running script keeps its time. */
+  /** A clock that stands still while the Mac sleeps, so that a running script keeps its time. */
   readonly awake: Clock;
   readonly state: Sqlite;
   readonly connection: Connection;
@@ -72,7 +72,7 @@ interface SchedulingParts extends Pick<SenderParts, 'config' | 'host' | 'state' 
   readonly access: () => LazyAccess;
 }
 
-/** Creates what sends messages at their time, and the copies of their files and those of held sends. */
+/** Opens the scheduler, and the copies of its files and of those of held sends. */
 export function openScheduler({ config, host, state, connection, uploads, access, ...parts }: SchedulingParts) {
   const { clock, log } = host;
   const files = new HeldCopies({ rules: attachmentRulesOf(config), log });
@@ -85,7 +85,7 @@ export function openScheduler({ config, host, state, connection, uploads, access
     sentParts: sentPartStore(state),
     files,
     onPhone: () => scheduledOnPhone(connection),
-    // Times are those of the wall clock, whatever the Mac did meanwhile.
+    // Send times are wall-clock times, whether or not the Mac slept.
     clock,
     log,
   });

@@ -51,7 +51,7 @@ import { listenElsewhere } from './socket.ts';
 import { Status } from './status.ts';
 import { wireJsonOf } from './wires.ts';
 
-/** Everything stops within 10 s (decision A7): osascript is killed after 8 s, and its answer is still delivered. */
+/** Everything stops within 10 s (decision A7): osascript is killed after 8 s, and its request is still answered. */
 const WORK_ENDS_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
 
@@ -280,7 +280,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { host: address, port } = config.server;
     if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
     const url = await http.listen(address, port);
-    // At once, because a client that asks for changes needs the start of the log.
+    // Started immediately, because a client that asks for changes needs the start of the log.
     detector.start();
     await listenElsewhere({ config, http, version, counters, log });
     clockWatch.start();
@@ -290,7 +290,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     scheduler.start();
     search.start();
     canary?.start();
-    // Only now, because V8 would collect garbage in the middle of the start.
+    // Called last, because V8 would otherwise collect garbage in the middle of startup.
     preferLittleMemory();
     return { url, close: () => closers.close() };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { socketOf } from '../config/address.ts';
 import { listenForWires, type WirePorts } from './wires.ts';
 
-/** Listens beside the port: on the Unix socket, and for other protocols. */
+/** Opens the entrances beside the port: the Unix socket, and other protocols. */
 export async function listenElsewhere(parts: WirePorts): Promise<void> {
   await listenOnSocket(parts);
   await listenForWires(parts);

@@ -16,17 +16,20 @@ import type { Counters } from '../runtime/counters.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Nothing is written more often (decision Z1). */
+/** Shortest time between two writes (decision Z1). */
 const FLUSH_MS = 10_000;
-/** Counting ends this long after the last request. */
+/** Counting ends this long after the counters were last asked for. */
 const UNASKED_MS = 30 * DAY_MS;
-/** A request that shows a page every 30 s need not be written each time. */
+/** Shortest time between two records of being asked: a page that refreshes every 30 s need not write each time. */
 const ASKED_EVERY_MS = HOUR_MS;
-/** Response times are counted by their logarithm: each step is a quarter more, so that an estimate is within 12 %. */
+/**
+ * Response times are counted in logarithmic classes. Each class is a quarter larger, so that an estimate is within 12
+ * %.
+ */
 const STEP = Math.log(1.25);
 const RESPONSE = 'response_';
 
-/** The words of `GET /stats/sends` for the outcomes of `/metrics`. */
+/** Outcomes of sends in `/metrics`, by the words of `GET /stats/sends`. */
 const SENDS: Readonly<Record<string, string>> = {
   confirmed: 'sent',
   provisional: 'pending',
@@ -39,7 +42,7 @@ const SENDS: Readonly<Record<string, string>> = {
   too_many_held: 'refused',
 };
 
-/** The words of `GET /stats/events`; everything else is a change. */
+/** Event types in the words of `GET /stats/events`. Everything else is a change. */
 const EVENTS: Readonly<Record<string, string>> = {
   'message.received': 'received',
   'message.sent': 'sent',
@@ -47,7 +50,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   'reaction.removed': 'reactions',
 };
 
-/** The published events by their sequence numbers. */
+/** Reads the published events by their sequence numbers. */
 export interface PublishedEvents {
   readonly published: () => number;
   readonly from: (sequence: number, limit: number) => readonly LogEntry[];
@@ -64,16 +67,16 @@ export interface StatisticsParts {
   readonly store: StatisticStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Midnight of the local day. */
+  /** Returns midnight of the local day. */
   readonly startOfDay: (ms: number) => number;
 }
 
-/** Counts what happens by minute, hour and day, once somebody has asked for it (decision Z1). */
+/** Counts what happens by minute, hour and day, once the counters were first asked for (decision Z1). */
 export class Statistics {
   readonly #parts: StatisticsParts;
   #sinceMs: number | undefined;
   #askedMs = 0;
-  /** Counts that are not stored yet, by everything but their number. */
+  /** Counts that are not stored yet, by span, kind, name and subject. */
   readonly #pending = new Map<string, { readonly row: Omit<StatisticCount, 'count'>; count: number }>();
   #cancelFlush: Cancel | undefined;
 
@@ -84,7 +87,7 @@ export class Statistics {
     this.#askedMs = times?.askedMs ?? 0;
   }
 
-  /** Counts one occurrence. Does nothing while nobody has asked. */
+  /** Counts one occurrence. Does nothing while nobody asks for the counters. */
   count(kind: StatisticKind, name: string, subject = ''): void {
     if (this.#sinceMs === undefined) return;
     for (const span of STATISTIC_SPANS) this.#add(kind, span, name, subject);
@@ -100,7 +103,7 @@ export class Statistics {
     for (const span of ['hour', 'day'] as const) this.#add('webhooks', span, name, webhookId);
   }
 
-  /** The hooks of the dispatcher. */
+  /** Returns the hooks with which the dispatcher reports deliveries. */
   deliveryCounts(counters: Counters) {
     return {
       onOutcome: (record: DeliveryRecord, webhookId: string): void => {
@@ -111,14 +114,14 @@ export class Statistics {
     };
   }
 
-  /** Counts a send by what a person calls its outcome. Repeated and pretended ones are none. */
+  /** Counts a send by its outcome in plain words. Repeats and dry runs are not counted. */
   countSend(outcome: string): void {
     const name =
       SENDS[outcome] ?? (/^(?:replayed|dry_run|shutting_down|invalid_)/.test(outcome) ? undefined : 'failed');
     if (name !== undefined) this.count('sends', name);
   }
 
-  /** A reader of the channel that counts events by kind. The publisher does not wait for it. */
+  /** Returns a reader of the channel that counts events by kind. The publisher does not wait for this reader. */
   reader({ published, from }: PublishedEvents): EventCounter {
     let next = published();
     return {
@@ -135,7 +138,7 @@ export class Statistics {
     };
   }
 
-  /** Notes that somebody asks, which begins counting. Returns when it began. */
+  /** Records that the counters were asked for, which begins counting. Returns when counting began. */
   ask(): number {
     const nowMs = this.#parts.clock.now();
     if (this.#sinceMs === undefined || nowMs - this.#askedMs >= ASKED_EVERY_MS) {
@@ -146,7 +149,7 @@ export class Statistics {
     return this.#sinceMs;
   }
 
-  /** Series by subject; events and sends have the subject "". Every span is there, also without a count. */
+  /** Returns a series for each subject; events and sends have the subject "". Spans without a count are included. */
   series(kind: StatisticKind, by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     this.flush();
     const starts = this.starts(by, last);
@@ -155,13 +158,13 @@ export class Statistics {
     return new Map([...bySubject].map(([subject, own]) => [subject, seriesOf(own, starts, kind)]));
   }
 
-  /** The beginnings of the last spans, oldest first. */
+  /** Returns the beginnings of the last spans, oldest first. */
   starts(by: StatisticSpan, last: number): readonly number[] {
     const starts: number[] = [];
     let start = this.#startOf(by, this.#parts.clock.now());
     while (starts.length < last) {
       starts.unshift(start);
-      // The middle of the span before, because a day may have 23 or 25 hours.
+      // Taken from the middle of the previous span, because a day may have 23 or 25 hours.
       start = this.#startOf(by, start - lengthOf(by) / 2);
     }
     return starts;
@@ -184,7 +187,7 @@ export class Statistics {
       const keptFrom = (span: StatisticSpan): number => nowMs - (KEPT_SPANS[span] + 1) * lengthOf(span);
       store.add(counts, { minute: keptFrom('minute'), hour: keptFrom('hour'), day: keptFrom('day') });
     } catch (error) {
-      // Counts of ten seconds are not worth an error to anybody.
+      // Losing the counts of ten seconds is not worth an error.
       log.warn('could not store the counters', { error });
     }
   }
@@ -204,7 +207,7 @@ export class Statistics {
     if (span !== 'day') return Math.floor(ms / lengthOf(span)) * lengthOf(span);
     if (ms < this.#day.fromMs || ms >= this.#day.untilMs) {
       const fromMs = this.#parts.startOfDay(ms);
-      // The day after begins at most 25 hours later; 23 hours are certainly of this one.
+      // A day has at most 25 hours, and the first 23 hours are certainly part of it.
       this.#day = { fromMs, untilMs: fromMs + 23 * HOUR_MS };
     }
     return this.#day.fromMs;
@@ -252,7 +255,7 @@ function seriesOf(rows: readonly StatisticCount[], starts: readonly number[], ki
   return { points, median_ms: quantile(responses, 0.5), p95_ms: quantile(responses, 0.95) };
 }
 
-/** The response time that this share of the deliveries did not exceed; null if there were none. */
+/** Returns the response time that this share of the deliveries did not exceed; null if there were none. */
 function quantile(rows: readonly StatisticCount[], share: number): number | null {
   const steps = rows
     .map(({ name, count }) => ({ step: Number(name.slice(RESPONSE.length)), count }))

@@ -35,7 +35,7 @@ export interface StatusParts {
   readonly contacts: Contacts;
   readonly search: SearchIndex;
   readonly changes: { status(): ChangeStatus };
-  /** Undefined if this Mac is in no fleet. */
+  /** Undefined if this Mac is not in a fleet. */
   readonly fleet: () => { report(): FleetReport; warning(): string | undefined } | undefined;
   /** Undefined without `canary.self`. */
   readonly canary: () => CanaryStatus | undefined;
@@ -48,7 +48,7 @@ const AFTER_DISK: PermissionReport = {
   reason: 'not_asked',
 };
 
-/** Health and status of the service (decision H). Never makes macOS ask the person. */
+/** Health and status of the service (decision H). Reading them never makes macOS prompt the user. */
 export class Status {
   readonly #parts: StatusParts;
   readonly #startedAtMs: number;
@@ -75,7 +75,7 @@ export class Status {
     };
   }
 
-  /** Highest row id in chat.db; null while it is unreadable. */
+  /** Returns the highest row id in chat.db; null while it is unreadable. */
   newestRow(): number | null {
     try {
       return this.#parts.messages.newest().offset.rowId;
@@ -132,7 +132,7 @@ export class Status {
     return problem === undefined ? null : `Search does not work as it should: ${problem}.`;
   }
 
-  /** Asks macOS on behalf of this process, which may show the person a dialog. */
+  /** Checks the permissions on behalf of this process, which may make macOS prompt the user. */
   async checkPermissions(): Promise<readonly PermissionReport[]> {
     const { permissions } = this.#parts;
     const disk = await permissions.fullDiskAccess();

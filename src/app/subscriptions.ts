@@ -15,7 +15,7 @@ interface LazySubscriptionsParts {
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
 
-/** Loads the subscriptions of MCP Events with the first of them. */
+/** Loads the subscriptions of MCP Events once there is one. */
 export class LazySubscriptions implements SubscriptionService {
   readonly #parts: LazySubscriptionsParts;
   #loading: Promise<SubscriptionService> | undefined;

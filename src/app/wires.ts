@@ -13,7 +13,7 @@ export interface WirePorts {
   readonly log: Log;
 }
 
-/** Listens for programs that speak another protocol. Each is loaded only if its port is set. */
+/** Listens for programs that speak another protocol. Each protocol is loaded only if its port is set. */
 export async function listenForWires({ config, http, version, counters, log }: WirePorts): Promise<void> {
   const { host, port } = config.bluebubbles;
   if (port === 0) return;
@@ -24,7 +24,10 @@ export async function listenForWires({ config, http, version, counters, log }: W
   log.warn('bluebubbles.host lets other machines in, and keys cross the network in clear', { host });
 }
 
-/** The form of events for webhooks of another protocol, loaded with the first of them; undefined while it is off. */
+/**
+ * Returns the form of events for webhooks of another protocol, which is loaded once there is such a webhook; undefined
+ * while the protocol is switched off.
+ */
 export function wireJsonOf({ bluebubbles }: Config): WireEventJson | undefined {
   if (bluebubbles.port === 0) return undefined;
   return async (entry, caller) =>

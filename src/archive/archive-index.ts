@@ -4,25 +4,25 @@ import type { Head } from './chain.ts';
 
 /** The latest line of a row of chat.db. */
 export interface Entry {
-  /** Its place in the index; undefined before it is put. */
+  /** The entry's id in the index; undefined before it is stored. */
   readonly id?: number | undefined;
   readonly guid: string;
   /** Its file, by `ChainRecord.id`. */
   readonly file: number;
   readonly n: number;
-  /** The number of its first line: the order of messages of the same second. */
+  /** The number of the row's first line, by which messages of the same second are ordered. */
   readonly first: number;
   /** The byte at which the line begins in its file. */
   readonly start: number;
   /** The date of a message in seconds since 1970; null for a reaction, which no page shows by itself. */
   readonly at: number | null;
-  /** The row's print when it was compared last; `NOT_COMPARED` or `REMOVED`. */
+  /** The row's print at the last comparison; `NOT_COMPARED` or `REMOVED`. */
   readonly print: number;
   /** The run that wrote the line. */
   readonly run: number;
-  /** The database that the row was in last; see `ArchiveIndex.database`. */
+  /** The database that last contained the row; see `ArchiveIndex.database`. */
   readonly database: number;
-  /** How many of its attachments are not in the archive. */
+  /** Number of its attachments that are not in the archive. */
   readonly missing: number;
   /** The bytes at which its earlier lines begin, oldest first, separated by commas. */
   readonly earlier: string;
@@ -33,13 +33,13 @@ export interface Entry {
 export const NOT_COMPARED = 0;
 export const REMOVED = -1;
 
-/** One NDJSON file as far as the index has it. */
+/** One NDJSON file, as far as the index covers it. */
 export interface ChainRecord {
   readonly id: number;
   readonly path: string;
   readonly key: string;
   readonly head: Head;
-  /** The hash of the last line that its pages were made of; "" without pages. */
+  /** The hash of the last line when its pages were made; "" without pages. */
   readonly page: string;
 }
 
@@ -57,8 +57,8 @@ const TABLES = `
   PRAGMA user_version = ${VERSION};`;
 
 /**
- * Made by the first lookup, of all rows at once: the first run of an archive looks nothing up, and guids, which come in no
- * order, are sorted in a third of the time that putting them one by one takes.
+ * SQL that creates the indexes over all rows at once, at the first lookup. The first run of an archive looks nothing
+ * up, and sorting guids, which arrive in no order, takes a third of the time of inserting them one by one.
  */
 const INDEXES = `
   CREATE INDEX IF NOT EXISTS entry_by_guid ON entry (guid);
@@ -68,13 +68,15 @@ const INDEXES = `
 const ENTRY =
   'e.id, e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier, e.twin_of';
 
-/** A message that pages show: not one that is gone from chat.db and is there under another guid. */
+/**
+ * SQL for a message that pages show. Skips a message that was removed from chat.db and reappeared under another guid.
+ */
 const IS_SHOWN = `e.at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry t
   WHERE t.file = e.file AND t.twin_of = e.first AND (e.print = ${REMOVED} OR e.database <> t.database))`;
 
 /**
- * The index that finds the lines of each row. Everything in it can be read from the NDJSON files, which are the truth: it is
- * brought up to date when the archive is opened, and made again when it is missing or damaged.
+ * The index that finds the lines of each row. Everything in it can be read from the NDJSON files, which are the truth.
+ * It is updated when the archive is opened, and rebuilt if it is missing or damaged.
  */
 export class ArchiveIndex {
   readonly #sqlite: Sqlite;
@@ -86,7 +88,7 @@ export class ArchiveIndex {
     this.#sqlite = openUsable(path);
   }
 
-  /** Number of a database of Messages, the same at every run that reads the same file. */
+  /** Returns the number of a database of Messages, which is the same for every run that reads the same file. */
   database(id: string): number {
     this.#run('INSERT OR IGNORE INTO database (id) VALUES (?)', id);
     return Number(this.#get('SELECT number FROM database WHERE id = ?', id)?.[0]);
@@ -113,13 +115,13 @@ export class ArchiveIndex {
     this.#run('UPDATE file SET page = ? WHERE id = ?', hash, id);
   }
 
-  /** Forgets a file and its lines, to read them again. */
+  /** Forgets a file and its lines, so that they are read again. */
   forget(id: number): void {
     this.#run('DELETE FROM entry WHERE file = ?', id);
     this.#run('DELETE FROM file WHERE id = ?', id);
   }
 
-  /** True before the first row is put. */
+  /** True until the first row is stored. */
   get isEmpty(): boolean {
     return this.#get('SELECT 1 FROM entry LIMIT 1') === undefined;
   }
@@ -136,51 +138,51 @@ export class ArchiveIndex {
     this.#run(sql, id, guid, file, n, first, start, at, print, run, database, missing, earlier, twinOf);
   }
 
-  /** Rows that were in this database and are not known to be removed. */
+  /** Returns the number of rows that were in this database and are not known to be removed. */
   countLive(database: number): number {
     const sql = 'SELECT count(*) FROM entry WHERE database = ? AND print <> ?';
     return Number(this.#get(sql, database, REMOVED)?.[0]);
   }
 
-  /** Rows of another database that were never in this one. */
+  /** Returns the number of rows of other databases that were never in this one. */
   countElsewhere(database: number): number {
     const sql = 'SELECT count(*) FROM entry WHERE database <> ? AND print <> ?';
     return Number(this.#get(sql, database, REMOVED)?.[0]);
   }
 
-  /** The live rows of a database by guid, those of earlier runs only. */
+  /** Returns the live rows of a database by guid, only those of earlier runs. */
   liveAfter(guid: string, database: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.guid > ? AND e.database = ? AND e.print <> ? AND e.run < ?
       ORDER BY e.guid LIMIT ?`;
     return this.#find(sql, guid, database, REMOVED, run, limit).map(toEntry);
   }
 
-  /** Messages of a file that are dated in this second, at most `limit`; those of earlier runs only. */
+  /** Returns the messages of a file dated in this second, at most `limit`, only those of earlier runs. */
   datedAt(path: string, at: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e
       WHERE e.file = (SELECT id FROM file WHERE path = ?) AND e.at = ? AND e.run < ? ORDER BY e.first LIMIT ?`;
     return this.#find(sql, path, at, run, limit).map(toEntry);
   }
 
-  /** Dates of the messages of a file that pages show, in their order. */
+  /** Returns the dates of the messages of a file that pages show, in order. */
   dates(file: number): readonly number[] {
     const sql = `SELECT e.at FROM entry e WHERE e.file = ? AND ${IS_SHOWN} ORDER BY e.at, e.first`;
     return this.#find(sql, file).map(([at]) => Number(at));
   }
 
-  /** `limit` of these messages by date, after the first `offset`. */
+  /** Returns `limit` of these messages in order of date, after the first `offset`. */
   byDate(file: number, offset: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND ${IS_SHOWN} ORDER BY e.at, e.first LIMIT ? OFFSET ?`;
     return this.#find(sql, file, limit, offset).map(toEntry);
   }
 
-  /** How many messages of a file pages show, and when the last is dated. */
+  /** Returns how many messages of a file pages show, and the date of the last one. */
   summary(file: number): { readonly messages: number; readonly lastAt: number } {
     const [row] = this.#find(`SELECT count(*), max(e.at) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, file);
     return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };
   }
 
-  /** The JSON that describes a conversation. */
+  /** Returns the JSON that describes a conversation. */
   description(key: string): string | undefined {
     return this.#get('SELECT description FROM conversation WHERE key = ?', key)?.[0] as string | undefined;
   }
@@ -189,7 +191,7 @@ export class ArchiveIndex {
     this.#run('INSERT OR REPLACE INTO conversation VALUES (?, ?)', key, description);
   }
 
-  /** Keeps what was put since the last time. */
+  /** Commits what was stored since the last commit. */
   commit(): void {
     if (this.#isOpen) this.#sqlite.exec('COMMIT');
     this.#isOpen = false;
@@ -218,7 +220,7 @@ export class ArchiveIndex {
     return this.#statement(sql).all(...values);
   }
 
-  /** Reads entries by an index; makes the indexes if there are none yet. */
+  /** Reads entries by an index. Creates the indexes if there are none yet. */
   #find(sql: string, ...values: readonly (string | number)[]): Row[] {
     if (!this.#isIndexed) {
       this.#begin();
@@ -237,7 +239,7 @@ export class ArchiveIndex {
   }
 }
 
-/** A damaged one, or one of another version, is begun again. */
+/** Opens the index. Replaces a damaged one, and one of another version, by an empty one. */
 function openUsable(path: string): Sqlite {
   try {
     return openVersion(path);

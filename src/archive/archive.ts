@@ -11,7 +11,7 @@ import { CONVERSATIONS, chainOf, INDEX, LOCK, LOG, MANIFEST, PART } from './layo
 import { type Manifest, readManifest } from './manifest.ts';
 import { FOLDER_MODE } from './private-files.ts';
 
-/** An archive that this process alone may write to. */
+/** An archive that only this process may write to. */
 export interface OpenArchive {
   readonly folder: string;
   readonly index: ArchiveIndex;
@@ -22,15 +22,15 @@ export interface OpenArchive {
   close(): void;
 }
 
-/** Files of a run that was killed before it wrote the manifest, and the file that the Finder puts into every folder. */
+/** Files of a run that was killed before it wrote the manifest, and the file that the Finder adds to every folder. */
 const NOTHING_YET = new Set([
   ...[LOCK, INDEX].flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]),
   ...[MANIFEST + PART, '.DS_Store'],
 ]);
 
 /**
- * Opens an archive, or an empty or missing folder for a new one, and brings its index up to date. Whatever a run that did
- * not end wrote after its last whole line is cut off. Throws `archive_damaged`, `archive_in_use`, `archive_foreign`.
+ * Opens an archive, or an empty or missing folder for a new one, and updates its index. Cuts off what an unfinished run
+ * wrote after its last complete line. Throws `archive_damaged`, `archive_in_use`, `archive_foreign`.
  */
 export function openArchive(folder: string): OpenArchive {
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
@@ -76,7 +76,7 @@ function assertEmpty(folder: string): void {
   });
 }
 
-/** The NDJSON files of conversations that are in the folder, sorted. */
+/** Returns the NDJSON files of conversations in the folder, sorted. */
 export function chainsIn(folder: string): readonly string[] {
   const names = (path: string): readonly string[] => {
     try {
@@ -92,7 +92,7 @@ export function chainsIn(folder: string): readonly string[] {
     .sort();
 }
 
-/** Makes the index say what the files say. Returns the end of the log. */
+/** Updates the index from the files. Returns the end of the log. */
 function synchronize(folder: string, index: ArchiveIndex, manifest: Manifest | undefined): Head {
   const sealed = manifest?.files ?? new Map<string, Head>();
   const isUnfinished = manifest === undefined || manifest.unfinished !== undefined;
@@ -128,7 +128,7 @@ function synchronizedLog(folder: string, seal: Head, isUnfinished: boolean): Hea
   }
 }
 
-/** Reads a chain to its end and cuts off a line that is not whole, if a run did not end. Throws `archive_damaged`. */
+/** Reads a chain to its end. Cuts off an incomplete line if a run did not finish. Throws `archive_damaged`. */
 function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use: (line: ReadLine) => void): Head {
   let head = from;
   for (const line of readChain(path, from)) {
@@ -147,7 +147,7 @@ function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use
   return head;
 }
 
-/** Enters a line that was read from its file. */
+/** Adds a line to the index that was read from its file. */
 function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, bytes }: ReadLine): void {
   const line = JSON.parse(bytes.toString('utf8')) as ArchivedLine;
   if (line.conversation !== undefined) index.describe(key, JSON.stringify(line.conversation));
@@ -164,7 +164,7 @@ function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, 
     at: line.removed === true ? (before?.at ?? null) : secondsOf(line.message),
     print: line.removed === true ? REMOVED : NOT_COMPARED,
     run: 0,
-    // Which database it was in is not written down: the next comparison finds out.
+    // Lines do not record their database: the next comparison will find it.
     database: 0,
     missing: countMissing(line.files),
     earlier: before === undefined ? '' : [before.earlier, before.start].filter((part) => part !== '').join(),

@@ -14,9 +14,9 @@ interface Chain {
   readonly path: string;
   /** The end of what is written. */
   written: Head;
-  /** The end including the lines that wait. */
+  /** The end, including lines that are not written yet. */
   head: Head;
-  /** Offsets of its lines among those that wait: beginnings and ends in turn. */
+  /** Offsets of its unwritten lines: beginnings and ends in turn. */
   waiting: number[];
 }
 
@@ -28,17 +28,17 @@ export interface Place {
 }
 
 /**
- * Appends to the chains of an archive. Rows come by their ids, so consecutive lines belong to different files: they stay
- * in memory until `flush` writes them. `sync` forces them to disk.
+ * Appends to the chains of an archive. Rows arrive in order of their ids, so consecutive lines belong to different
+ * files: they stay in memory until `flush` writes them. `sync` forces them to disk.
  */
 export class ChainFiles {
   readonly #folder: string;
   readonly #index: ArchiveIndex;
   readonly #chains = new Map<string, Chain>();
-  /** Paths of the files that were written to, and the folders of those that are new. */
+  /** Paths of the files that were written, and of the folders of new files. */
   readonly #touched = new Set<string>();
   #waiting = new Set<Chain>();
-  /** The lines that wait, as bytes: as strings they would outlive many collections of garbage. */
+  /** The unwritten lines as bytes: as strings they would survive many garbage collections. */
   readonly #bytes: Buffer;
   #used = 0;
 
@@ -67,12 +67,12 @@ export class ChainFiles {
     return { file: chain.record.id, n: head.lines, start };
   }
 
-  /** The number of lines of a file. */
+  /** Returns the number of lines of a file. */
   lines(path: string, key: string): number {
     return this.#chain(path, key).head.lines;
   }
 
-  /** Writes the lines that wait. The index may be committed afterwards. */
+  /** Writes the waiting lines. The index may be committed afterwards. */
   flush(): void {
     for (const chain of this.#waiting) {
       const lines: Buffer[] = [];
@@ -84,18 +84,18 @@ export class ChainFiles {
     }
     this.#waiting = new Set();
     this.#used = 0;
-    // The index knows them: a thousand conversations of ten years are ten thousand files.
+    // The index has them too. A thousand conversations of ten years are ten thousand files.
     if (this.#chains.size > MAX_CHAINS) this.#chains.clear();
   }
 
-  /** Resolves once everything is on the disk for certain: the manifest may name it then. */
+  /** Resolves once everything is durably on disk, so that the manifest may name it. */
   async sync(): Promise<void> {
     this.flush();
     const left = [...this.#touched];
     const syncNext = async (): Promise<void> => {
       for (let path = left.pop(); path !== undefined; path = left.pop()) await syncFile(join(this.#folder, path));
     };
-    // Together: the file system has one commit for many.
+    // Synced together, because the file system combines many into one commit.
     await Promise.all(Array.from({ length: SYNCED_AT_ONCE }, syncNext));
   }
 
@@ -121,7 +121,7 @@ export class ChainFiles {
     try {
       writeAll(file, lines);
     } catch (error) {
-      // A full disk takes the first part of a write.
+      // A full disk may accept the first part of a write.
       ftruncateSync(file, chain.written.bytes);
       throw error;
     } finally {
@@ -132,7 +132,7 @@ export class ChainFiles {
   }
 }
 
-/** Appends one line to a chain by itself, on the disk for certain. */
+/** Appends a single line to a chain, durably. */
 export function appendLine(path: string, head: Head, members: string): Head {
   const file = openToAppend(path);
   try {
@@ -145,7 +145,7 @@ export function appendLine(path: string, head: Head, members: string): Head {
   }
 }
 
-/** Throws `archive_damaged` when a file does not end with the line that it ended with. */
+/** Throws `archive_damaged` if a file no longer ends with the line that it ended with. */
 function assertEndsWith(path: string, head: Head): void {
   if (head.lines === 0) return;
   const file = openSync(path, 'r');

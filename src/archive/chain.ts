@@ -21,14 +21,14 @@ const ENDING = HASH_AT + 64 + '"}'.length;
 const OBJECT_END = 0x7d;
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1 << 18;
-/** A message with a body of 1 MiB, each character escaped, and its details. */
+/** The size of a message with a body of 1 MiB, each character escaped, and its details. */
 const MAX_LINE_BYTES = 1 << 26;
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Makes the next line of a chain. `members` are the JSON members between its number and its hash. The hash is the
- * SHA-256 of the line without its `hash` member. Each line names the hash of the previous one, so a line cannot be
- * changed, removed or inserted without changing every later one.
+ * Makes the next line of a chain. `members` are the JSON members between the line's number and its hash. The hash is
+ * the SHA-256 of the line without its `hash` member. Each line contains the hash of the previous one, so that no line
+ * can be changed, removed or inserted without changing every later line.
  */
 export function nextLine(head: Head, members: string): SealedLine {
   const text = `{"n":${head.lines + 1},"prev":"${head.hash}",${members}`;
@@ -42,15 +42,15 @@ export function nextLine(head: Head, members: string): SealedLine {
 
 export interface ReadLine {
   readonly n: number;
-  /** The byte at which it begins in the file. */
+  /** The byte at which the line begins in the file. */
   readonly start: number;
-  /** Its JSON, without the line break. Valid until the next line is read. */
+  /** The line's JSON, without the line break. Valid until the next line is read. */
   readonly bytes: Buffer;
-  /** The end of the chain with this line. */
+  /** The end of the chain, including this line. */
   readonly head: Head;
 }
 
-/** The first line of a file that is not as it was written. */
+/** The first line of a file that differs from what was written. */
 export interface WrongLine {
   readonly n: number;
   readonly start: number;
@@ -61,7 +61,10 @@ export function isWrong(line: ReadLine | WrongLine): line is WrongLine {
   return 'wrong' in line;
 }
 
-/** Reads a chain from `head` on, line by line, and stops after the first wrong one. Throws what opening and reading throw. */
+/**
+ * Reads a chain from `head` on, line by line, and stops after the first line that differs from what was written. Throws
+ * what opening and reading throw.
+ */
 export function* readChain(path: string, head: Head = NO_LINES): Generator<ReadLine | WrongLine> {
   let last = head;
   for (const { start, bytes, isWhole } of linesOf(path, head.bytes)) {
@@ -77,14 +80,14 @@ export function* readChain(path: string, head: Head = NO_LINES): Generator<ReadL
   }
 }
 
-/** undefined for a line that follows `last` and is as it was written. */
+/** Returns undefined for an unchanged line that follows `last`. */
 function faultOf(line: Buffer, last: Head, n: number): string | undefined {
   const at = line.length - ENDING;
   const end = line.length - '"}'.length;
   if (at <= 0 || line.toString('latin1', at, at + HASH_AT) !== ',"hash":"' || line.toString('latin1', end) !== '"}') {
     return 'has no hash at its end: it was changed';
   }
-  // In place of a copy: the hash covers the line up to here and a brace.
+  // Changes the line in place to save a copy: the hash covers the line up to here, and a brace.
   const separator = line[at] ?? 0;
   line[at] = OBJECT_END;
   const sealed = hash('sha256', line.subarray(0, at + 1), 'hex');
@@ -98,7 +101,7 @@ function faultOf(line: Buffer, last: Head, n: number): string | undefined {
 interface RawLine {
   readonly start: number;
   readonly bytes: Buffer;
-  /** False for the rest of a file that does not end with a line break, and for a line beyond all bounds. */
+  /** False for the end of a file without a line break, and for a line that is too long. */
   readonly isWhole: boolean;
 }
 
@@ -133,7 +136,7 @@ function* linesOf(path: string, from: number): Generator<RawLine> {
   }
 }
 
-/** Reads single lines of a file. Those near one another cost one read of the file. */
+/** Reads single lines of a file. Lines near each other take one read of the file. */
 export class LineReader {
   readonly #path: string;
   readonly #file: number;
@@ -145,7 +148,7 @@ export class LineReader {
     this.#file = openSync(path, READ_PLAINLY);
   }
 
-  /** The line that begins at `start`, without its line break. */
+  /** Returns the line that begins at `start`, without its line break. */
   at(start: number): string {
     let from = start - this.#windowAt;
     let end = from >= 0 && from < this.#window.length ? this.#window.indexOf(NEWLINE, from) : -1;

@@ -7,16 +7,16 @@ import type { ArchiveSource } from '../mac/chatdb/archive-source.ts';
 import { openSqlite, type Sqlite, type Statement } from '../runtime/sqlite.ts';
 import { type ArchivedLine, keyOfLine, rowKey } from './archived-line.ts';
 
-/** How the messages and reactions of an archive and of a chat.db compare. */
+/** The result of comparing the messages and reactions of an archive with a chat.db. */
 export interface Comparison {
   readonly same: number;
   /** In chat.db only. */
   readonly not_archived: number;
-  /** In the archive only: deleted from Messages, or of another chat.db. */
+  /** Number in the archive only: deleted from Messages, or from another chat.db. */
   readonly gone: number;
-  /** In both with another content, such as an edit after the last run. */
+  /** Number in both with different content, such as an edit after the last run. */
   readonly differs: number;
-  /** guids of the first of those that differ. */
+  /** guids of the first ones that differ. */
   readonly differing: readonly string[];
 }
 
@@ -31,8 +31,8 @@ const MAX_DIFFERING = 100;
 const REMOVED = 'removed';
 
 /**
- * Compares what the lines of an archive say last of each row with chat.db. Nothing is written to either side: what is
- * known of the lines is in a temporary database, which SQLite removes by itself.
+ * Compares the latest lines of an archive about each row with chat.db. Writes to neither: what is known about the lines
+ * is in a temporary database, which SQLite removes by itself.
  */
 export class ArchiveComparison {
   readonly #sqlite: Sqlite;
@@ -48,7 +48,7 @@ export class ArchiveComparison {
     this.#delete = this.#sqlite.prepare('DELETE FROM line WHERE guid = ?');
   }
 
-  /** Takes the lines of each file in their order. */
+  /** Adds a line. The lines of each file must be added in order. */
   add(line: ArchivedLine): void {
     const guid = keyOfLine(line);
     const row = line.message ?? line.reaction;
@@ -89,7 +89,10 @@ export class ArchiveComparison {
   }
 }
 
-/** A hash of what a person would call the message: no receipts, and nothing that differs between two copies of chat.db. */
+/**
+ * Returns a hash of what a person would call the message: without receipts, and without what differs between two copies
+ * of chat.db.
+ */
 function contentOf(row: Message | Reaction): string {
   const { guid, sender, timestamp } = row;
   const content =

@@ -15,7 +15,7 @@ const STYLES: ReadonlyMap<string, string> = new Map([
 /** Placeholders of attachments and of apps' balloons in a text. */
 const PLACEHOLDERS = /[\uFFFC\uFFFD]/g;
 
-/** The text of a message, with its styles where they are known. A part that was unsent says so. */
+/** Renders the text of a message, with its styles if known. An unsent part is marked as such. */
 export function textHtml(body: string, details: MessageDetails | undefined): Html {
   const parts = details?.parts ?? [];
   const isStyled = parts.some(
@@ -43,7 +43,7 @@ function plain(text: string): Html {
 }
 
 function styled(content: Html, styles: NonNullable<TextRun['styles']>): Html {
-  // A damaged archive may name anything here.
+  // A damaged archive may contain any name here.
   const names = styles.map((style) => STYLES.get(style)).filter((name) => name !== undefined);
   return names.reduce((inner, name) => new Html(`<${name}>${inner.text}</${name}>`), content);
 }
@@ -66,7 +66,7 @@ export function cardsHtml(details: MessageDetails, names: NameLookup): readonly 
 
 function linkHtml(link: LinkPreview): Html {
   const { type, url, title, summary, site_name: site } = link;
-  // Music, apps and places are named in their own members.
+  // For music, apps and places, other members have the name.
   const shown = (type === 'page' ? title : linkSentence(link, '')) ?? url ?? 'A link';
   const href = safeLink(url);
   const heading =
@@ -101,14 +101,17 @@ function pollHtml({ question, options }: Poll, names: NameLookup): Html {
   return html`<div class="card"><p><b dir="auto">${question ?? 'Poll'}</b></p><ul class="choices">${items}</ul></div>`;
 }
 
-/** Texts that parts of a message had before they were edited or unsent, oldest first; the last is the present one. */
+/**
+ * Returns the texts that parts of a message had before they were edited or unsent, oldest first; the last one is the
+ * current text.
+ */
 export function formerTexts({ edits = [] }: MessageDetails): readonly string[] {
   return edits.flatMap(({ history }) =>
     history.slice(0, -1).flatMap(({ text }) => (text === null ? [] : [text.replace(PLACEHOLDERS, '')])),
   );
 }
 
-/** Returns its effect and other remarks, such as that a part could not be read. */
+/** Returns the message's effect and other remarks, for example that a part could not be read. */
 export function remarks({ effect, scheduled, undecoded, mirror }: MessageDetails): readonly string[] {
   return [
     effect && `Sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`,
@@ -118,7 +121,7 @@ export function remarks({ effect, scheduled, undecoded, mirror }: MessageDetails
   ].filter((remark): remark is string => typeof remark === 'string');
 }
 
-/** Describes a message without a text. */
+/** Describes a message without text. */
 export function emptyWords(details: MessageDetails | undefined): string {
   if (details === undefined) return 'An empty message';
   const { sentence, handwriting, digital_touch: touch, kind } = details;

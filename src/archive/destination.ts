@@ -2,16 +2,16 @@ import { type BigIntStats, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, errorCode } from '../domain/errors.ts';
 
-/** A folder that no archive may be in. */
+/** A folder that must not contain an archive. */
 export interface ForbiddenPlace {
   readonly path: string;
-  /** Its content, such as "the configuration of Postern". */
+  /** The folder's content, such as "the configuration of Postern". */
   readonly holds: string;
 }
 
 /**
- * The folder of an archive with its links followed. Throws `archive_misplaced` when it is, or is beneath, one of those
- * folders: by whatever name, since the folder itself is compared.
+ * Returns the folder of an archive with its links resolved. Throws `archive_misplaced` if it is one of the forbidden
+ * folders or below one, under whatever name: the folders themselves are compared.
  */
 export function destination(out: string, forbidden: readonly ForbiddenPlace[]): string {
   const folder = realPlace(resolve(out));
@@ -28,7 +28,7 @@ export function destination(out: string, forbidden: readonly ForbiddenPlace[]): 
   }
 }
 
-/** Follows the links in the part of a path that exists. */
+/** Resolves the links in the part of a path that exists. */
 function realPlace(path: string): string {
   try {
     return realpathSync.native(path);

@@ -2,7 +2,7 @@ import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 
 const FROM_A_COPY = 'Nothing was written. Put the file back from a copy of the archive, or export into another folder.';
 
-/** The archive is not what its last run left. `detail` is a sentence. */
+/** Returns the error for an archive that is not as its last run left it. `detail` is a sentence. */
 export function damaged(detail: string, cause?: unknown): AppError {
   return new AppError('archive_damaged', detail, {
     hint: `${FROM_A_COPY} To see everything that is wrong: postern export verify`,
@@ -13,7 +13,7 @@ export function damaged(detail: string, cause?: unknown): AppError {
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 const REFUSED = /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/;
 
-/** Turns what the file system says about the folder into a sentence; anything else is returned as it is. */
+/** Explains an error of the file system about the folder in a sentence; returns any other error unchanged. */
 export function explained(error: unknown, folder: string): unknown {
   if (isAppError(error)) return error;
   const code = errorCode(error) ?? '';

@@ -24,19 +24,19 @@ export interface ExportOptions {
   readonly files: AttachmentReader;
   /** Guids of conversations; undefined for all. */
   readonly conversations: ReadonlySet<string> | undefined;
-  /** New messages before it, or after `until`, are left out. Milliseconds since 1970. */
+  /** Leaves out new messages from before this time, or from after `until`. Milliseconds since 1970. */
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly names: NameLookup;
   /** True to make pages. */
   readonly html: boolean;
-  /** The zone that pages show times in. */
+  /** The time zone in which pages show times. */
   readonly timeZone: string;
   readonly clock: Clock;
   readonly version: string;
-  /** This Mac by its own name. */
+  /** This Mac's name. */
   readonly mac: string;
-  /** Ends the run after the rows it is at. */
+  /** Ends the run after the current rows. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
 }
@@ -51,33 +51,36 @@ export interface ExportProgress {
 export interface ExportReport {
   /** Rows looked at. */
   rows: number;
-  /** Lines of messages and reactions that were not in the archive. */
+  /** Number of lines for messages and reactions that are new in the archive. */
   added: number;
-  /** Lines of rows that are no longer as they were. */
+  /** Number of lines for rows that have changed. */
   changed: number;
-  /** Lines of rows that are gone from chat.db. */
+  /** Number of lines for rows that are gone from chat.db. */
   removed: number;
-  /** Attachments stored, and their bytes. */
+  /** Number of attachments stored, and their size in bytes. */
   files: number;
   fileBytes: number;
-  /** Attachments of the rows of this run that are not on this Mac, by the reason. */
+  /** Number of this run's attachments that are not on this Mac, by reason. */
   missing: Record<string, number>;
   notConverted: number;
-  /** Rows archived from another chat.db that this one does not have. */
+  /** Number of rows archived from another chat.db that this one does not have. */
   elsewhere: number;
   warnings: string[];
   isInterrupted: boolean;
-  /** The seal of the whole archive; "" when the run was interrupted. */
+  /** The seal of the whole archive; "" if the run was interrupted. */
   seal: string;
 }
 
 /** Rows read at once. */
 const PAGE_ROWS = 500;
-/** Rows after which the index is committed. */
+/** Number of rows after which the index is committed. */
 const COMMIT_ROWS = 30_000;
 const REMOVALS_AT_ONCE = 1000;
 
-/** Extends an archive by everything that is new in chat.db or has changed. Throws AppError, with what it did kept. */
+/**
+ * Extends an archive by everything that is new or has changed in chat.db. Throws AppError on failure; what was written
+ * so far stays.
+ */
 export async function exportArchive(options: ExportOptions): Promise<ExportReport> {
   try {
     const archive = openArchive(options.folder);
@@ -102,9 +105,9 @@ class Run {
   readonly #database: number;
   readonly #run: number;
   #sinceCommit = 0;
-  /** When the rows at hand were read. */
+  /** When the current rows were read. */
   #now: string;
-  /** Rows of this run that the archive has. */
+  /** Number of rows seen in this run that the archive contains. */
   #live = 0;
 
   constructor(options: ExportOptions, archive: OpenArchive, files: ChainFiles) {
@@ -163,7 +166,8 @@ class Run {
     const { source, folder, signal, conversations } = this.#options;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
-    // Rows that come while it runs are for the next run: then each reaction of this one is on a message read later.
+    // Rows that arrive during the run are left for the next one, so that every reaction of this run refers to a message
+    // that is read afterwards.
     const upTo = source.highestRowId();
     const totalRows = source.count();
     await this.#walk(upTo, totalRows);
@@ -201,7 +205,10 @@ class Run {
     return datedMs > sinceMs && datedMs < untilMs;
   }
 
-  /** Lines are in their files before the index names their places: missing entries are read from the files. */
+  /**
+   * Lines are written to their files before the index records their places, because missing entries can be read from
+   * the files.
+   */
   #commitIfDue(rows: number): void {
     this.#sinceCommit += rows;
     if (this.#sinceCommit < COMMIT_ROWS) return;
@@ -210,7 +217,7 @@ class Run {
     this.#archive.index.commit();
   }
 
-  /** Writes a line for each row that this chat.db had at an earlier run and has no more. */
+  /** Writes a line for each row that was in this chat.db at an earlier run and is gone now. */
   async #removals(keys: ReadonlySet<string> | undefined): Promise<void> {
     const { source, signal, sinceMs, untilMs } = this.#options;
     const { index } = this.#archive;
@@ -245,7 +252,7 @@ class Run {
     index.commit();
   }
 
-  /** Ends the run: its line in the log, then the manifest, which names the end of every file. */
+  /** Ends the run: writes its line in the log, then the manifest, which records the end of every file. */
   #seal(): string {
     const { folder, clock, attachments, sinceMs, untilMs, conversations } = this.#options;
     const { warnings, isInterrupted: _, seal: _seal, ...counts } = this.#report;

@@ -3,7 +3,7 @@ import type { AttachmentDetails } from '../domain/details.ts';
 import { type ArchivedFile, isStored, type MissingFile, type StoredFile } from './archived-line.ts';
 import { type Html, html } from './html.ts';
 
-/** From a page of a conversation to the folder of the archive. */
+/** Path from a page of a conversation to the archive's folder. */
 const TO_ARCHIVE = '../../';
 
 const PICTURES = new Set(['jpg', 'jpeg', 'png', 'gif', 'webp', 'bmp']);
@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<MissingFile['missing'], string>> = {
   changed: 'changed while it was copied',
 };
 
-/** The attachments of a message: shown or played where every browser can, else named. */
+/** Renders the attachments of a message: shown or played if every browser can, otherwise named. */
 export function filesHtml(attachments: readonly AttachmentDetails[], files: readonly ArchivedFile[]): readonly Html[] {
   return attachments.map((attachment, place) => {
     const n = attachment.n ?? place;
@@ -42,8 +42,8 @@ function storedHtml({ name }: AttachmentDetails, stored: StoredFile): Html {
 }
 
 /**
- * Renders the name and size of a file. One stored as `.bin` is not linked: a browser may show it as a page, with what
- * somebody wrote for it to do.
+ * Renders the name and size of a file. A file stored as `.bin` is not linked, because a browser might show it as a page
+ * that somebody else wrote.
  */
 function fileCard(name: string, { file, bytes }: StoredFile): Html {
   const size = html`<small>${sizeOf(bytes)}</small>`;

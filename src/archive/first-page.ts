@@ -14,7 +14,7 @@ export interface ListedConversation {
   readonly years: readonly { readonly year: string; readonly pages: readonly YearPage[] }[];
 }
 
-/** The list of all conversations, the one with the newest message first. */
+/** Renders the list of all conversations, the one with the newest message first. */
 export function listHtml(
   conversations: readonly ListedConversation[],
   { mac, at, calendar }: { readonly mac: string; readonly at: string; readonly calendar: Calendar },

@@ -6,11 +6,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 const SPECIAL = /[&<>"']/g;
-/** Characters that no page may hold. */
+/** Characters that a page must not contain. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 
-/** HTML in which everything that people wrote was escaped. */
+/** HTML in which every text written by people was escaped. */
 export class Html {
   readonly text: string;
 
@@ -26,7 +26,7 @@ export function escaped(text: string): string {
   return text.replace(CONTROLS, '\uFFFD').replace(SPECIAL, (character) => ENTITIES[character] ?? '');
 }
 
-/** Fills a template and escapes every part that is not Html. undefined and false leave nothing. */
+/** Fills a template and escapes every part that is not Html. undefined and false become nothing. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0] ?? '';
   for (const [at, part] of parts.entries()) text += filled(part) + (strings[at + 1] ?? '');
@@ -42,17 +42,17 @@ function filled(part: Part): string {
   return escaped(String(part));
 }
 
-/** An address that a page may lead to: `https` alone. undefined for any other, such as a script. */
+/** Returns an address that a page may link to, which is `https` only; undefined for any other, such as a script. */
 export function safeLink(url: string | undefined): string | undefined {
   if (url === undefined || !/^https:\/\//i.test(url)) return undefined;
   return URL.canParse(url) ? new URL(url).href : undefined;
 }
 
-/** Links within a text. Brackets and points at its end belong to the sentence around it. */
+/** Finds links within a text. Brackets and full stops at the end belong to the sentence around the link. */
 const LINK = /https:\/\/[^\s<>"'`]+/g;
 const AFTER_LINK = /[.,:;!?)\]}»”’…]$/;
 
-/** The text with its https links as links. */
+/** Renders a text with its https links as links. */
 export function linked(text: string): Html {
   if (!text.includes('https://')) return new Html(escaped(text));
   let out = '';
@@ -69,7 +69,7 @@ export function linked(text: string): Html {
   return new Html(out + escaped(text.slice(at)));
 }
 
-/** A link to a page of the web. */
+/** Renders a link to a page on the web. */
 export function link(href: string, content: Html): Html {
   return html`<a href="${href}" rel="noopener noreferrer">${content}</a>`;
 }

@@ -10,27 +10,27 @@ export const PEOPLE = 'people.json';
 export const FIRST_PAGE = 'index.html';
 export const CONVERSATIONS = 'conversations';
 export const FILES = 'files';
-/** Can be deleted: the next run makes it again. */
+/** Can be deleted, because the next run recreates it. */
 export const INDEX = 'index.db';
 export const LOCK = 'lock.db';
-/** Ends the name of a file that is still being written. */
+/** Suffix of a file that is still being written. */
 export const PART = '.part';
 
 const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
 const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
 
-/** Returns one key for all guids of a conversation, whatever service or macOS gave them. */
+/** Returns the same key for all guids of a conversation, whichever service or macOS assigned them. */
 export const conversationKey = remembering((guid) => {
   const { style, identifier } = chatIdentity(guid) ?? { style: '', identifier: guid };
   return hash('sha256', `${style};${identifier}`, 'hex').slice(0, 16);
 });
 
-/** The lines of a conversation that are dated in one year. */
+/** Returns the path of the file with a conversation's lines of one year. */
 export function chainPath(key: string, year: string): string {
   return `${CONVERSATIONS}/${key}/messages-${year}.ndjson`;
 }
 
-/** Conversation and year of such a file; undefined for any other path. */
+/** Returns conversation and year of such a file; undefined for any other path. */
 export function chainOf(path: string): { readonly key: string; readonly year: string } | undefined {
   const [, key, year] = CHAIN.exec(path) ?? [];
   return key === undefined || year === undefined ? undefined : { key, year };
@@ -41,7 +41,7 @@ export function storedPath(sha256: string, extension: string): string {
   return `${FILES}/${sha256.slice(0, 2)}/${sha256}.${extension}`;
 }
 
-/** The SHA-256 in such a path; undefined for any other. */
+/** Returns the SHA-256 in the path of a stored file; undefined for any other path. */
 export function storedHash(path: string): string | undefined {
   return STORED.exec(path)?.[2];
 }

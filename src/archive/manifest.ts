@@ -8,23 +8,25 @@ import { Draft, readWhole } from './private-files.ts';
 export const FORMAT = 'postern-archive';
 const VERSION = 1;
 
-/** The content of manifest.json: the end of each file when the last run was complete. */
+/** The content of manifest.json: the end of each file after the last complete run. */
 export interface Manifest {
   readonly created_at: string;
   /** Number of complete runs. */
   readonly runs: number;
-  /** The Mac of the last run by its own name, and the version that wrote it. */
+  /** The name of the last run's Mac, and the version of Postern that wrote the manifest. */
   readonly mac: string;
   readonly made_by: string;
-  /** Names the chat.db of the last run. */
+  /** Identifies the chat.db of the last run. */
   readonly database: string;
-  /** A run that began and was not complete: then there may be lines behind those heads. */
+  /** A run that began and did not finish, so that lines may follow those heads. */
   readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
   /** By path. */
   readonly files: ReadonlyMap<string, Head>;
 }
 
-/** Returns one hash over the ends of all files: noting it proves later that nothing in the archive was changed. */
+/**
+ * Returns one hash over the ends of all files. Writing it down proves later that nothing in the archive was changed.
+ */
 export function sealOf(files: ReadonlyMap<string, Head>): string {
   const sum = createHash('sha256');
   for (const path of [...files.keys()].sort()) {
@@ -41,7 +43,7 @@ export function writeManifest(folder: string, manifest: Manifest): void {
   try {
     let waiting = `${beginning.slice(0, -'\n}'.length)},\n "files": {`;
     let separator = '\n';
-    // In pieces: ten years of a thousand conversations are ten thousand files.
+    // Hashed in pieces, because ten years of a thousand conversations are ten thousand files.
     for (const path of [...files.keys()].sort()) {
       waiting += `${separator}  ${JSON.stringify(path)}: ${JSON.stringify(files.get(path))}`;
       separator = ',\n';
@@ -58,7 +60,7 @@ export function writeManifest(folder: string, manifest: Manifest): void {
 
 const CHUNK_CHARACTERS = 1 << 16;
 
-/** undefined where there is none. Throws `archive_damaged` for one that no run wrote. */
+/** Returns undefined if there is no manifest. Throws `archive_damaged` for one that no run has written. */
 export function readManifest(folder: string): Manifest | undefined {
   const text = readWhole(join(folder, MANIFEST));
   if (text === undefined) return undefined;

@@ -9,13 +9,13 @@ import { filesHtml } from './file-html.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import type { Calendar } from './page-frame.ts';
 
-/** One row as a page shows it. */
+/** One row in the form in which a page shows it. */
 export interface ShownMessage {
   readonly message: Message;
   readonly files: readonly ArchivedFile[];
   /** The message in earlier lines of the archive, oldest first. */
   readonly earlier: readonly Message[];
-  /** Its row is gone from chat.db. */
+  /** True if its row is gone from chat.db. */
   readonly isRemoved: boolean;
 }
 
@@ -25,11 +25,11 @@ export interface MessageContext {
   readonly isGroup: boolean;
   /** Reports whether a message is on the same page. */
   readonly isOnPage: (guid: string) => boolean;
-  /** The message before this one on the page. */
+  /** The message that precedes this one on the page. */
   readonly before: Message | undefined;
 }
 
-/** Rows that tell what happened, shown in the middle. */
+/** Rows that report an event, shown in the middle. */
 const EVENTS: ReadonlySet<MessageKind> = new Set([
   'participant_change',
   'group_rename',
@@ -47,13 +47,13 @@ const TAPBACKS: Readonly<Partial<Record<Reaction['reaction_type'], string>>> = {
   question: '❓',
   sticker: 'sticker',
 };
-/** Messages this close together have one time and one name. */
+/** Messages this close together share one time and one name. */
 const TURN_MS = 5 * 60_000;
 const MAX_BIG_EMOJI = 3;
 const EMOJI = /^\p{Extended_Pictographic}(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}\s]|\u200D|\uFE0F)*$/u;
 const GUID = /^[\w-]{1,64}$/;
 
-/** One message of a page. */
+/** Renders one message of a page. */
 export function messageHtml(shown: ShownMessage, context: MessageContext): Html {
   const { message } = shown;
   const { details } = message;
@@ -77,7 +77,7 @@ function turnHtml(message: Message, { names, isGroup, calendar }: MessageContext
   return html`<p class="who">${who}${calendar.time(message.timestamp)}</p>`;
 }
 
-/** Describes an event in the words of its sentence, with the archive's names. */
+/** Describes an event in the words of its sentence, with names from the archive. */
 function eventWords(message: Message, details: MessageDetails, names: NameLookup): string {
   const people = [message.sender, details.group_event?.who ?? ''].filter((address) => address !== '');
   const known = Object.fromEntries(people.map((address) => [address, names.nameOf(address) ?? address]));
@@ -94,7 +94,7 @@ function personOf({ sender, is_from_me: isMine }: Pick<Message, 'sender' | 'is_f
   return names.nameOf(sender) ?? (sender || 'Unknown');
 }
 
-/** The message that it replies to. */
+/** Renders the message that this one replies to. */
 function quote(details: MessageDetails | undefined, { names, isOnPage }: MessageContext): Html {
   const reply = details?.reply_to;
   if (reply === undefined || reply === null) return NO_HTML;
@@ -110,7 +110,7 @@ function contentHtml({ message, files }: ShownMessage, { names }: MessageContext
   const cards = details === undefined ? [] : cardsHtml(details, names);
   const more = html`${attachments.length > 0 && html`<div class="files">${attachments}</div>`}${cards}`;
   const subject = details?.subject !== undefined && html`<p class="subject" dir="auto">${details.subject}</p>`;
-  // The text of a link is often nothing but its address, which the card says.
+  // The text of a link is often nothing but its address, which the card already shows.
   const isSaid = body === '' || body === details?.link?.url;
   if (isSaid && subject === false && more.text !== '')
     return html`${more}${isNamed(details) && html`<p class="note"><bdi>${details?.sentence}</bdi></p>`}`;
@@ -120,13 +120,13 @@ function contentHtml({ message, files }: ShownMessage, { names }: MessageContext
   return html`<div class="bubble">${subject}<p class="text${isBig && ' big'}" dir="auto">${textHtml(body, details)}</p></div>${more}`;
 }
 
-/** True if the sentence describes the files better than their names do: stickers, contact cards, places. */
+/** Reports whether the sentence describes the files better than their names do: stickers, contact cards, places. */
 function isNamed(details: MessageDetails | undefined): boolean {
   return details?.attachments.some(({ sticker, contact, location }) => sticker ?? contact ?? location) === true;
 }
 
 function reactionsHtml(details: MessageDetails | undefined, { names }: MessageContext): Html {
-  // A poll counts its votes itself.
+  // A poll already shows its votes, so they are not listed as reactions.
   const isVote = ({ reaction_type: type }: Reaction): boolean => details?.kind === 'poll' && type === 'other';
   const reactions = (details?.reactions ?? []).filter((reaction) => !isVote(reaction));
   if (reactions.length === 0) return NO_HTML;
@@ -139,7 +139,7 @@ function reactionsHtml(details: MessageDetails | undefined, { names }: MessageCo
   return html`<ul class="reactions" aria-label="Reactions">${items}</ul>`;
 }
 
-/** Renders its former texts, as far as the archive saw them. */
+/** Renders the message's former texts, as far as the archive has them. */
 function historyHtml({ message, earlier, isRemoved }: ShownMessage, { calendar }: MessageContext): Html {
   const isUnsent = message.details?.retracted_at != null;
   const former = message.details === undefined ? [] : formerTexts(message.details);

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { escaped, Html, html } from './html.ts';
 
-// Nothing that the pages show may come from anywhere but the archive, and no script may run, whatever people have sent.
+// Pages load everything they show from the archive alone, and run no script, whatever people have sent.
 
 const STYLE = ['page.css', 'message.css'].map((name) => readFileSync(new URL(name, import.meta.url), 'utf8')).join('');
 const POLICY = [
   "default-src 'none'",
-  // Some browsers do not take a file beside the page for its own.
+  // Some browsers do not treat a file in the page's folder as 'self'.
   "img-src 'self' file:",
   "media-src 'self' file:",
   `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
@@ -15,7 +15,7 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ');
 
-/** The beginning of a page, up to and with the beginning of its body. */
+/** Renders the beginning of a page, including the beginning of its body. */
 export function pageBeginning(title: string): Html {
   return new Html(`<!DOCTYPE html>
 <html lang="en">
@@ -36,7 +36,7 @@ export const PAGE_END = html`
 </html>
 `;
 
-/** Dates as a reader in one time zone writes them. */
+/** Writes dates for a reader in one time zone. */
 export class Calendar {
   readonly timeZone: string;
   readonly #day: Intl.DateTimeFormat;
@@ -54,12 +54,12 @@ export class Calendar {
     this.#moment = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'short' });
   }
 
-  /** Such as `Friday, 1 May 2026`. */
+  /** Returns, for example, `Friday, 1 May 2026`. */
   day(iso: string): string {
     return this.#day.format(Date.parse(iso));
   }
 
-  /** Such as `May`, of a date in UTC. */
+  /** Returns, for example, `May`, for a date in UTC. */
   month(iso: string): string {
     return this.#month.format(Date.parse(iso));
   }
@@ -69,12 +69,12 @@ export class Calendar {
     return html`<time datetime="${iso}">${this.#time.format(Date.parse(iso))}</time>`;
   }
 
-  /** Such as `1 May 2026`. */
+  /** Returns, for example, `1 May 2026`. */
   date(iso: string): Html {
     return html`<time datetime="${iso}">${this.#date.format(Date.parse(iso))}</time>`;
   }
 
-  /** Such as `1 May 2026, 14:05`. */
+  /** Returns, for example, `1 May 2026, 14:05`. */
   moment(iso: string): Html {
     return html`<time datetime="${iso}">${this.#moment.format(Date.parse(iso))}</time>`;
   }

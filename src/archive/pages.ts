@@ -15,7 +15,7 @@ export interface PagesParts {
   readonly index: ArchiveIndex;
   readonly names: NameLookup;
   readonly timeZone: string;
-  /** This Mac by its own name. */
+  /** This Mac's name. */
   readonly mac: string;
   /** When the run began. */
   readonly at: string;
@@ -23,12 +23,12 @@ export interface PagesParts {
   readonly onPage: (done: number, total: number) => void;
 }
 
-/** Counts the ways pages have looked: those of another way are made again. */
+/** Version of the page layout. Pages of another version are made again. */
 const VERSION = 1;
-/** A year with more messages has a page for each month, and a month with more has several. */
+/** A year with more messages has a page for each month, and a month with more has several pages. */
 const MAX_MESSAGES = 20_000;
 
-/** Makes the pages of every year that has changed since they were made, and the list of conversations. */
+/** Makes the pages of every year that has changed since its pages were made, and the list of conversations. */
 export async function makePages(parts: PagesParts): Promise<void> {
   const { folder, index, signal, names, onPage } = parts;
   const calendar = new Calendar(parts.timeZone);
@@ -55,7 +55,7 @@ export async function makePages(parts: PagesParts): Promise<void> {
   writeWhole(join(folder, FIRST_PAGE), listHtml(list, { mac: parts.mac, at: parts.at, calendar }).text);
 }
 
-/** A conversation with its years, as all of its pages show it. */
+/** A conversation and its years, which all of its pages show. */
 class Conversation implements ListedConversation {
   readonly key: string;
   readonly title: string;
@@ -91,7 +91,10 @@ class Conversation implements ListedConversation {
     this.lastAt = Math.max(this.lastAt, lastAt);
   }
 
-  /** Another one when the pages of a year must be made again: their messages have changed, or those they lead to. */
+  /**
+   * Returns a mark that differs once the pages of a year must be made again: because its messages changed, or the pages
+   * that they link to.
+   */
   markOf({ head }: ChainRecord): string {
     const names = this.years.flatMap(({ pages }) => pages.map(({ name }) => name));
     return hash('sha256', [VERSION, head.hash, this.title, ...names].join('\n'), 'hex').slice(0, 32);
@@ -105,7 +108,7 @@ function shortList(people: readonly string[]): string {
   return people.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-/** The pages of a year whose messages are dated so, in their order: one, or those of its months. */
+/** Returns the pages of a year in order, given the dates of its messages: one page, or one or more for each month. */
 export function pagesOf(
   year: string,
   dates: readonly number[],
@@ -143,7 +146,7 @@ function areThere(folder: string, { record, pages }: Conversation['years'][numbe
   return pages.every(({ name }) => existsSync(join(folderOf(folder, record), name)));
 }
 
-/** Pages of this year that it had when it had fewer messages, or more. */
+/** Removes the pages that were left from when this year had fewer messages, or more. */
 function removeOthers(folder: string, record: ChainRecord, pages: readonly YearPage[]): void {
   const year = chainOf(record.path)?.year ?? '';
   const names = new Set(pages.map(({ name }) => name));

@@ -4,8 +4,8 @@ import { PEOPLE } from './layout.ts';
 import { readWhole, writeWhole } from './private-files.ts';
 
 /**
- * Writes the names of these addresses into people.json and returns them. A name that Contacts does not have any more
- * stays as it was at the last run that had it.
+ * Writes the names of these addresses into people.json and returns them. A name that Contacts no longer has stays as it
+ * was at the last run that found it.
  */
 export function archivedPeople(folder: string, addresses: readonly string[], now: NameLookup): NameLookup {
   const path = join(folder, PEOPLE);
@@ -21,7 +21,7 @@ export function archivedPeople(folder: string, addresses: readonly string[], now
   return { nameOf: (address) => names.get(address) };
 }
 
-/** Reads people.json; no names when it is not such a file. */
+/** Reads people.json. Returns no names if the file has another form. */
 function namesIn(text = '{}'): readonly (readonly [string, string])[] {
   try {
     const document: unknown = JSON.parse(text);

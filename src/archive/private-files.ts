@@ -16,13 +16,13 @@ import { dirname, join } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
 import { PART } from './layout.ts';
 
-// Files that are the owner's alone: 0600, in folders of 0700. No link is followed.
+// Files that only their owner can read: 0600, in folders of 0700. No link is followed.
 
 const { O_CREAT, O_TRUNC, O_WRONLY, O_APPEND, O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 export const FILE_MODE = 0o600;
 export const FOLDER_MODE = 0o700;
 
-/** Creates the folder of `path` beneath `root`, and those between. Throws `ENOTDIR` where one is a link. */
+/** Creates the folder of `path` below `root`, and those in between. Throws `ENOTDIR` if one of them is a link. */
 export function makeFolderOf(root: string, path: string): void {
   let folder = root;
   for (const name of dirname(path).split('/')) {
@@ -39,14 +39,17 @@ export function makeFolderOf(root: string, path: string): void {
   }
 }
 
-/** Opens a file to append to, and creates it if it is missing. `isOwn` for one that this process has opened before. */
+/**
+ * Opens a file to append to it, and creates it if it is missing. `isOwn` is for a file that this process has opened
+ * before.
+ */
 export function openToAppend(path: string, isOwn = false): number {
   const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
   if (!isOwn) fchmodSync(file, FILE_MODE);
   return file;
 }
 
-/** A file beside `path` that takes its place once it is complete. */
+/** A file beside `path` that replaces it once it is complete. */
 export class Draft {
   readonly #path: string;
   readonly #file: number;
@@ -62,7 +65,7 @@ export class Draft {
     writeAll(this.#file, typeof content === 'string' ? Buffer.from(content) : content);
   }
 
-  /** Puts it in place, on the disk for certain; `target` where its name was not known before. */
+  /** Puts the file in place, durably. `target` is for a file whose name was not known before. */
   keep(target = this.#path): void {
     fsyncSync(this.#file);
     this.#close();
@@ -96,7 +99,7 @@ export function writeAll(file: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-/** undefined for a file that is missing. */
+/** Returns undefined for a missing file. */
 export function readWhole(path: string): string | undefined {
   let file: number;
   try {
@@ -112,13 +115,13 @@ export function readWhole(path: string): string | undefined {
   }
 }
 
-/** Resolves once a file, or the names in a folder, are on the disk for certain, where the system can say so. */
+/** Resolves once a file, or the names in a folder, are durably on disk, as far as the system can tell. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, O_RDONLY | O_NOFOLLOW);
   try {
     await file.sync();
   } catch (error) {
-    // Some file systems of other machines have no fsync of folders.
+    // Some network file systems cannot sync folders.
     if (!/^(EINVAL|ENOTSUP|EPERM|EBADF|EISDIR)$/.test(errorCode(error) ?? '')) throw error;
   } finally {
     await file.close();

@@ -25,7 +25,7 @@ export interface RowWriterParts {
   readonly files: ChainFiles;
   readonly source: ArchiveSource;
   readonly stored: StoredFiles;
-  /** True to try attachments again that an earlier run did not store. */
+  /** True to try again those attachments that earlier runs did not store. */
   readonly wantsFiles: boolean;
   readonly report: ExportReport;
   readonly run: number;
@@ -35,14 +35,14 @@ export interface RowWriterParts {
 
 const NONE: ReadonlyMap<string, Entry> = new Map();
 
-/** Writes the lines of rows: of new ones, and of those that are no longer as their last line says. */
+/** Writes the lines of rows: of new rows, and of those that differ from their last line. */
 export class RowWriter {
   readonly #parts: RowWriterParts;
   /** Paths of the files by their numbers in the index. */
   readonly #paths = new Map<number, string>();
-  /** Guids of the conversations that were compared with what the archive says of them. */
+  /** Guids of the conversations whose descriptions were compared in this run. */
   readonly #described = new Set<string>();
-  /** True if the archive had no row before this run. */
+  /** True if the archive was empty before this run. */
   readonly #isFirst: boolean;
 
   constructor(parts: RowWriterParts) {
@@ -50,7 +50,10 @@ export class RowWriter {
     this.#isFirst = parts.index.isEmpty;
   }
 
-  /** Compares some rows with the archive. Returns how many of them it has afterwards. */
+  /**
+   * Compares rows with the archive, and writes lines for them. Returns how many of them the archive contains
+   * afterwards.
+   */
   async page(rows: readonly SourceRow[]): Promise<number> {
     const { index, source, database } = this.#parts;
     const known = this.#known(rows.map(({ guid, rowId }) => rowKey(guid, rowId)));
@@ -78,7 +81,7 @@ export class RowWriter {
     return live;
   }
 
-  /** Writes that rows are gone from chat.db; `keys` are the conversations that are asked for, undefined for all. */
+  /** Writes that rows are gone from chat.db. `keys` are the conversations to consider, undefined for all. */
   async removed(entries: readonly Entry[], keys: ReadonlySet<string> | undefined): Promise<void> {
     const { index, files, report, seenAt } = this.#parts;
     const reactedTo: string[] = [];
@@ -97,7 +100,7 @@ export class RowWriter {
     await this.#again(reactedTo);
   }
 
-  /** Entries of these rows. None are looked for in a first run, which meets each row once. */
+  /** Returns the entries of these rows. A first run looks up none, because it meets each row once. */
   #known(guids: readonly string[]): ReadonlyMap<string, Entry> {
     return this.#isFirst ? NONE : this.#parts.index.entries(guids);
   }
@@ -107,8 +110,8 @@ export class RowWriter {
   }
 
   /**
-   * Compares the messages of earlier runs that new reactions are on, unless they are compared anyway: their own rows do
-   * not show them. Before the reactions are written, so that a run that dies between the two leaves nothing out.
+   * Compares messages of earlier runs that have new reactions, unless they are compared anyway: their own rows do not
+   * show new reactions. Done before the reactions are written, so that a run that dies in between leaves nothing out.
    */
   async #targets(
     entries: readonly SourceEntry[],
@@ -124,7 +127,7 @@ export class RowWriter {
     if (guids.size > 0) await this.#again([...guids]);
   }
 
-  /** Compares archived messages whose rows are as they were. */
+  /** Compares archived messages whose rows have not changed. */
   async #again(guids: readonly string[]): Promise<void> {
     const { source, run, files } = this.#parts;
     const known = this.#known(guids);
@@ -174,8 +177,8 @@ export class RowWriter {
   }
 
   /**
-   * The first line of a message of an earlier run that a new row repeats under another guid: same conversation, sender,
-   * second and text. Null for none.
+   * Returns the number of the first line of an earlier run's message that a new row repeats under another guid: with
+   * the same conversation, sender, second and text. Returns null if there is none.
    */
   #twinOf(message: Message | undefined): number | null {
     const { index, run } = this.#parts;
@@ -186,7 +189,7 @@ export class RowWriter {
     return others.find((entry) => isTwin(this.#lineOf(entry).message, message))?.first ?? null;
   }
 
-  /** The lines of one row stay in one file, whatever becomes of its date and its conversation. */
+  /** Appends a line. The lines of one row stay in one file, even if its date or conversation changes. */
   #append(
     data: Message | Reaction,
     before: Entry | undefined,
@@ -222,10 +225,10 @@ export class RowWriter {
     files.append(path, key, `"seen_at":"${at}","conversation":${index.description(key) ?? 'null'}`);
   }
 
-  /** The last line of a row that says what it was: of a removed one, the one before its removal. */
+  /** Returns the last line with the row's content; for a removed row, the line before its removal. */
   #lineOf(entry: Entry): ArchivedLine {
     const start = entry.print === REMOVED ? Number(entry.earlier.split(',').at(-1)) : entry.start;
-    // A line of this run may still wait.
+    // A line of this run may not be written yet.
     if (entry.run === this.#parts.run) this.#parts.files.flush();
     const reader = new LineReader(join(this.#parts.folder, this.#pathOf(entry.file)));
     try {
@@ -247,7 +250,9 @@ function withEarlier({ earlier, start }: Entry): string {
   return earlier === '' ? String(start) : `${earlier},${start}`;
 }
 
-/** A conversation that several chats of chat.db are, one for each service, has the ids of all. */
+/**
+ * Describes a conversation. If chat.db has several chats for it, one per service, the description has the ids of all.
+ */
 function describe(guid: string, chat: SourceChat | undefined, before: string | undefined): ArchivedConversation {
   const known = before === undefined ? undefined : (JSON.parse(before) as ArchivedConversation);
   const { displayName = null, isGroup = false, participants = [] } = chat ?? {};
@@ -260,14 +265,17 @@ function describe(guid: string, chat: SourceChat | undefined, before: string | u
   };
 }
 
-/** Reports whether a line still describes its row. A stored file stays stored, so only their number can differ. */
+/**
+ * Reports whether a line still describes its row. A stored file stays stored, so that only the number of files can
+ * differ.
+ */
 function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly ArchivedFile[] | undefined): boolean {
   const before = line.message ?? line.reaction;
   if (before === undefined || comparable(before) !== comparable(data)) return false;
   return countStored(line.files) === countStored(files);
 }
 
-/** Messages of one second that a new one is compared with. */
+/** Maximum number of messages of one second with which a new one is compared. */
 const MAX_OF_A_SECOND = 20;
 
 function isTwin(archived: Message | undefined, message: Message): boolean {

@@ -10,14 +10,14 @@ import { explained } from './errors.ts';
 import { FILES, storedPath } from './layout.ts';
 import { Draft, makeFolderOf, syncFile } from './private-files.ts';
 
-/** Extensions of stored files. No program that opens a file by its name runs any of these. */
+/** Extensions that stored files may have. No program that opens a file by its name executes any of these. */
 const EXTENSIONS: ReadonlySet<string> = new Set([
   ...['jpg', 'jpeg', 'png', 'gif', 'heic', 'heif', 'webp', 'tif', 'tiff', 'bmp'],
   ...['m4a', 'mp3', 'caf', 'amr', 'wav', 'aif', 'aiff', 'aac'],
   ...['mov', 'mp4', 'm4v', '3gp'],
   ...['pdf', 'vcf', 'txt'],
 ]);
-/** Extensions by type, for files whose name has none. */
+/** Extensions by type, for files whose name has no extension. */
 const BY_TYPE: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -35,33 +35,33 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
   'text/vcard': 'vcf',
 };
-/** Conversions of formats that some browsers do not show or play. */
+/** Conversions of formats that some browsers cannot show or play. */
 const CONVERTED: Readonly<Record<string, ConvertedForm>> = {
   ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
   ...Object.fromEntries(['caf', 'amr', 'aif', 'aiff'].map((name) => [name, { as: 'm4a' }] as const)),
 };
 
-/** `none`: no file is copied. `convert`: also stores a form that every browser shows or plays. */
+/** `none`: copies no file. `convert`: also stores a form that every browser can show or play. */
 export type AttachmentMode = 'none' | 'copy' | 'convert';
 
 export interface StoredFilesParts {
   readonly folder: string;
   readonly mode: AttachmentMode;
   readonly files: AttachmentReader;
-  /** Called for each file that was stored and was not there before. */
+  /** Called for each file that was stored for the first time. */
   readonly onStored: (bytes: number) => void;
-  /** Called for each file that no converter could convert. */
+  /** Called for each file that could not be converted. */
   readonly onNotConverted: () => void;
 }
 
-/** The extension that a file is stored with: one of a fixed list, else `bin`. */
+/** Returns the extension under which a file is stored: one of a fixed list, else `bin`. */
 export function storedExtension({ name, mime_type: type }: Pick<AttachmentDetails, 'name' | 'mime_type'>): string {
   const own = extname(name).slice(1).toLowerCase();
   if (own === '') return BY_TYPE[type ?? ''] ?? 'bin';
   return EXTENSIONS.has(own) ? own : 'bin';
 }
 
-/** Copies attachments into an archive, each content once, under its SHA-256. */
+/** Copies attachments into an archive, each content only once, under its SHA-256. */
 export class StoredFiles {
   readonly #parts: StoredFilesParts;
 
@@ -69,7 +69,7 @@ export class StoredFiles {
     this.#parts = parts;
   }
 
-  /** One record for each attachment. `known` is what an earlier line has: what was stored once stays stored. */
+  /** Returns one record for each attachment. `known` are the records in an earlier line: a stored file stays stored. */
   async store(message: Message, known: readonly ArchivedFile[] = []): Promise<readonly ArchivedFile[]> {
     const stored: ArchivedFile[] = [];
     for (const [place, attachment] of (message.details?.attachments ?? []).entries()) {
@@ -95,7 +95,7 @@ export class StoredFiles {
     return { n, ...original, ...(converted !== undefined && { converted }) };
   }
 
-  /** undefined where there is no converter, or where it refuses the file. */
+  /** Returns undefined if there is no converter, or if the converter refuses the file. */
   async #converted(message: Message, n: number, form: ConvertedForm) {
     try {
       const extension = form.as === 'jpeg' ? 'jpg' : 'm4a';
@@ -138,7 +138,10 @@ export class StoredFiles {
   }
 }
 
-/** The SHA-256 of what was copied; undefined when it is not as long as the file was, or cannot be read any more. */
+/**
+ * Returns the SHA-256 of the copy; undefined if the copy differs in length from the file, or if the file can no longer
+ * be read.
+ */
 async function copy(file: AttachmentFile, draft: Draft, folder: string): Promise<string | undefined> {
   const sum = createHash('sha256');
   let bytes = 0;
@@ -150,14 +153,14 @@ async function copy(file: AttachmentFile, draft: Draft, folder: string): Promise
     }
   } catch (error) {
     if (isAppError(error)) throw error;
-    // Reading failed: the file is gone, or its disk.
+    // Reading failed because the file is gone, or its disk.
     if (/^E[A-Z]+$/.test(errorCode(error) ?? '')) return undefined;
     throw error;
   }
   return bytes === file.bytes ? sum.digest('hex') : undefined;
 }
 
-/** Throws what it means for the archive, so that it is not taken for a failure of reading. */
+/** Writes a chunk. Throws an error about the archive, so that it is not taken for a failure to read. */
 function write(draft: Draft, chunk: Uint8Array, folder: string): void {
   try {
     draft.write(chunk);
@@ -172,6 +175,6 @@ function setTime(path: string, timestamp: string): void {
   try {
     utimesSync(path, seconds, seconds);
   } catch {
-    // A disk that keeps no such dates.
+    // The disk does not keep such dates.
   }
 }

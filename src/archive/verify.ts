@@ -10,21 +10,21 @@ import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
 import { FILES, LOG, MANIFEST, PART, storedHash } from './layout.ts';
 import { type Manifest, readManifest, sealOf } from './manifest.ts';
 
-/** A fault in one file of an archive; `line` where it is one of its lines. */
+/** A fault in one file of an archive; `line` if the fault is in one of its lines. */
 export interface Fault {
   readonly file: string;
   readonly line?: number;
-  /** The rest of a sentence that begins with the file. */
+  /** The rest of a sentence that begins with the file's name. */
   readonly what: string;
 }
 
 export interface VerifyReport {
-  /** At most one of each file. */
+  /** At most one fault per file. */
   readonly faults: readonly Fault[];
   readonly files: number;
   readonly lines: number;
   readonly attachments: number;
-  /** Lines that a run wrote which did not end; the next one goes on behind them. */
+  /** Number of lines that unfinished runs wrote. The next run continues after them. */
   readonly unsealed: number;
   /** The hash over the ends of all files; "" without a manifest. */
   readonly seal: string;
@@ -39,11 +39,11 @@ export interface VerifyOptions {
   readonly folder: string;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: VerifyProgress) => void;
-  /** Called with each line that is as it was written. */
+  /** Called with each line that is unchanged. */
   readonly onLine?: (line: ArchivedLine) => void;
 }
 
-/** Bytes read between two turns of the event loop. */
+/** Bytes to read before other work runs. */
 const TURN_BYTES = 1 << 22;
 const FILES_MEMBER = '"files":[';
 
@@ -105,7 +105,7 @@ class Verification {
     try {
       for (const line of readChain(join(folder, path))) {
         if (isWrong(line)) {
-          // The next run cuts off the incomplete last line of one that did not end.
+          // The next run cuts off the incomplete last line that an unfinished run left.
           if (line.n > seal.lines && isUnfinished && line.wrong === 'is not complete') break;
           this.#faults.push({ file: path, line: line.n, what: line.wrong });
           return;
@@ -138,7 +138,7 @@ class Verification {
     }
   }
 
-  /** undefined when every attachment that the line names is there. */
+  /** Returns undefined if every attachment that the line names is present. */
   #contentFault(bytes: Buffer): string | undefined {
     const { folder, onLine } = this.#options;
     if (onLine === undefined && !bytes.includes(FILES_MEMBER)) return undefined;

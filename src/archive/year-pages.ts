@@ -11,7 +11,7 @@ import { messageHtml, type ShownMessage } from './message-html.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
 import { Draft } from './private-files.ts';
 
-/** One page of a year: so many of its messages by date, after the first `offset`. */
+/** One page of a year: `count` of its messages in order of date, after the first `offset`. */
 export interface YearPage {
   readonly name: string;
   readonly title: string;
@@ -35,10 +35,10 @@ export interface YearParts {
 }
 
 const READ_AT_ONCE = 500;
-/** Written to the file together. */
+/** Characters written to the file at once. */
 const CHUNK_CHARACTERS = 1 << 16;
 
-/** Writes the pages of one year, each as a whole or not at all. */
+/** Writes the pages of one year, each completely or not at all. */
 export async function writeYear(parts: YearParts): Promise<void> {
   const { folder, record, pages } = parts;
   const reader = new LineReader(join(folder, record.path));
@@ -84,7 +84,7 @@ async function writePage(parts: YearParts, page: YearPage, reader: LineReader): 
   }
 }
 
-/** Reads the lines of a row; undefined where none is a message. */
+/** Reads the lines of a row; returns undefined if none of them is a message. */
 function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
   const starts = [...entry.earlier.split(',').filter(Boolean).map(Number), entry.start];
   const isRemoved = entry.print === REMOVED;
@@ -96,7 +96,7 @@ function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
   return { message: last.message, files: last.files ?? [], earlier, isRemoved };
 }
 
-/** A year that is one page has all of its messages on it. */
+/** Reports whether a message is on this page. A year with a single page has all of its messages on it. */
 function isOn({ name }: YearPage, index: ArchiveIndex, record: ChainRecord, guid: string): boolean {
   return name.length === '2026.html'.length && index.entries([guid]).get(guid)?.file === record.id;
 }

@@ -6,7 +6,7 @@ import type { SelfChatRecord } from '../domain/ports/self-chat.ts';
 import type { SignInCode } from '../domain/sign-in.ts';
 import { queryOf } from './request.ts';
 
-/** The settings of a key. Lists hold addresses and conversation ids; `'*'` means everybody, an empty list nobody. */
+/** The settings of a key. Lists contain addresses and conversation ids; `'*'` means everyone, an empty list no one. */
 export interface KeyOptions {
   readonly read?: '*' | readonly string[];
   readonly send?: '*' | readonly string[];
@@ -29,11 +29,11 @@ export type NewKeyOptions = KeyOptions & { readonly name: string } & (
 /** A key with its secret, which is shown only at creation and rotation. */
 export type KeyWithSecret = KeyRecord & {
   readonly key: string;
-  /** With `include: 'clients'` at creation. */
+  /** Present if the key was created with `include: 'clients'`. */
   readonly clients?: readonly ClientLines[];
 };
 
-/** Narrows the audit log. Instants and days are ISO 8601. */
+/** Conditions on lines of the audit log. Instants and days are ISO 8601. */
 export interface AuditFilter {
   readonly key?: string;
   /** Only lines after this one; with `before`, only those before it. */
@@ -78,7 +78,7 @@ export class KeysApi {
     return this.#transport.one('GET', 'keys/me', 'scopes');
   }
 
-  /** Creates a key. With `include: 'clients'` its answer has the lines that connect each client. */
+  /** Creates a key. With `include: 'clients'` the answer contains the lines that connect each client. */
   add(key: NewKeyOptions, included: { readonly include?: 'clients' } = {}): Promise<KeyWithSecret> {
     return this.#transport.one('POST', `keys${queryOf(included)}`, 'key', key);
   }
@@ -139,7 +139,7 @@ export class ApprovalsApi {
     return this.#transport.list(`approvals${queryOf(filter)}`, 'members');
   }
 
-  /** Returns an approval. With `wait`, waits until it has ended, for that many seconds at most, up to 50. */
+  /** Returns an approval. With `wait`, waits until the approval has ended, for at most that many seconds, up to 50. */
   get(id: string, filter: { readonly wait?: number } = {}): Promise<Approval> {
     return this.#transport.one('GET', `approvals/${encodeURIComponent(id)}${queryOf(filter)}`, 'members');
   }

@@ -13,17 +13,17 @@ export interface FileToSend {
   readonly content: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** The requested form of an attachment: unchanged, or converted. */
+/** The form in which an attachment is requested: unchanged, or converted. */
 export type AttachmentForm =
   | { readonly as?: undefined }
-  /** A picture that every program shows. `max` is its longer side in pixels. */
+  /** A picture that every program can show. `max` limits its longer side, in pixels. */
   | { readonly as: 'jpeg'; readonly max?: number }
-  /** A recording that every program plays. */
+  /** A recording that every program can play. */
   | { readonly as: 'm4a' };
 
 /** The bytes of an attachment. */
 export interface AttachmentContent {
-  /** Chosen by somebody else: never use it as a path. */
+  /** The name was chosen by somebody else: never use it as a path. */
   readonly name: string;
   readonly type: string;
   readonly content: AsyncIterable<Uint8Array>;

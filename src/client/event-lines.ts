@@ -3,7 +3,9 @@ import type { SocketDestination, SocketEvent } from './event-socket.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { latin1Header } from './transport.ts';
 
-/** The service writes a line at least every 15 s (decision Q1). After this long without one the connection is dead. */
+/**
+ * The service writes a line at least every 15 s (decision Q1). After this long without a line the connection is dead.
+ */
 const SILENCE_LIMIT_MS = 45_000;
 const NDJSON = 'application/x-ndjson';
 
@@ -51,7 +53,7 @@ export async function* eventLines(
       for (const line of lines) {
         const event = parsed(line) as SocketEvent | undefined;
         if (has(event, 'type') && event !== undefined) yield event;
-        // A line without an offset may only be a keep-alive.
+        // Only a keep-alive may be a line without an offset.
         else if (!has(event, 'offset')) throw notPostern(status, place);
       }
     }

@@ -9,21 +9,24 @@ import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './post
  */
 const SILENCE_LIMIT_MS = 75_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
-/** Beyond this many the events stay at the service, which reads them again from its log. */
+/**
+ * With more events waiting than this, the connection is paused, and the service reads the rest again from its log
+ * later.
+ */
 const MAX_WAITING = 1000;
 
-/** With changes every event has an offset. */
+/** With changes, every event has an offset. */
 export type SocketEvent = Event | ((Event | ChangeEvent) & { readonly offset: string });
 
 export interface SocketDestination {
   readonly url: URL;
   /** Unix socket to connect to instead of the URL's host. */
   readonly socketPath: string | undefined;
-  /** The service's address as errors name it. */
+  /** The service's address, as errors name it. */
   readonly place: string;
 }
 
-/** Returns the package `ws`; undefined where it is not installed, as beside the typed client alone. */
+/** Returns the package `ws`; undefined if it is not installed, as where only the typed client is. */
 export async function webSocketPackage(): Promise<typeof ws | undefined> {
   return import('ws').catch(() => undefined);
 }

@@ -44,11 +44,11 @@ export interface EventPage extends Included, Canaries {
 
 export interface ListenOptions extends Included {
   /**
-   * `websocket` needs the package `ws`; `http`, a stream of plain HTTP, needs none. Default: the WebSocket where that
-   * package is installed. The platform's own WebSocket shows no pings, so that a dead connection would go unnoticed.
+   * `websocket` needs the package `ws`; `http`, a plain HTTP stream, needs no package. Default: the WebSocket if that
+   * package is installed. The platform's own WebSocket does not show pings, so a dead connection would go unnoticed.
    */
   readonly over?: 'websocket' | 'http';
-  /** Row id or `offset` of an event to continue after without missing any. Default: from now on. */
+  /** Row id or `offset` of an event after which to continue without a gap. Default: from now on. */
   readonly after?: number | string;
   /** Includes edits, unsends, receipts and deletions of older messages. */
   readonly changes?: boolean;
@@ -57,7 +57,7 @@ export interface ListenOptions extends Included {
   /** False skips messages that macOS 27 filed as junk. */
   readonly junk?: boolean | undefined;
   readonly signal?: AbortSignal;
-  /** Called when the connection is down, with the reason and the time until the next attempt. */
+  /** Called when the connection is lost, with the reason and the time until the next attempt. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
 }
 
@@ -74,7 +74,7 @@ export interface ClientOptions {
 
 /** An event of a listener that also asked for changes. */
 export type TrackedEvent = (Event | ChangeEvent) & {
-  /** The position after this event, to continue from. */
+  /** The position right after this event, from which to continue. */
   readonly offset: string;
 };
 
@@ -90,20 +90,20 @@ export interface TrackedOptions {
 
 export interface TrackedPage {
   readonly events: TrackedEvent[];
-  /** The position at which the next page begins; always present. */
+  /** The position at which the next page begins. Always present. */
   readonly offset: string;
 }
 
 export interface SendOptions {
   readonly recipient: string;
-  /** At a hub: the Mac that sends, by its id or one of its addresses. */
+  /** The Mac to send from, by id or by one of its addresses; only at a hub. */
   readonly from?: string;
   readonly body?: string;
-  /** `markdown` is rendered to plain text before it is sent. */
+  /** `markdown` is rendered to plain text before sending. */
   readonly format?: 'plain' | 'markdown';
-  /** The service to send by. `details` of the answer name the one that was used, and why. */
+  /** The service to send by. `details` of the answer name the service that was used, and why. */
   readonly service?: 'auto' | 'imessage' | 'sms' | 'rcs';
-  /** Sends by SMS if nothing was sent by another service, or Messages marked the message as failed. */
+  /** Resends by SMS if nothing was sent by another service, or if Messages marked the message as failed. */
   readonly fallback?: 'sms';
   /** Paths on the service's machine. */
   readonly attachments?: readonly string[];
@@ -118,24 +118,24 @@ export type SentMessage = Message & { readonly replayed?: true };
 /** A send that waits for the owner's approval. */
 export interface HeldSend {
   readonly approval: Approval;
-  /** The console's place for the decision, relative to the service's address; absent before version 0.2. */
+  /** The console's page for the decision, relative to the service's address; absent before version 0.2. */
   readonly console?: string;
 }
 
 export interface ScheduleOptions extends SendOptions {
-  /** When it is sent: an instant with its zone, within a year. */
+  /** When to send: an instant with its zone, within a year. */
   readonly send_at: string;
-  /** Afterwards it is not sent any more. Default: an hour after `send_at`. */
+  /** After this time the message is no longer sent. Default: an hour after `send_at`. */
   readonly send_until?: string;
 }
 
-/** A scheduled message, which `scheduled.get` tells the end of. `replayed`: the key was used before. */
+/** A scheduled message; `scheduled.get` returns its outcome. `replayed`: the key was used before. */
 export interface ScheduledAnswer {
   readonly scheduled: ScheduledSend;
   readonly replayed?: true;
 }
 
-/** Narrows the deliveries of a webhook. With `tries` each has its attempts, and the one that is held comes first. */
+/** Options for the deliveries of a webhook. With `tries` each has its attempts, and the held one is first. */
 export interface DeliveryFilter {
   readonly include?: 'tries';
   readonly outcome?: DeliveryRecord['outcome'];
@@ -157,7 +157,7 @@ export interface NewWebhookOptions extends WebhookOptions {
   readonly name?: string;
   /** Sent with each delivery, such as `Authorization`. Values are never shown again. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Only events that match all of it are delivered. */
+  /** Only events that match every condition are delivered. */
   readonly filter?: WebhookFilter;
 }
 

@@ -7,7 +7,7 @@ export interface PersonMessageFilter extends Included {
   readonly limit?: number;
 }
 
-/** Lists the people you have conversations with, each across all addresses. */
+/** Lists the people you have conversations with, each with all of their addresses. */
 export class PeopleApi {
   readonly #requests: Requests;
 

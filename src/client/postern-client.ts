@@ -47,7 +47,7 @@ const DEFAULT_URL = 'http://127.0.0.1:3001';
 export class PosternClient {
   readonly #base: URL;
   readonly #socketPath: string | undefined;
-  /** The service's address as errors name it. */
+  /** The service's address, as errors name it. */
   readonly #place: string;
   readonly #requests: Requests;
   readonly #key: string;
@@ -86,7 +86,7 @@ export class PosternClient {
     return new PeopleApi(this.#requests);
   }
 
-  /** Messages that are sent at a time. */
+  /** Messages to be sent at a set time. */
   get scheduled(): ScheduledApi {
     return new ScheduledApi(this.#requests);
   }
@@ -136,9 +136,9 @@ export class PosternClient {
   }
 
   /**
-   * Sends a message. The same `idempotencyKey` never sends twice; `replayed` marks a repeated answer. `id` is ""
-   * until the row has been seen. With a limited key the send may be held: then the result is `{ approval }`, and
-   * `approvals.get` returns its outcome.
+   * Sends a message. The same `idempotencyKey` never sends twice; `replayed` marks a repeated answer. `id` is "" until
+   * the row was seen. With a limited key the send may be held: the result is `{ approval }` then, and `approvals.get`
+   * returns the outcome.
    */
   async send({ idempotencyKey, ...message }: SendOptions): Promise<SentMessage | HeldSend> {
     const options = { body: { body: '', ...message }, idempotencyKey };
@@ -149,12 +149,12 @@ export class PosternClient {
     return { ...(value as Message | HeldSend), ...(header('idempotent-replayed') === 'true' && { replayed: true }) };
   }
 
-  /** Returns what `send` would do, without sending. */
+  /** Returns what `send` would do, without sending anything. */
   dryRun({ idempotencyKey: _idempotencyKey, ...message }: SendOptions): Promise<DryRun> {
     return this.#requests.one('POST', 'messages', 'would', { body: '', ...message, dry_run: true });
   }
 
-  /** Lists the webhooks. With `include: 'status'` each has its state, and no password in its URL. */
+  /** Lists the webhooks. With `include: 'status'` each has its state, and passwords in URLs are masked. */
   webhooks(included: { readonly include?: 'status' } = {}): Promise<(Webhook & Partial<WebhookStatus>)[]> {
     return this.#requests.list(`webhooks${queryOf(included)}`, 'url');
   }
@@ -167,7 +167,7 @@ export class PosternClient {
     return this.#requests.one('POST', 'webhooks', 'url', webhook);
   }
 
-  /** Changes settings of a webhook. Others keep their value, and so do its position and history. */
+  /** Changes settings of a webhook. Other settings stay, and so do its position and history. */
   changeWebhook(id: string, changes: WebhookEdits): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('PATCH', `webhooks/${encodeURIComponent(id)}`, 'url', changes);
   }
@@ -195,13 +195,13 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/retry`, 'url');
   }
 
-  /** Delivers events after a row id or offset again, under the same ids. `latest` skips undelivered ones instead. */
+  /** Redelivers events after a row id or offset, under the same ids. `latest` skips undelivered ones instead. */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     const from = isOffset(after) || after === 'latest' ? after : Number(after);
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });
   }
 
-  /** Delivers dropped events again, before the next event. */
+  /** Redelivers dropped events before the next event. */
   replayDropped(id: string): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }
@@ -217,7 +217,7 @@ export class PosternClient {
   /**
    * Returns events and changes after a row id or an offset: oldest first, at most `limit` (up to 1000). Without
    * `after`, returns no events and the current offset. Throws 410 if the offset is too old; `problem.latest` is the
-   * one to start from.
+   * offset to start from then.
    */
   async trackedEvents({ after, limit, include, maxAgeS, junk }: TrackedOptions = {}): Promise<TrackedPage> {
     const query = queryOf({ changes: true, after, limit, include, max_age_s: maxAgeS, junk });
@@ -231,20 +231,20 @@ export class PosternClient {
     return this.#requests.one('GET', 'status', 'newest_event');
   }
 
-  /** Has the service check its permissions. macOS may ask the person. */
+  /** Makes the service check its permissions. macOS may prompt the user. */
   checkPermissions(): Promise<PermissionsAnswer> {
     return this.#requests.one('POST', 'permissions/check', 'permissions');
   }
 
-  /** Watches chat.db for some seconds. With `ask`, also asks Messages, and macOS may ask the person. */
+  /** Watches chat.db for some seconds. With `ask`, also asks Messages, and macOS may prompt the user. */
   diagnostics(options: { readonly seconds: number; readonly ask?: 'messages' }): Promise<Diagnostics> {
     return this.#requests.one('POST', `diagnostics${queryOf(options)}`, 'own_addresses');
   }
 
   /**
-   * Yields events as they happen, over a WebSocket or plain HTTP. Reconnects whenever the connection breaks and
-   * resumes after the last event taken: no gap and no repeat, even if the service was down. Ends when `signal` is
-   * aborted. Throws if the service refuses for good: the key (401), or an expired position (410).
+   * Yields events as they happen, over a WebSocket or plain HTTP. Reconnects whenever the connection breaks, and
+   * resumes after the last event taken: without a gap or a repeat, even if the service was down. Ends when `signal` is
+   * aborted. Throws if the service refuses permanently: the key (401), or an expired position (410).
    */
   listen(options: ListenOptions & { readonly changes: true }): AsyncGenerator<TrackedEvent, void>;
   listen(options?: ListenOptions & { readonly changes?: false }): AsyncGenerator<Event, void>;

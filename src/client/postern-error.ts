@@ -2,7 +2,7 @@ const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOENT|ENOTSOCK|EACCES|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|ERR_TLS|CERT_|DEPTH_ZERO)/;
 
 /**
- * The error that every method of the client throws: the service's own problem (RFC 9457) if it refused, else the
+ * The error that every method of the client throws: the service's own problem (RFC 9457) if it refused, otherwise the
  * reason why there was no answer.
  */
 export class PosternError extends Error {
@@ -13,7 +13,7 @@ export class PosternError extends Error {
   readonly code: string;
   /** Advice on how to solve it. */
   readonly hint: string | undefined;
-  /** Set if a retry makes sense. */
+  /** Present if a retry makes sense. */
   readonly retryAfterMs: number | undefined;
   /** The whole problem document. */
   readonly problem: Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export function isPosternError(error: unknown): error is PosternError {
   return (error as { name?: unknown } | undefined)?.name === 'PosternError';
 }
 
-/** The error for an answer of 400 and above. One without a problem document is not from Postern. */
+/** Returns the error for an answer of 400 and above. An answer without a problem document is not from Postern. */
 export function refusal(
   status: number,
   text: string,
@@ -46,7 +46,7 @@ export function refusal(
   return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : notPostern(status, place);
 }
 
-/** The error when something other than Postern answered. */
+/** Returns the error for an answer of something other than Postern. */
 export function notPostern(status: number, place: string): PosternError {
   return new PosternError(status, {
     code: 'not_postern',
@@ -55,7 +55,7 @@ export function notPostern(status: number, place: string): PosternError {
   });
 }
 
-/** The error for a send with a key whose every send is a dry run. */
+/** Returns the error for a send with a key that may only make dry runs. */
 export function onlyDryRun(status: number): PosternError {
   return new PosternError(status, {
     code: 'dry_run',
@@ -63,10 +63,10 @@ export function onlyDryRun(status: number): PosternError {
   });
 }
 
-/** The error when there was no answer. */
+/** Returns the error for a request without an answer. */
 export function noAnswer(error: unknown, place: string): PosternError {
   const cause = rootOf(error);
-  // Nobody accepted the connection, so no request was made. A "bad port" is one that fetch never connects to.
+  // The connection was refused, so no request was made. A "bad port" is one that fetch never connects to.
   const isUnreachable = UNREACHABLE.test(cause.code) || cause.message === 'bad port';
   return new PosternError(0, {
     code: isUnreachable ? 'unreachable' : 'connection_lost',
@@ -99,7 +99,9 @@ export function has(value: unknown, member: string): boolean {
   return typeof value === 'object' && value !== null && member in value;
 }
 
-/** The problem's detail, followed by each mistake that it does not name, with its place in the request. */
+/**
+ * Returns the problem's detail, followed by each mistake that the detail does not name, with its place in the request.
+ */
 function sentence({ detail, errors }: Readonly<Record<string, unknown>>): string {
   const mistakes = Array.isArray(errors) ? (errors as { pointer?: unknown; message?: unknown }[]) : [];
   const others = mistakes.filter(({ message }) => message !== detail);

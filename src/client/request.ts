@@ -7,11 +7,11 @@ import { latin1Header, type Transport, type TransportRequest, type TransportResp
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** Delays before reconnecting in milliseconds; the last one repeats. */
 export const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
-/** After a connection that held this long, reconnecting starts with the shortest delay again. */
+/** After a connection that lasted this long, reconnecting starts with the shortest delay again. */
 export const STEADY_MS = 10_000;
-/** Waiting for a decision takes up to 50 s. */
+/** A request may wait up to 50 s for a decision. */
 const WAIT_TIMEOUT_MS = 60_000;
-/** Watching takes two minutes at most, and a script it runs meanwhile ends within 30 s. */
+/** Watching takes at most two minutes, and a script that it runs ends within another 30 s. */
 const DIAGNOSTICS_TIMEOUT_MS = 160_000;
 /** An upload may take 10 minutes. */
 const FILE_TIMEOUT_MS = 11 * 60_000;
@@ -24,10 +24,10 @@ export interface RequestOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Members of a send that an older service would ignore: it would send at once, or send the Markdown marks. */
+/** Members of a send that an older service would ignore, so that it would send at once, or send the Markdown marks. */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
-/** Time limit for requests that are slow by nature; undefined for all others. */
+/** Returns the time limit for requests that are slow by nature; undefined for all others. */
 export function slowAnswerMs(path: string): number | undefined {
   // The service waits up to 20 s for macOS.
   if (path === 'permissions/check') return DEFAULT_TIMEOUT_MS;
@@ -55,7 +55,7 @@ export function queryOf(parameters: object): string {
 
 interface RequestsParts {
   readonly base: URL;
-  /** The service's address as errors name it. */
+  /** The service's address, as errors name it. */
   readonly place: string;
   readonly transport: Transport;
   readonly timeoutMs: number;
@@ -71,7 +71,10 @@ export class Requests implements AccessTransport {
     this.#parts = parts;
   }
 
-  /** Returns an object. `member` is one that every such answer has: without it, something else answered. */
+  /**
+   * Returns an object. `member` is a member that every such answer has: without it, something other than Postern
+   * answered.
+   */
   async one<Result>(
     method: string,
     path: string,
@@ -105,7 +108,7 @@ export class Requests implements AccessTransport {
     }
   }
 
-  /** Resolves with an answer of 2xx. Rejects redirects: following one would send the key elsewhere. */
+  /** Resolves with an answer of 2xx. Refuses to follow redirects, because that would send the key elsewhere. */
   async request(method: string, path: string, options: RequestOptions = {}) {
     const response = await this.answer(method, path, options);
     const text = await this.#textOf(response);
@@ -116,7 +119,7 @@ export class Requests implements AccessTransport {
   async answer(method: string, path: string, { body, bytes, headers: more, idempotencyKey }: RequestOptions) {
     const headers: Record<string, string> = {
       'X-API-Key': latin1Header(this.#parts.key),
-      // Makes mistakes in the request errors; without it they would be ignored (decision S1).
+      // Makes the service report mistakes in the request that it would otherwise ignore (decision S1).
       Prefer: 'handling=strict',
       ...more,
     };

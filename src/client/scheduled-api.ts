@@ -3,7 +3,7 @@ import type { HeldSend, ScheduledAnswer, ScheduleOptions } from './options.ts';
 import { parsed } from './postern-error.ts';
 import { queryOf, type Requests } from './request.ts';
 
-/** Messages that wait for their time. */
+/** Messages to be sent at a set time. */
 export class ScheduledApi {
   readonly #requests: Requests;
 
@@ -12,8 +12,8 @@ export class ScheduledApi {
   }
 
   /**
-   * Sends at a time. The same `idempotencyKey` gives the same entry, until a day after its time. With a limited key it
-   * may be held: then the answer is `{ approval }`.
+   * Schedules a message. The same `idempotencyKey` returns the same entry, until a day after its time. With a limited
+   * key the message may be held: the answer is `{ approval }` then.
    */
   async add({ idempotencyKey, ...message }: ScheduleOptions): Promise<ScheduledAnswer | HeldSend> {
     const options = { body: { body: '', ...message }, idempotencyKey };
@@ -22,7 +22,7 @@ export class ScheduledApi {
     return { ...(parsed(text) as ScheduledAnswer | HeldSend), ...(isReplayed && { replayed: true }) };
   }
 
-  /** Those that wait or are being sent, soonest first; with `state` also those that ended. */
+  /** Lists the messages that are waiting or being sent, soonest first. With `state`, also those that have ended. */
   list(filter: { readonly state?: ScheduledState; readonly source?: ScheduledSource } = {}): Promise<ScheduledSend[]> {
     return this.#requests.list(`scheduled${queryOf(filter)}`, 'send_at');
   }
@@ -31,7 +31,10 @@ export class ScheduledApi {
     return this.#requests.one('GET', `scheduled/${encodeURIComponent(id)}`, 'send_at');
   }
 
-  /** Certain when it resolves. Rejects with the code `too_late` when it was handed to Messages, or is over. */
+  /**
+   * Cancels a message. Once resolved, it is certain not to be sent. Rejects with the code `too_late` if the message was
+   * already handed to Messages, or has ended.
+   */
   cancel(id: string): Promise<void> {
     return this.#requests.none('DELETE', `scheduled/${encodeURIComponent(id)}`);
   }

@@ -4,7 +4,7 @@ import type { Included } from './options.ts';
 export interface SearchFilter extends Included {
   readonly conversation_id?: string;
   readonly limit?: number;
-  /** Cursor of the previous page. */
+  /** Cursor from the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -12,9 +12,9 @@ export interface SearchResults {
   readonly hits: readonly SearchHit[];
   /** Absent on the last page. */
   readonly cursor?: string | undefined;
-  /** False while the index is being built: older messages are not found yet. */
+  /** False while the index is being built, when older messages are not found yet. */
   readonly isComplete: boolean;
-  /** If incomplete, the day (YYYY-MM-DD) from which messages are found. */
+  /** The day (YYYY-MM-DD) from which messages are found; only while incomplete. */
   readonly from?: string | undefined;
 }
 

@@ -14,12 +14,12 @@ export interface TransportResponse {
   readonly header: (name: string) => string | null | undefined;
 }
 
-/** Sends one request to the service. Never follows redirects: they would take the key along. */
+/** Sends one request to the service. Never follows redirects, because they would take the key along. */
 export type Transport = (url: URL, request: TransportRequest) => Promise<TransportResponse>;
 
 /** Uses the platform's own fetch. */
 export const fetchTransport: Transport = async (url, request) => {
-  // Required with a streamed body: the answer follows it.
+  // Required with a streamed body: the answer arrives after it.
   const response = await fetch(url, {
     ...request,
     redirect: 'manual',
@@ -34,8 +34,8 @@ export const fetchTransport: Transport = async (url, request) => {
 };
 
 /**
- * Connects to a Unix socket, which fetch cannot. Loads Node's module only here, so that the client works elsewhere
- * too.
+ * Returns a transport over a Unix socket, which fetch does not support. Loads Node's module on demand, so that the
+ * client also works elsewhere.
  */
 export function socketTransport(socketPath: string): Transport {
   return async ({ pathname, search }, { method, headers, body, signal }) => {
@@ -54,7 +54,7 @@ export function socketTransport(socketPath: string): Transport {
         void import('node:stream/promises').then(({ pipeline }) => pipeline(body, sent)).catch(reject);
         return;
       }
-      // As bytes: with a string, Node would write the headers in its encoding too.
+      // As bytes, because Node would otherwise encode the headers like the string.
       sent.end(body === undefined ? undefined : Buffer.from(body));
     });
   };
@@ -70,7 +70,10 @@ async function textOf(response: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Both transports write a header as latin1; the service compares its bytes as UTF-8 (decision E6). */
+/**
+ * Returns a header's text so that its bytes are UTF-8: both transports write headers as latin1, and the service reads
+ * the bytes as UTF-8 (decision E6).
+ */
 export function latin1Header(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }

@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 /** macOS allows 104 bytes including the final zero, Linux 108. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
-/** The base URL for programs on this machine. A wildcard address is replaced by loopback. */
+/** Returns the base URL for programs on this machine. A wildcard address is replaced by loopback. */
 export function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
@@ -15,8 +15,8 @@ type ServerPlace = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
 
 /**
  * Reports whether the service of this configuration answers at `url`, so that its key may be sent there: a loopback
- * name or address, `server.host` or a listed name, at the configured port. A listed name may also have its listed
- * port, or 443, because a proxy stands in front of it.
+ * name or address, `server.host` or a listed name, at the configured port. A listed name may also have the port it is
+ * listed with, or 443, because a proxy stands in front of it.
  */
 export function isOwnUrl(url: string, { host, port, allowedHosts }: ServerPlace): boolean {
   const { hostname, port: written, protocol } = new URL(url);
@@ -32,7 +32,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
-/** A host as URLs spell it; undefined if no URL can contain it. */
+/** Returns a host as URLs spell it; undefined if no URL can contain it. */
 function normalized(host: string): string | undefined {
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`;
   return URL.canParse(url) ? new URL(url).hostname : undefined;
@@ -52,7 +52,10 @@ export function socketOf({ dir, server }: SocketSettings): SocketPlace {
     : { path };
 }
 
-/** The socket for programs that would send the key there. Refused if another user's program could be behind it. */
+/**
+ * Returns the socket for programs that would send the key through it. Refused if another user's program could be
+ * listening.
+ */
 export function trustedSocketOf(settings: SocketSettings): SocketPlace {
   const place = socketOf(settings);
   const reason = 'path' in place ? socketTrouble(place.path) : undefined;

@@ -16,7 +16,7 @@ export interface Config {
     readonly host: string;
     /** 0 means any free port. */
     readonly port: number;
-    /** Listens on the Unix socket too. */
+    /** True to listen on the Unix socket too. */
     readonly socket: boolean;
     readonly rateLimitPerMinute: number;
     readonly allowedHosts: readonly string[];
@@ -30,7 +30,7 @@ export interface Config {
     readonly associatedRows: AssociatedRows;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
-  /** "" disables decisions by tapback. */
+  /** An empty address disables decisions by tapback. */
   readonly approval: { readonly selfAddress: string };
   /** "" sends no canaries. */
   readonly canary: { readonly selfAddress: string };
@@ -38,7 +38,7 @@ export interface Config {
   readonly contacts: {
     readonly isEnabled: boolean;
     readonly addressBookPath: string;
-    /** "" uses the one of the own number. */
+    /** "" uses the calling code of the Mac's own number. */
     readonly callingCode: string;
   };
   /** "": off. */
@@ -46,12 +46,12 @@ export interface Config {
   /** Port 0: off. */
   readonly bluebubbles: { readonly host: string; readonly port: number };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
-  /** "auto" detects changes while somebody asks for them. */
+  /** "auto" detects changes while clients ask for them. */
   readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
-  /** Undefined if this Mac is in no fleet. */
+  /** Undefined if this Mac is not in a fleet. */
   readonly fleet: FleetSettings | undefined;
-  /** "" disables the check for newer versions. */
+  /** An empty URL disables the check for newer versions. */
   readonly update: { readonly url: string };
 }
 
@@ -65,7 +65,7 @@ const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and 
 const TWO_ADDRESSES =
   'approval.self and canary.self are different; they must be the same address, because only one conversation with yourself can be proved.';
 
-/** At most this many unknown names are listed, each compared with every known one. Longer names are not compared. */
+/** Maximum number of unknown names to list, each compared with every known name. Longer names are not compared. */
 const MAX_UNKNOWN = 20;
 const LONGEST_NAME = 60;
 
@@ -95,7 +95,7 @@ export function checkConfig(
   const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
     const meaning = setting.read(value, environment);
     if (meaning === undefined) mistakes.push(mistake(setting, value, name));
-    // The undefined never escapes: with a mistake there is no Config.
+    // The undefined is never used: a mistake means that no Config is returned.
     return meaning as Value;
   };
   const one = <Value>(setting: Setting<Value>): Value => read(setting, given(setting));
@@ -174,7 +174,10 @@ function ignored(name: string): string {
   return `${name} is not known and is ignored; the nearest known name is ${near(name)}.`;
 }
 
-/** The known section or key with the smallest edit distance. The key weighs more than its section. */
+/**
+ * Returns the known section or key with the smallest edit distance. Differences in the key weigh more than those in the
+ * section.
+ */
 function near(name: string): string {
   const cost = (known: string): number =>
     name.includes('.') || known.includes('.')

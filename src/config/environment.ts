@@ -16,7 +16,7 @@ export function processEnvironment(
   return { env, platform, homeFolder: env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : accountHome() };
 }
 
-/** The home folder from the account database, for when HOME is missing or not a path. */
+/** Returns the home folder from the account database, for when HOME is missing or not a path. */
 function accountHome(): string {
   try {
     return userInfo().homedir;
@@ -28,7 +28,7 @@ function accountHome(): string {
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** `POSTERN_LOG_LEVEL`. An invalid one means `info`, with a warning. */
+/** Returns the level in `POSTERN_LOG_LEVEL`. An invalid one means `info`, with a warning. */
 export function logLevel({ env }: Environment): { readonly level: LogLevel; readonly warnings: readonly string[] } {
   const wish = env.POSTERN_LOG_LEVEL ?? '';
   const level = LOG_LEVELS.find((name) => name === wish.toLowerCase());
@@ -40,7 +40,7 @@ export function logLevel({ env }: Environment): { readonly level: LogLevel; read
 }
 
 /**
- * The configuration folder: `--config-dir` beats `POSTERN_CONFIG_DIR`, which beats the platform's usual place
+ * Returns the configuration folder: `--config-dir`, else `POSTERN_CONFIG_DIR`, else the platform's usual place
  * (decision A1).
  */
 export function configFolder(option: string | undefined, environment: Environment): string {
@@ -53,14 +53,14 @@ export function configFolder(option: string | undefined, environment: Environmen
   return join(isAbsolute(configHome) ? configHome : join(homeFolder, '.config'), 'postern');
 }
 
-/** The folder for data that can be recreated. */
+/** Returns the folder for data that can be recreated. */
 export function cacheFolder({ env, platform, homeFolder }: Environment): string {
   if (platform === 'darwin') return join(homeFolder, 'Library/Caches/Postern');
   const cacheHome = env.XDG_CACHE_HOME ?? '';
   return join(isAbsolute(cacheHome) ? cacheHome : join(homeFolder, '.cache'), 'postern');
 }
 
-/** The demo's folder: the given one, else beside the real configuration, never in it. */
+/** Returns the demo's folder: the given one, else a folder beside the real configuration, never inside it. */
 export function demoFolder(option: string | undefined, environment: Environment): string {
   if (option !== undefined) return resolve(option);
   return join(

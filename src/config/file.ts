@@ -21,7 +21,7 @@ import type { Environment } from './environment.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 import { parseToml } from './syntax.ts';
 
-/** Far above any real one, and small enough to parse at once. */
+/** Far larger than any real configuration, and small enough to parse at once. */
 const MAX_BYTES = 1024 * 1024;
 
 export type ConfigReading =
@@ -87,8 +87,8 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
 }
 
 /**
- * Restricts config.toml in `folder` to its owner, if the file system can. Returns what it changed, and which modes of
- * the folder only a person should change.
+ * Makes config.toml in `folder` readable for its owner only, if the file system supports it. Returns what it changed,
+ * and the modes of the folder that only its owner should change.
  */
 export function protectConfig(folder: string): readonly string[] {
   const path = configPath(folder);
@@ -102,19 +102,19 @@ export function protectConfig(folder: string): readonly string[] {
       warnings.push(`Other users of this machine may replace files in ${folder}, the configuration too: chmod 700 it.`);
     }
   } catch {
-    // Not ours, or a file system without modes: reading the file has already given the warning.
+    // The file is another user's, or the file system has no modes. Reading the file has already produced the warning.
   }
   return warnings;
 }
 
-/** Reports whether the path exists. A dangling link counts: it must not be taken for a first launch. */
+/** Reports whether the path exists. A dangling link counts, because it must not be taken for a first launch. */
 function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /**
- * First launch (decisions A1, A2): atomically creates the folder (0700) and a configuration with a new key (0600),
- * and reads it. Never overwrites an existing file: that and every other failure returns `unusable`.
+ * Prepares a first launch (decisions A1, A2): atomically creates the folder (0700) and a configuration with a new key
+ * (0600), and reads it. Never overwrites an existing file: that and every other failure returns `unusable`.
  */
 export function createConfig(
   folder: string,
@@ -138,7 +138,7 @@ export function createConfig(
   }
 }
 
-/** Writes a new file for its owner only, and syncs it to disk. */
+/** Writes a new file that only its owner can read, and syncs it to disk. */
 export function writeDraft(draft: string, text: string): void {
   const file = openSync(draft, 'wx', 0o600);
   try {
@@ -151,7 +151,7 @@ export function writeDraft(draft: string, text: string): void {
   }
 }
 
-/** Replaces a file atomically with one for its owner only. */
+/** Replaces a file atomically with one that only its owner can read. */
 export function replaceFile(file: string, text: string): void {
   const draft = `${file}.${randomUUID()}`;
   try {
@@ -164,8 +164,8 @@ export function replaceFile(file: string, text: string): void {
 }
 
 /**
- * Renames a finished draft unless the target exists. A link fails where a rename would replace; some file systems
- * (exFAT, SMB) have no links.
+ * Gives a finished draft its name unless the name is taken. Links the file, because a rename would replace an existing
+ * one; some file systems (exFAT, SMB) have no links.
  */
 export function publish(draft: string, path: string): void {
   try {
@@ -184,19 +184,19 @@ export function removeIfThere(path: string): void {
   }
 }
 
-/** Syncs the folder, so that the new name is durable, if the platform can. */
+/** Syncs the folder, if the platform can, so that the new name is durable. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {
     fsyncSync(handle);
   } catch {
-    // Some file systems refuse. The file's content is safe nevertheless.
+    // Some file systems refuse to sync folders. The file's content is safe anyway.
   } finally {
     closeSync(handle);
   }
 }
 
-/** Keys that a new file sets. It has the others as comments. */
+/** Keys that a new file sets. The others appear in it as comments. */
 const USUAL: readonly string[] = [
   SETTINGS.host.name,
   SETTINGS.port.name,
@@ -205,7 +205,7 @@ const USUAL: readonly string[] = [
   SETTINGS.pollIntervalMs.name,
 ];
 
-/** The text of a new config.toml: every setting with its meaning, and `values` by setting name. */
+/** Returns the text of a new config.toml: every setting with its meaning, and `values` by setting name. */
 function configTemplate(values: ReadonlyMap<string, string | number | boolean>, environment: Environment): string {
   const lines = ['# The configuration of Postern. Restart Postern after editing.'];
   let section = '';
@@ -221,7 +221,7 @@ function configTemplate(values: ReadonlyMap<string, string | number | boolean>, 
 }
 
 /**
- * A TOML literal. JSON is the same for texts, numbers and lists, except that it leaves one control character
+ * Returns a TOML literal. JSON is identical for texts, numbers and lists, except that it leaves one control character
  * unescaped.
  */
 function literal(value: unknown): string {

@@ -2,12 +2,12 @@ import { readFileSync, realpathSync } from 'node:fs';
 import type { Environment } from './environment.ts';
 import { checkConfigText, configPath, replaceFile } from './file.ts';
 
-/** An empty section, as a new config.toml has one: a comment may follow the name. */
+/** An empty section, as in a new config.toml: a comment may follow its name. */
 const SECTION = /^\[fleet\][^\n]*$/m;
 
 /**
- * Writes the section `[fleet]`, whose first line is its name, into a config.toml that has none, or an empty one. The
- * text around it stays. Returns every mistake in the result, of which nothing was written then.
+ * Writes the section `[fleet]`, with its name as the first line, into a config.toml that has none or an empty one. The
+ * text around it stays. Returns every mistake that the result would contain; nothing is written then.
  */
 export function writeFleetSection(
   folder: string,
@@ -15,7 +15,7 @@ export function writeFleetSection(
   environment: Environment,
 ): readonly string[] {
   try {
-    // The target of a link, not the link itself.
+    // Writes to the target of a link, not over the link.
     const file = realpathSync(configPath(folder));
     const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const written = section.join('\n');

@@ -51,14 +51,14 @@ export const FLEET_SETTINGS = {
   ),
 } satisfies Readonly<Record<string, Setting>>;
 
-/** The written values, each checked individually. */
+/** The values as written, each checked individually. */
 export interface WrittenFleet extends Omit<FleetSettings, 'content'> {
   readonly content: FleetContent | '';
-  /** True if other keys of the section are written but `servers` is not. */
+  /** True if the section sets other keys but not `servers`. */
   readonly lacksServers: boolean;
 }
 
-/** The section as a whole; undefined if this Mac is in no fleet. */
+/** Checks the section as a whole; returns undefined if this Mac is in no fleet. */
 export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSettings | undefined {
   const { lacksServers, content: wish, ...settings } = written;
   if (settings.servers.length === 0) {

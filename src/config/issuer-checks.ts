@@ -1,7 +1,7 @@
 import { hostClassOf } from '../domain/local-network.ts';
 import type { Config } from './config.ts';
 
-/** Returns the settings that take something away from `oauth.issuer`, or that it takes something away from. */
+/** Returns warnings about settings that defeat `oauth.issuer`, or that it defeats. */
 export function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 'server'>): readonly string[] {
   if (issuer === '') return [];
   const { hostname } = new URL(issuer);

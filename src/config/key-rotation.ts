@@ -13,17 +13,17 @@ export type Rotation =
   | { readonly isDone: true; readonly path: string }
   | { readonly isDone: false; readonly path: string; readonly mistakes: readonly string[] };
 
-/** Atomically replaces the key in config.toml and restricts the file to its owner. */
+/** Atomically replaces the key in config.toml, and makes the file readable for its owner only. */
 export function rotateOwnerKey(folder: string, environment: Environment): Rotation {
   const reading = readConfig(folder, environment);
   const { path } = reading;
   if (reading.state === 'absent') return { isDone: false, path, mistakes: ['There is no such file.'] };
   if (reading.state === 'unusable') return { isDone: false, path, mistakes: reading.mistakes };
   try {
-    // The target of a link, not the link itself.
+    // Replaces the target of a link, not the link.
     const file = realpathSync(path);
     const apiKey = randomUUID();
-    // TOML has no byte order mark. Reading the configuration tolerates one; it is not written back.
+    // TOML has no byte order mark. One is tolerated when reading, and not written back.
     const written = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const text = withKey(written, apiKey, reading.config, environment);
     if (text === undefined) {
@@ -36,7 +36,7 @@ export function rotateOwnerKey(folder: string, environment: Environment): Rotati
   }
 }
 
-/** The text with another key and otherwise the same meaning; undefined if no line sets the key. */
+/** Returns the text with another key and otherwise the same meaning; undefined if no line sets the key. */
 function withKey(text: string, apiKey: string, config: Config, environment: Environment): string | undefined {
   const wanted = JSON.stringify({ ...config, auth: { apiKey } });
   const lines = text.split('\n');
@@ -46,7 +46,7 @@ function withKey(text: string, apiKey: string, config: Config, environment: Envi
     const changed = lines.with(place, `${before}"${apiKey}"${after}`).join('\n');
     const parsed = parseToml(changed);
     const checked = 'tables' in parsed ? checkConfig(parsed.tables, config.dir, environment) : undefined;
-    // Such a line may also be in another section, or inside a longer text.
+    // A line that looks like the key may also be in another section, or inside a longer text.
     if (checked !== undefined && 'config' in checked && JSON.stringify(checked.config) === wanted) return changed;
   }
   return undefined;

@@ -22,13 +22,13 @@ export function settingsReport(config: Config, environment: Environment): readon
     });
 }
 
-/** The default in the form that the program uses. */
+/** Returns the default in the form that the program uses. */
 function usualOf({ defaultValue, read }: Setting, environment: Environment): unknown {
   const written = defaultValue(environment);
   return Array.isArray(written) ? written : (read(written, environment) ?? null);
 }
 
-/** The value in use; undefined in a section that is not used. */
+/** Returns the value in use; undefined if its section is not used. */
 function valueIn(config: Config, name: string): unknown {
   const [section = '', key = ''] = name.split('.');
   const settings = (config as unknown as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[

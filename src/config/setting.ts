@@ -7,13 +7,13 @@ export const PATH = 'an absolute path (it may begin with ~ or $HOME)';
 export interface Setting<Value = unknown> {
   /** `section.key`, as in the file. */
   readonly name: string;
-  /** Its purpose, used as the template's comment. */
+  /** Purpose of the setting, written as a comment into a new file. */
   readonly about: string;
   /** The allowed values: the end of a sentence that begins with "it must be". */
   readonly allowed: string;
-  /** The value if none is written; undefined makes the key mandatory. */
+  /** The value if the file has none; undefined makes the key mandatory. */
   readonly defaultValue: (environment: Environment) => unknown;
-  /** Converts a written value, or one item of a list; undefined if it is not allowed. Integers are bigint. */
+  /** Converts a written value, or one item of a list; returns undefined if it is not allowed. Integers are bigint. */
   readonly read: (written: unknown, environment: Environment) => Value | undefined;
   readonly isSecret?: boolean;
 }

@@ -214,7 +214,10 @@ export const SETTINGS = {
   },
 } satisfies Readonly<Record<string, Setting>>;
 
-/** The default osascript. macOS has one place for it; elsewhere a replacement may be anywhere on PATH (decision A4). */
+/**
+ * Returns the default osascript. macOS has one place for it; elsewhere a replacement may be anywhere on PATH (decision
+ * A4).
+ */
 function osascript({ env, platform }: Environment): string {
   const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, 'osascript')).find(isExecutable) ?? '/usr/bin/osascript';
@@ -229,14 +232,14 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Returns a complete number or an e-mail address in canonical form, or nothing at all. */
+/** Returns a complete number or an e-mail address in canonical form; undefined for anything else. */
 function ownAddress(written: unknown): string | undefined {
   return typeof written === 'string' && (written === '' || rightsAddress(written) === written) ? written : undefined;
 }
 
 /**
- * Reports whether this is a host. A name whose last part is all digits would be read as an IPv4 address and is
- * refused.
+ * Reports whether the text is a valid host. Refuses a name whose last part is all digits, because it would be read as
+ * an IPv4 address.
  */
 function isHost(text: string): boolean {
   if (isIP(text) !== 0) return true;

@@ -1,6 +1,6 @@
 const LONGEST = 60;
 
-/** A value of config.toml on one line, as a person would recognize it. */
+/** Returns a value of config.toml on one line, spelled so that a person recognises it. */
 export function shown(value: unknown): string {
   const text = spelled(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
@@ -8,14 +8,14 @@ export function shown(value: unknown): string {
 
 function spelled(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
-  // j-toml returns integers as bigint, so a number was written as a float.
+  // j-toml returns integers as bigint, so a JavaScript number was written as a float.
   if (typeof value === 'number') return Number.isInteger(value) ? value.toFixed(1) : String(value);
   if (Array.isArray(value)) return `[${value.map(spelled).join(', ')}]`;
   if (typeof value === 'object' && value !== null) return isDate(value) ? value.toISOString() : 'a section';
   return String(value);
 }
 
-/** Reports whether this is one of TOML's four kinds of dates. No table can contain a function. */
+/** Reports whether this is one of TOML's four kinds of dates. The function identifies it: no table can contain one. */
 export function isDate(value: object): value is { toISOString(): string } {
   return typeof (value as { toISOString?: unknown }).toISOString === 'function';
 }

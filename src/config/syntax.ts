@@ -4,13 +4,13 @@ import TOML from '@ltd/j-toml';
 const OPTIONS = { joiner: '\n', bigint: true } as const;
 
 /**
- * Dots, commas, equals signs and brackets: ten times as many as in a long configuration. The parser takes up to 4 µs
- * for each.
+ * Maximum number of dots, commas, equals signs and brackets: ten times as many as in a long configuration. The parser
+ * takes up to 4 µs for each.
  */
 const MAX_SIGNS = 2000;
 const TOO_MANY = `the file has more than ${MAX_SIGNS} dots, commas, equals signs and brackets outside of strings`;
 
-/** Short reasons for the parser's messages, which may quote the line and so the key. */
+/** Short reasons for the parser's messages. Its own messages may quote the line, and so the key. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^Duplicate|can not be accessed/, 'this is defined twice'],
   [/not close/, 'this is never closed'],
@@ -54,8 +54,8 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The column, counted from 1, at which a line stops being TOML; the parser mostly knows only the line. It follows the
- * longest prefix that is valid TOML, else it is the value's, else the first letter's.
+ * Returns the column, counted from 1, at which a line stops being valid TOML; the parser mostly reports the line alone.
+ * This is the column after the longest valid prefix, else the column of the value, else that of the first letter.
  */
 function stumble(line: string): number {
   const start = line.length - line.trimStart().length;
@@ -66,7 +66,10 @@ function stumble(line: string): number {
   return beforeValue !== undefined && isToml(`${beforeValue}0`) ? beforeValue.length + 1 : start + 1;
 }
 
-/** Lengths of the prefixes that could be valid TOML: a comment, a section or a setting, with every bracket closed. */
+/**
+ * Returns the lengths of the prefixes that could be valid TOML: a comment, a section or a setting, with every bracket
+ * closed.
+ */
 function possibleEnds(line: string): readonly number[] {
   const ends: number[] = [];
   let isBegun = line.trimStart().startsWith('#');
@@ -94,16 +97,19 @@ function isToml(text: string): boolean {
   }
 }
 
-/** Texts and comments, which may contain anything, and the signs between them. An unclosed text ends with the file. */
+/**
+ * Texts and comments, which may contain anything, and the signs between them. An unclosed text extends to the end of
+ * the file.
+ */
 const PARTS =
   /"""(?:[^\\]|\\[\s\S])*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*|(?<sign>[.,=[\]{}])/g;
 const DEPTHS: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}': -1 };
 
 interface Sign {
-  /** The number of open brackets after it. */
+  /** The number of brackets that are open after the sign. */
   readonly depth: number;
   readonly sign: string;
-  /** Its offset in the text, in UTF-16 units. */
+  /** The sign's offset in the text, in UTF-16 units. */
   readonly at: number;
 }
 
@@ -118,7 +124,7 @@ function* signsOf(text: string): Generator<Sign> {
   }
 }
 
-/** The offset of the sign that follows `count` others; undefined if there are fewer. */
+/** Returns the offset of the sign that follows `count` others; undefined if there are fewer. */
 function placeOfSign(text: string, count: number): number | undefined {
   let before = 0;
   for (const { at } of signsOf(text)) {

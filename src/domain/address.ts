@@ -1,4 +1,4 @@
-/** Characters that people write into numbers. */
+/** Punctuation that people write into phone numbers. */
 const PUNCTUATION = /[ ().-]/g;
 
 const NUMBER = /^\+[1-9][0-9]{6,14}$/;
@@ -18,12 +18,12 @@ export function rightsAddress(text: string): string | undefined {
   return email.length <= 254 && EMAIL.test(email) ? email : undefined;
 }
 
-/** A key that is equal for two spellings of one member: the canonical form if there is one, else the stored text. */
+/** Returns the same key for two spellings of one member: the canonical form if there is one, else the stored text. */
 export function memberKey(stored: string): string {
   return rightsAddress(stored) ?? stored;
 }
 
-/** Style and identifier of a chat id, whatever service it names; undefined if it is no chat id. */
+/** Style and identifier of a chat id, whichever service it names; undefined if it is not a chat id. */
 export function chatIdentity(
   id: string,
 ): { readonly service: string; readonly style: string; readonly identifier: string } | undefined {

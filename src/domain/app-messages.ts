@@ -1,12 +1,12 @@
 import type { AssociatedRows } from './associated-rows.ts';
 import type { Diagnostics } from './diagnostics.ts';
 
-/** Types of rows with messages of apps (U5). */
+/** Types of rows that hold messages of apps (U5). */
 const APP_TYPES = ['2', '3'] as const;
 
 /**
- * Returns two sentences, what chat.db contains and how to show it, if messages of apps are shown as reactions;
- * undefined if the newest rows have none, or the owner has decided to show them.
+ * Returns two sentences if messages of apps are shown as reactions: what chat.db contains, and how to show them as
+ * messages. Returns undefined if the newest rows hold none, or if the owner has chosen how to show them.
  */
 export function appMessages(
   { data_shapes: shapes }: Pick<Diagnostics, 'data_shapes'>,

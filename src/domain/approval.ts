@@ -6,7 +6,7 @@ export const APPROVAL_STATES = [
   'held',
   'approved',
   'sent',
-  /** Goes out at its time: `GET /scheduled/{id}` with the same id tells how it ended (decision X1). */
+  /** Waits for its time. `GET /scheduled/{id}` with the same id returns its outcome (decision X1). */
   'scheduled',
   /** Handed to Messages; its row has not been seen. */
   'pending',
@@ -28,16 +28,16 @@ export interface HeldFile {
   readonly sha256: string;
 }
 
-/** A send that waits for the owner's decision, or its outcome. Only its state changes. */
+/** A send that waits for the owner's decision, or the outcome of one. Only its state changes. */
 export interface Approval {
   readonly id: string;
   readonly key_id: string;
   readonly state: ApprovalState;
   /** The recipient's address or chat id. */
   readonly to: string;
-  /** The addresses of everybody who will read it. */
+  /** The addresses of everyone who will read it. */
   readonly members: readonly string[];
-  /** Null once it has ended. */
+  /** Null once the approval has ended. */
   readonly text: string | null;
   readonly attachments: readonly HeldFile[];
   /** Absent if the send chooses no service (decision X3). */
@@ -48,24 +48,24 @@ export interface Approval {
   readonly created_at: string;
   readonly expires_at: string;
   readonly decided_at: string | null;
-  /** The decider: the id of a key, `owner` for the owner's key, `tapback` for the owner's tapback. */
+  /** The id of the key that decided, `owner` for the owner's key, or `tapback` for the owner's tapback. */
   readonly decided_by: string | null;
-  /** Row id of the message, once it was sent and seen. */
+  /** Row id of the message, once the message was sent and its row seen. */
   readonly message_id: string | null;
-  /** Code of the problem that ended it. */
+  /** Code of the problem that ended the approval. */
   readonly problem: string | null;
   /**
-   * Hash of the content to decide on, for those who may decide. An approval repeats it, so that nothing else is
-   * approved.
+   * Hash of the content to decide on, only for callers who may decide. Approving repeats this hash, so that nothing
+   * else is approved.
    */
   readonly shown?: string | undefined;
   /** Names of the members, with `include=contacts`. */
   readonly names?: Names | undefined;
-  /** True if the owner never wrote there; only while it is held, with `include=contacts`. */
+  /** True if the owner has never written there. Present only while the send is held, and with `include=contacts`. */
   readonly new_contact?: boolean | undefined;
 }
 
-/** The place in the console where the owner decides on a held send, relative to the service's address. */
+/** The page of the console on which the owner decides on a held send, relative to the service's address. */
 export function approvalInConsole(id: string): string {
   return `/console#/access/${id}`;
 }

@@ -12,7 +12,7 @@ export interface AuditEntry {
   readonly target: string | null;
   /** The result, or the code of the refusal. */
   readonly outcome: string;
-  /** Keyed hash of the text, with which the owner can prove which text it was. */
+  /** Keyed hash of the text, from which the owner can prove what the text was. */
   readonly text_hmac: string | null;
   /** How many equal occurrences this line stands for. */
   readonly count: number;
@@ -25,5 +25,5 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** The owner's `key_id`. */
 export const OWNER = 'owner';
-/** Stands for the owner when the decision was a tapback. */
+/** The `key_id` of a decision that the owner made with a tapback. */
 export const TAPBACK = 'tapback';

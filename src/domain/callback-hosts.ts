@@ -2,8 +2,8 @@ const HOST = /^(\[[\da-f:.]+\]|[a-z\d_](?:[\w.-]{0,251}[a-z\d_])?)(?::(\d{1,5}))
 const MAX_PORT = 65_535;
 
 /**
- * Returns the canonical spelling of a host that a limited key may have events posted to (decision P7): a name or an
- * address as URLs spell it, with a port if only that port counts. Returns undefined if it is neither.
+ * Returns the canonical spelling of a host that a limited key may post events to (decision P7): a name or an address as
+ * in a URL, with a port if the key may use that port alone. Returns undefined if it is neither.
  */
 export function callbackHost(written: string): string | undefined {
   const [, host = '', port] = HOST.exec(written) ?? [];
@@ -14,14 +14,14 @@ export function callbackHost(written: string): string | undefined {
 }
 
 /**
- * Reports whether a limited key may have events posted to the URL: always to this machine by a loopback name or
- * address, elsewhere only to the hosts that the owner named.
+ * Reports whether a limited key may post events to the URL: always to a loopback name or address, elsewhere only to the
+ * hosts that the owner listed.
  */
 export function mayCallBack(hosts: readonly string[], url: string): boolean {
   return isOnThisMachine(url) || [hostnameOf(url), hostAndPortOf(url)].some((host) => hosts.includes(host));
 }
 
-/** Accepts loopback names and literal addresses: any other name could point to another machine tomorrow. */
+/** Accepts loopback names and literal addresses only: any other name could point to another machine tomorrow. */
 export function isOnThisMachine(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
@@ -33,7 +33,7 @@ export function hostAndPortOf(url: string): string {
   return `${hostnameOf(url)}:${port || (protocol === 'https:' ? '443' : '80')}`;
 }
 
-/** A name with the root's dot at its end is the same name. */
+/** The host name of a URL. A name with a dot at its end is the same name. */
 function hostnameOf(url: string): string {
   return new URL(url).hostname.replace(/\.$/, '');
 }

@@ -18,8 +18,8 @@ import { problem } from './problems.ts';
 import type { StatusReport } from './status.ts';
 
 /**
- * The caller of a request and what exists for it. The owner has the service's own ports; a limited key has the same
- * ports narrowed to what it may use, so that a handler never checks a right itself.
+ * The caller of a request, and the ports it may use. The owner has the service's own ports. A limited key has ports
+ * that are already narrowed to its rights, so that a handler never checks a right itself.
  */
 export interface Caller extends SearchNames {
   /** Undefined for the owner, whose key is in config.toml. */
@@ -84,7 +84,7 @@ export function isAllowed({ key }: Pick<Caller, 'key'>, access: Access): boolean
   return access !== 'owner' && access.some((scope) => key.scopes.includes(scope));
 }
 
-/** Returns how many seconds a request may wait that asks for so many. */
+/** Returns the requested wait in seconds, at most the key's `max_wait_s`. */
 export function allowedWait({ key }: Pick<Caller, 'key'>, seconds: number): number {
   return Math.min(seconds, key?.max_wait_s ?? MAX_WAIT_S);
 }

@@ -1,9 +1,9 @@
-/** The beginning of every canary, by which lists and events recognise it. */
+/** The beginning of every canary's text. Lists and events recognise canaries by it. */
 export const CANARY_START = 'Postern canary ';
 const REST = ': a test that messages still reach this Mac';
-/** Characters of the number between the two. */
+/** Length of the number between the beginning and the end. */
 const NUMBER_LENGTH = 8;
-/** All canaries are equally long. ASCII alone, so that this is their length in bytes too. */
+/** The length of every canary, in characters and in bytes: the text is ASCII. */
 export const CANARY_LENGTH = CANARY_START.length + NUMBER_LENGTH + REST.length;
 
 /** Returns the text of the canary with this number: eight hexadecimal digits. */
@@ -12,9 +12,10 @@ export function canaryText(number: string): string {
 }
 
 /**
- * `address_unproved`: nothing is sent before the conversation is proved. `unproved`: no canary has arrived on this Mac
- * yet, so none can be missed. `arriving`: the last one arrived. `push_dead`: the last one was sent and did not arrive
- * within ten minutes. `not_sent`: it could not be sent. `unknown`: nobody knows whether it was sent.
+ * `address_unproved`: nothing is sent until the conversation is proved. `unproved`: no canary has ever arrived on this
+ * Mac, so a missing one means nothing. `arriving`: the last canary arrived. `push_dead`: the last canary was sent and
+ * did not arrive within ten minutes. `not_sent`: the last canary could not be sent. `unknown`: it is unknown whether
+ * the last canary was sent.
  */
 export const CANARY_STATES = ['address_unproved', 'unproved', 'arriving', 'push_dead', 'not_sent', 'unknown'] as const;
 export type CanaryState = (typeof CANARY_STATES)[number];
@@ -22,13 +23,13 @@ export type CanaryState = (typeof CANARY_STATES)[number];
 /** The state of the canary (decision AA4). */
 export interface CanaryReport {
   readonly state: CanaryState;
-  /** When the last one was sent; null before the first. */
+  /** When the last canary was sent; null before the first. */
   readonly sent_at: string | null;
   /** When one last arrived. */
   readonly arrived_at: string | null;
   /** Milliseconds that it took. */
   readonly delay_ms: number | null;
-  /** When the first canary that did not arrive was sent; null while they arrive. */
+  /** When the first canary that did not arrive was sent; null while canaries arrive. */
   readonly push_dead_since: string | null;
   /** Code of the problem with which the last send failed; null if it did not. */
   readonly problem: string | null;

@@ -2,29 +2,29 @@
 export const CAPABILITY_REASONS = [
   /** Messages has no AppleScript command for it. */
   'not_scriptable',
-  /** The Messages database of this macOS has no column for it. */
+  /** The chat.db of this macOS has no column for it. */
   'macos_too_old',
   /** A setting of config.toml switches it off. */
   'switched_off',
   /** macOS does not allow it; `permissions` says which permission is missing. */
   'not_permitted',
-  /** The Messages database is unreadable at the moment. */
+  /** The Messages database is currently unreadable. */
   'chat_db_unavailable',
-  /** Only a single Mac's Postern does this. */
+  /** Only the Postern of a single Mac offers it. */
   'not_at_a_hub',
 ] as const;
 export type CapabilityReason = (typeof CAPABILITY_REASONS)[number];
 
 export interface Capability {
   readonly available: boolean;
-  /** Absent if it is available. */
+  /** Absent if the capability is available. */
   readonly reason?: CapabilityReason | undefined;
 }
 
-/** The abilities of this service, its Mac and its macOS, by name. Clients must expect other names. */
+/** The capabilities of this service, its Mac and its macOS, by name. Clients must expect other names. */
 export type Capabilities = Readonly<Record<string, Capability>>;
 
-/** Members of a send that some services do not know. A client checks before it uses one (decision X1). */
+/** Members of a send that older services do not know. A client checks before it uses one (decision X1). */
 const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** See docs/not-possible.md. */
@@ -40,7 +40,7 @@ const NOT_SCRIPTABLE = [
   'delete',
 ] as const;
 
-/** Columns of `message`, by the ability that needs them. */
+/** Columns of `message` that a capability needs, by capability. */
 const COLUMNS = {
   read_replies: 'thread_originator_guid',
   read_edits: 'date_edited',
@@ -57,7 +57,7 @@ export interface CapabilityFacts {
   readonly areContactsOn: boolean;
 }
 
-/** Returns the capabilities of a single Mac's Postern. */
+/** Returns the capabilities of the Postern of a single Mac. */
 export function macCapabilities({ hasColumn, maySend, isSearchOn, areContactsOn }: CapabilityFacts): Capabilities {
   return {
     ...all(['send', ...SEND_MEMBERS], maySend ? undefined : 'not_permitted'),

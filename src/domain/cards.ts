@@ -25,7 +25,7 @@ export type Texts<Name extends string> = { readonly [name in Name]?: string | un
 
 export const APP_TYPES = ['app', 'payment', 'check_in', 'find_my', 'fitness', 'photos', 'business'] as const;
 
-/** A card of an app. Its texts are the app's, in the language of the sender's phone. */
+/** A card of an app. The app wrote its texts, in the language of the sender's phone. */
 export interface AppCard
   extends Texts<
     | 'team_id'
@@ -72,20 +72,20 @@ export interface PollOption {
 /** A poll with each person's current choice (decision V2). */
 export interface Poll {
   readonly question?: string | undefined;
-  /** The message with the question, if the poll itself has none. */
+  /** The message that contains the question, if the poll itself has none. */
   readonly question_guid?: string | undefined;
   readonly creator?: string | undefined;
   readonly options: readonly (PollOption & { readonly votes: readonly string[] })[];
 }
 
-/** One person's whole choice in a poll; empty if everything was taken back. */
+/** One person's complete choice in a poll; empty if the person took every vote back. */
 export interface PollVote {
   readonly poll_guid: string;
   /** Ids of options. */
   readonly choices: readonly string[];
 }
 
-/** An option added to a poll, with the options that existed before. */
+/** An option added to a poll, together with the earlier options. */
 export interface PollUpdate {
   readonly poll_guid: string;
   readonly options: readonly PollOption[];

@@ -1,4 +1,4 @@
-/** The facts about a new key and the service that the set-up of a client needs. */
+/** Facts about a new key and its service that the set-up of a client needs. */
 export interface ClientSetup {
   readonly secret: string;
   /** Address of the service, without a slash at its end. */
@@ -14,14 +14,16 @@ export interface ClientSetup {
 /** The lines that connect one client. */
 export interface ClientLines {
   readonly client: string;
-  /** The place for the lines. */
+  /** The file or form that the lines belong in. */
   readonly where: string;
   readonly lines: readonly string[];
 }
 
 const BLUEBUBBLES_OFF = 'Set port in the section [bluebubbles] of config.toml and start Postern again; then:';
 
-/** Ready lines for each client, in the order in which they are shown: the command line and the console print the same. */
+/**
+ * Returns the set-up lines for each client, in display order. The command line and the console print the same lines.
+ */
 export function clientLines(setup: ClientSetup): readonly ClientLines[] {
   const { secret, url, mcp, imsg, blueBubblesUrl } = setup;
   const { command, args } = mcp;

@@ -1,9 +1,9 @@
 import type { AppCard, DigitalTouch, Handwriting, LinkPreview, Poll, PollUpdate, PollVote } from './cards.ts';
 
-/** Styles of a word (macOS 15). */
+/** Text styles (macOS 15). */
 export const TEXT_STYLES = ['bold', 'italic', 'underline', 'strikethrough'] as const;
 
-/** Something that macOS found in a text, such as a date or an amount of money. */
+/** Something that macOS detected in a text, such as a date or an amount of money. */
 export interface DetectedData {
   readonly type: 'money' | 'quantity' | 'flight' | 'tracking_number' | 'address' | 'date' | 'other';
   readonly text?: string | undefined;
@@ -20,7 +20,7 @@ export interface DetectedData {
   readonly country_code?: string | undefined;
 }
 
-/** A range of a part with more than plain text. UTF-16 offsets into the part's text; the end is exclusive. */
+/** A range of a part that is more than plain text. UTF-16 offsets into the part's text; the end is exclusive. */
 export interface TextRun {
   readonly start: number;
   readonly end: number;
@@ -43,7 +43,7 @@ export interface TextRun {
   readonly transcript?: string | undefined;
 }
 
-/** One bubble of a message. Reactions and replies refer to its number. */
+/** One bubble of a message. Reactions and replies refer to it by its number. */
 export interface MessagePart {
   readonly part: number;
   /** U+FFFC stands for each attachment. */
@@ -93,14 +93,14 @@ export const GROUP_EVENTS = [
   'other',
 ] as const;
 
-/** A change that somebody made to a conversation. */
+/** A change that a person made to a conversation. */
 export interface GroupEvent {
   readonly type: (typeof GROUP_EVENTS)[number];
   /** Address of the affected person; absent if no longer known. */
   readonly who?: string | undefined;
   /** The new name. */
   readonly name?: string | undefined;
-  /** As stored, if this version does not know the type. */
+  /** The stored type, if this version does not know it. */
   readonly item_type?: number | undefined;
   readonly group_action_type?: number | undefined;
 }

@@ -1,9 +1,9 @@
 import type { Offset } from './offset.ts';
 
-/** How far the log has been published, with enough to tell whether it is still the same log (decision C5). */
+/** How far the log has been published, with enough to detect that chat.db was replaced (decision C5). */
 export interface Cursor {
   readonly offset: Offset;
-  /** guid of the last published row at that time; null if there was none. */
+  /** guid of the row that was last published when this was stored; null if there was none. */
   readonly guid: string | null;
   /** Inode of chat.db, as text: it may exceed 2^53. */
   readonly inode: string;
@@ -20,8 +20,8 @@ export interface LogIdentity {
 
 /**
  * Reports whether the database was replaced (decision C5): the row at the cursor has another guid, the highest row id
- * is below the cursor, or the file is another one and the row is gone. A missing row alone proves nothing, because
- * Messages routinely deletes rows of reactions.
+ * is below the cursor, or the file is a different one and the row is gone. A missing row alone proves nothing, because
+ * Messages routinely deletes the rows of reactions.
  */
 export function isReplaced(cursor: Cursor, now: LogIdentity): boolean {
   if (now.highestRowId < cursor.offset.rowId) return true;

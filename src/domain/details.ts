@@ -3,7 +3,7 @@ import type { MessageContent } from './content.ts';
 import type { Reaction } from './reaction.ts';
 import type { ServiceReason } from './send-service.ts';
 
-/** The kind of a message; `other` is unknown to this version. */
+/** The kinds of messages. `other`: unknown to this version. */
 export const MESSAGE_KINDS = [
   'message',
   'link',
@@ -21,7 +21,7 @@ export const MESSAGE_KINDS = [
 ] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** How macOS 27 filed a message; `other` is unknown to this version. */
+/** How macOS 27 filed a message. `other`: unknown to this version. */
 export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;
 export type FilterAction = (typeof FILTER_ACTIONS)[number];
 
@@ -61,14 +61,14 @@ export interface AttachmentDetails {
   readonly transfer: TransferState | null;
   readonly state: AttachmentState;
   readonly path: string;
-  /** Names it in the runs of a part. */
+  /** Runs of a part refer to the attachment by this guid. */
   readonly guid?: string | undefined;
   readonly sticker?: Sticker | undefined;
   readonly contact?: ContactCard | undefined;
   readonly location?: LocationPin | undefined;
   /** Words of a voice message (Apple's own). */
   readonly transcript?: string | undefined;
-  /** Size of a picture as it is shown. */
+  /** Size at which a picture is displayed. */
   readonly width?: number | undefined;
   readonly height?: number | undefined;
 }
@@ -89,9 +89,9 @@ export interface LastMessage {
   readonly is_from_me: boolean;
   /** At most 200 characters. */
   readonly body: string;
-  /** As that of its details: for a list that shows what is no text. */
+  /** The message's `sentence` from its details, for lists that also show messages without text. */
   readonly sentence?: string | undefined;
-  /** The event behind its sentence, if somebody did something to the conversation. */
+  /** The event that the sentence describes, if the row is a change of the conversation. */
   readonly group_event?: MessageContent['group_event'];
   readonly location_share?: MessageContent['location_share'];
   readonly timestamp: string;
@@ -112,7 +112,7 @@ export interface ConversationDetails {
 
 const BRIEF_CHARACTERS = 200;
 
-/** The beginning of a text. Splits no character. */
+/** The beginning of a text. Never splits a character. */
 export function brief(text: string): string {
   if (text.length <= BRIEF_CHARACTERS) return text;
   return Array.from(text.slice(0, 2 * BRIEF_CHARACTERS))
@@ -120,7 +120,7 @@ export function brief(text: string): string {
     .join('');
 }
 
-/** The origin of an own message: this gateway or elsewhere (decision I5). */
+/** The origin of an outgoing message: sent by this gateway, or elsewhere (decision I5). */
 export type Origin =
   | { readonly by: 'gateway'; readonly request_id?: string | undefined; readonly idempotency_key?: string | undefined }
   | { readonly by: 'elsewhere' };
@@ -131,35 +131,35 @@ export interface MessageDetails extends MessageContent {
   readonly service: string | null;
   readonly kind: MessageKind;
   readonly reply_to_guid: string | null;
-  /** One sentence for people; left out where it is nothing but its text (decision V1). */
+  /** One sentence for people; absent if it would repeat the text (decision V1). */
   readonly sentence?: string | undefined;
-  /** Null if it is no reply, or that message is not in the database. */
+  /** Null if the message is not a reply, or if the message it replies to is not in the database. */
   readonly reply_to: RepliedMessage | null;
   readonly edited_at: string | null;
   readonly retracted_at: string | null;
   readonly delivered_at: string | null;
   readonly read_at: string | null;
-  /** Messages' number for a failure; null if there was none. */
+  /** Messages' error number; null if the message did not fail. */
   readonly error: number | null;
   /** The Message's attachments, in the same order. */
   readonly attachments: readonly AttachmentDetails[];
   /** Current reactions, oldest first. */
   readonly reactions: readonly Reaction[];
-  /** For an own message, if known. */
+  /** Only for an outgoing message, if known. */
   readonly origin?: Origin | undefined;
   /** The row's service, if the send chose one (decision X3). */
   readonly service_used?: string | null | undefined;
-  /** The reason for that service. */
+  /** Why that service was chosen. */
   readonly service_reason?: ServiceReason | undefined;
   /** For the link of a message that is two rows: the row with its text. */
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
-  /** An incoming row that repeats an own message in a conversation with oneself. */
+  /** True for an incoming row that repeats an outgoing message in a conversation with oneself. */
   readonly mirror?: true | undefined;
   /**
-   * It arrived more than 30 minutes after it was written, while this service was running and the Mac awake (decision
-   * U4).
+   * True if the row arrived more than 30 minutes after it was written, while this service was running and the Mac was
+   * awake (decision U4).
    */
   readonly late?: true | undefined;
-  /** How macOS filed it; absent if it did not (decision V5). */
+  /** How macOS filed the message; absent if it did not (decision V5). */
   readonly filter?: MessageFiling | undefined;
 }

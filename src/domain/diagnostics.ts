@@ -1,7 +1,7 @@
 import type { HostClass } from './local-network.ts';
 
 /**
- * The prefix of a chat guid: service or `any`, and the style (`-` one person, `+` a group). `other` is none of them.
+ * The prefix of a chat guid: a service or `any`, and the style (`-` one person, `+` a group). `other`: anything else.
  */
 export const GUID_PREFIXES = [
   'any;-;',
@@ -20,8 +20,8 @@ export type PrefixCounts = Readonly<Partial<Record<GuidPrefix, number>>>;
 export const ACCOUNT_SERVICES = ['iMessage', 'SMS', 'RCS', 'other'] as const;
 
 /**
- * The reason why Messages gave no answer: `not_asked` because macOS might have asked the person, else the AppleScript
- * error number.
+ * Why Messages gave no answer: `not_asked` because macOS might have prompted the user, else the AppleScript error
+ * number.
  */
 export type ScriptFailure = { readonly error: 'not_asked' | 'no_answer' | number };
 
@@ -40,20 +40,20 @@ export interface LiveChatDiagnostics {
   readonly same_identifier: number;
 }
 
-/** A row that appeared while chat.db was watched: which columns have a value, but no values. */
+/** A row that appeared while chat.db was watched. Tells which columns have a value, never the values. */
 export interface NewRow {
   readonly row_id: number;
   readonly is_from_me: boolean;
   /** Milliseconds from the start of the watch until the row was readable. */
   readonly seen_ms: number;
-  /** Milliseconds from then until it belonged to a chat; null if it did not during the watch. */
+  /** Milliseconds from then until the row belonged to a chat; null if it did not during the watch. */
   readonly join_delay_ms: number | null;
   /** Columns of the message table that are neither NULL, 0 nor empty, at the end of the watch. */
   readonly columns: readonly string[];
   readonly error: number;
   /** Seconds from its date to its first sight; null for a future date. Older services omit it. */
   readonly age_s?: number | null | undefined;
-  /** True if `is_from_me` and the handle changed between first sight and the end of the watch. */
+  /** True if `is_from_me` or the handle changed between first sight and the end of the watch. */
   readonly flipped?: boolean | undefined;
   readonly had_handle?: boolean | undefined;
   /** Places of its attachments' files at the end of the watch. */
@@ -82,7 +82,9 @@ export interface ChangeDiagnostics {
  */
 type Histogram = Readonly<Record<string, number>> | null;
 
-/** The shapes of the newest 20,000 rows of chat.db: only counts, null if the database does not record it. */
+/**
+ * The shapes of the newest 20,000 rows of chat.db, as counts only. A member is null if the database does not record it.
+ */
 export interface DataShapes {
   readonly rows: number;
   readonly item_types: Histogram;
@@ -120,7 +122,7 @@ export interface SleepGaps {
   readonly longest_s: number;
 }
 
-/** `no_answer`: our own time limit ended the attempt; `http`: the answer is not HTTP. */
+/** `no_answer`: Postern's own time limit ended the attempt. `http`: the answer is not HTTP. */
 export const DELIVERY_ERRORS = [
   'EACCES',
   'EADDRNOTAVAIL',

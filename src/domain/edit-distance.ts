@@ -1,4 +1,6 @@
-/** The number of letters to change, add, remove or swap with their neighbour. */
+/**
+ * Returns the number of letters to change, add, remove or swap with their neighbour to turn one text into the other.
+ */
 export function editDistance(one: string, other: string): number {
   let before: readonly number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

@@ -18,8 +18,8 @@ export interface AppErrorOptions {
 }
 
 /**
- * A failure with a meaning, for a client of the API or for the person at the command line. `code` is stable and
- * snake_case; `message` is a sentence that never contains a key, a message body or a full address.
+ * A failure that is explained to a client of the API or to the user of the command line. `code` is stable and
+ * snake_case. `message` is a sentence that never contains a key, a message body or a full address.
  */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -53,7 +53,7 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Reports whether chat.db was unreadable, which passes by itself. */
+/** Reports whether chat.db was unreadable. Such a failure passes by itself. */
 export function isChatDbAway(error: unknown): boolean {
   return isAppError(error) && error.code === 'chat_db_unavailable';
 }

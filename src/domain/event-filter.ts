@@ -5,12 +5,13 @@ import { wantedBy } from './narrowing.ts';
 import { type StoredWebhook, type WebhookEventType, wantsChanges } from './webhook.ts';
 
 /**
- * Returns a filter for the events a webhook receives: its types, narrowed by its filter (decision P4). Members that
- * an event lacks are not compared: a removed message has no sender, and a range of changed messages no conversation.
+ * Returns a filter for the events a webhook receives: its types, narrowed by its filter (decision P4). A condition on a
+ * member that the event lacks is not applied: a removed message has no sender, and a range of changed messages has no
+ * conversation.
  */
 export function eventFilter(webhook: Pick<StoredWebhook, 'events' | 'filter'>): (entry: LogEntry) => boolean {
   const types = new Set<WebhookEventType>(webhook.events);
-  // A range of changed messages comes with either of the other two (decision I3).
+  // A webhook that asks for either kind of change also receives ranges of changed messages (decision I3).
   if (wantsChanges(webhook)) types.add('messages.changed');
   const { conversation_ids: ids, senders: addresses, is_from_me: isOwn } = webhook.filter ?? {};
   const conversations = ids && new Set(ids.map(conversationKey));
@@ -27,12 +28,12 @@ export function eventFilter(webhook: Pick<StoredWebhook, 'events' | 'filter'>): 
   };
 }
 
-/** At a hub an id without a Mac means the conversation at any of them. */
+/** At a hub, an id without a Mac means the conversation on any Mac. */
 function isListed(id: string, keys: ReadonlySet<string>): boolean {
   return keys.has(conversationKey(id)) || keys.has(conversationKey(splitId(id)?.id ?? id));
 }
 
-/** Returns one key for every variant of an id, whatever service it names. */
+/** Returns the same key for every variant of a conversation id, whichever service it names. */
 function conversationKey(text: string): string {
   const { mac, id } = splitId(text) ?? { mac: '', id: text };
   const identity = chatIdentity(id);

@@ -11,8 +11,8 @@ export type EventType = (typeof ROW_EVENT_TYPES)[number];
 export const CHANGE_EVENT_TYPES = ['message.updated', 'message.removed', 'messages.changed'] as const;
 
 /**
- * The changes that a message can undergo (decisions I3, V3), in the order in which an event lists it. Stored by index: append
- * new ones.
+ * The changes that a message can undergo (decisions I3, V3), in the order in which an event lists them. Stored by
+ * index, so new ones go at the end.
  */
 export const CHANGE_NAMES = [
   'sent',
@@ -31,7 +31,7 @@ export const CHANGE_NAMES = [
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 
-/** A row older than this at its first sighting is late (decision U4). */
+/** Age in seconds beyond which a row is late when it is first seen (decision U4). */
 export const LATE_S = 30 * 60;
 
 /** The contract's event envelope. */
@@ -46,14 +46,14 @@ export interface RemovedMessage {
   readonly conversation_id: string;
 }
 
-/** `data` of `messages.changed`: too many changes to list, all between these two rows. */
+/** `data` of `messages.changed`: more changes than are listed, all of them between these two rows. */
 export interface ChangedRange {
   readonly first_id: string;
   readonly last_id: string;
   readonly count: number;
 }
 
-/** The envelope of a change (decision I3). Only readers that ask for changes receive it. */
+/** The envelope of a change (decision I3). Only readers that ask for changes receive changes. */
 export type ChangeEvent =
   | { readonly type: 'message.updated'; readonly data: Message; readonly changes: readonly ChangeName[] }
   | { readonly type: 'message.removed'; readonly data: RemovedMessage }
@@ -71,13 +71,13 @@ export interface LogEntry {
   /** Number of the change; undefined for a new row. */
   readonly change?: number | undefined;
   /**
-   * Generation of the change log, in every entry for a reader with changes: such an entry is shown with its offset,
-   * as `EventFeed.offsetText` writes it. At a hub every entry has one.
+   * Generation of the change log. Present in every entry for a reader with changes, which shows its offset as
+   * `EventFeed.offsetText` writes it. At a hub every entry has one.
    */
   readonly generation?: number | undefined;
   /**
-   * The row's age in seconds at its first sighting, counting only time in which chat.db was watched. Undefined below
-   * a minute, at a hub, and once forgotten (decision U4).
+   * The row's age in seconds when it was first seen, counting only time in which chat.db was watched. Undefined below a
+   * minute, at a hub, and once forgotten (decision U4).
    */
   readonly ageS?: number | undefined;
   /** True if macOS had filed the row as junk when it was read (decision V5); never at a hub. */
@@ -97,13 +97,15 @@ export interface PendingRow extends RowEntry {
   readonly datedMs: number;
   /** True while its chat join or an announced attachment is missing. */
   readonly isIncomplete: boolean;
-  /** True for an own row that is neither sent nor failed yet. */
+  /** True for an outgoing row that is neither sent nor failed yet. */
   readonly isUnsent: boolean;
   /** True for a row without an event: a vote or an added option, if rows are shown by kind (U5). */
   readonly isSilent?: boolean;
-  /** Earlier rows that this row proves to be copies of an own message (U7). Only together with a print. */
+  /** Earlier rows that this row proves to be copies of an outgoing message (U7). Only together with a print. */
   readonly copies?: readonly number[];
-  /** True for an incoming message without a handle: Messages may mark it as own in a moment (decision U1). */
+  /**
+   * True for an incoming message without a handle: Messages may mark the row as outgoing a moment later (decision U1).
+   */
   readonly lacksHandle: boolean;
   /** The print of the row in this state; undefined if not requested (decision I4). */
   readonly print?: Print | undefined;

@@ -4,7 +4,7 @@ const MAX_NAME_BYTES = 200;
 const MAX_EXTENSION_BYTES = 20;
 /** Only this many units of a name are examined. */
 const MAX_UNITS = 1000;
-/** Separators of other systems, and characters that change the direction of the text around them. */
+/** Path separators of other systems, and characters that change the direction of the text around them. */
 const NEVER = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Returns the name under which an upload is kept and sent: a single path segment, whatever the client wrote. */
@@ -19,12 +19,12 @@ export function safeFileName(given: string): string {
   return plain === '' ? 'file' : shortened(plain);
 }
 
-/** The beginning and the extension of a name that is far too long. */
+/** Shortens a name that is far too long to its beginning and its extension. */
 function shortEnough(name: string): string {
   return name.length > MAX_UNITS ? name.slice(0, MAX_UNITS / 2) + name.slice(-MAX_UNITS / 2) : name;
 }
 
-/** Keeps the extension, by which programs recognize the type. */
+/** Shortens a name but keeps the extension, from which programs recognise the type. */
 function shortened(name: string): string {
   if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name;
   const dot = name.lastIndexOf('.');

@@ -2,15 +2,15 @@ import { CHANGE_NAMES, type ChangeName } from './event.ts';
 
 /**
  * A row of chat.db as one whole number below 2^53. From the highest bit: attachments and deletion, seven flags, later
- * additions by Messages, and a checksum of the content. Two different prints of a row show what happened to it
- * (decisions I4, U1).
+ * additions by Messages, and a checksum of the content. The difference between two prints of a row shows what happened
+ * to the row (decisions I4, U1).
  */
 export type Print = number;
 
 /** Prints of consecutive rows, in the stored form. */
 export type PrintArray = Float64Array;
 
-/** Version of the way prints are computed. Stored prints of another version are replaced silently (decision U1). */
+/** Version of the computation of prints. Stored prints of another version are replaced silently (decision U1). */
 export const PRINTS_VERSION = 2;
 
 /** The row has not been examined, or is gone. */
@@ -46,14 +46,14 @@ export const ADDED = 2 ** CONTENT_BITS;
 
 /** Later additions to a row other than an edit: one of these numbers, above the added bits. */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
-/** A part that was unsent adds to a row that was given nothing else. */
+/** Unsending a part is recorded as an addition, unless the row also has another addition. */
 const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 
 /** The contribution of a row's attachments and deletion to its print. */
 export interface Additions {
-  /** A number that changes with the state of the attachments, preferably by little. */
+  /** A number that changes with the state of the attachments, preferably by a small amount. */
   readonly attachments: number;
-  /** Such a number for their transcripts; 0 if there are none. */
+  /** A number that changes with the attachments' transcripts; 0 if there are none. */
   readonly transcripts?: number;
   readonly isDeleted: boolean;
 }
@@ -80,7 +80,7 @@ export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
     const is = hasFlag(now, bit);
     if (hasFlag(old, bit) === is) continue;
     if (name === 'deleted') names.add(is ? 'deleted' : 'restored');
-    // A row that became own, or the other person's, has another sender now (U1).
+    // A row that turned from incoming to outgoing, or back, has another sender now (U1).
     else if (name === 'own') names.add('sent');
     // A cleared flag is named too: the message is no longer read, or no longer failed.
     else names.add(name as Exclude<keyof typeof FLAGS, 'own' | 'deleted'>);

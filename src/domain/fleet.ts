@@ -7,14 +7,14 @@ export interface FleetSettings {
   readonly servers: readonly string[];
   /** Id of this Mac; "" for a random one stored in state.db. A hub has none. */
   readonly mac: string;
-  /** File with the seed of the nkey; "" for none. */
+  /** Path of the file with the seed of the nkey; "" for none. */
   readonly keyFile: string;
-  /** File with the certificates that verify the broker's; "" for the system's. */
+  /** Path of the file with the certificates that verify the broker's; "" for the system's. */
   readonly caFile: string;
   readonly content: FleetContent;
-  /** File with the content keys; "" for none. */
+  /** Path of the file with the content keys; "" for none. */
   readonly contentKeyFile: string;
-  /** How many hours of the past an agent publishes to an empty stream. */
+  /** How many hours of history an agent publishes to an empty stream. */
   readonly backfillHours: number;
 }
 
@@ -24,7 +24,7 @@ export const MAC_ID = /^[a-z0-9-]{1,32}$/;
 /** An id as a hub shows it (decision N1). */
 export interface QualifiedId {
   readonly mac: string;
-  /** The Mac's own id for it. */
+  /** The id on that Mac. */
   readonly id: string;
 }
 
@@ -51,7 +51,10 @@ export function nameOfOne(mac: string): MacName {
   return { mac, member: mac, isPair: false };
 }
 
-/** The id of a pair's message: both Macs have its guid, and different rows (decision N6). */
+/**
+ * Returns the id of a pair's message. It contains the guid, because the two Macs store the message in different rows
+ * (decision N6).
+ */
 export function idOfGuid(guid: string): string {
   return `g${guid}`;
 }

@@ -5,12 +5,15 @@ export interface IdempotencyKey {
   readonly key: string;
 }
 
-/** Returns the stored form: a client's key unchanged, since it contains no NUL, and any other key after its kind. */
+/**
+ * Returns the stored form: a client's key unchanged, since it contains no NUL, and any other key with its kind in
+ * front.
+ */
 export function storedKey({ kind, key }: IdempotencyKey): string {
   return kind === 'client' ? key : `\0${kind}\0${key}`;
 }
 
-/** Returns the client's key from its stored form; undefined for one of Postern's own. */
+/** Returns the client's key from its stored form; undefined if the key is one of Postern's own. */
 export function clientKey(stored: string): string | undefined {
   return stored.startsWith('\0') ? undefined : stored;
 }

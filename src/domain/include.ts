@@ -2,7 +2,7 @@
 export const INCLUDES = ['details', 'contacts'] as const;
 export type Include = (typeof INCLUDES)[number];
 
-/** A combination of includes. Equal combinations are the same object, so that it can be a cache key. */
+/** A combination of includes. Equal combinations are the same object, so that the object can be a cache key. */
 export type IncludeSet = ReadonlySet<Include>;
 
 const known = new Map<string, IncludeSet>();
@@ -19,5 +19,5 @@ export function includeSet(names: Iterable<Include>): IncludeSet {
   return set;
 }
 
-/** The shapes of the contract, with nothing added. */
+/** No includes: the shapes of the contract alone. */
 export const NO_INCLUDES = includeSet([]);

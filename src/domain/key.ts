@@ -7,14 +7,14 @@ export const LIMITED_KEY = /^postern_([0-9a-f]{8})_[\w-]{43}$/;
 export const SCOPES = ['read', 'events', 'send', 'webhooks', 'approve'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** When the owner approves sends: always, only the first to a new recipient, or never. */
+/** Which sends the owner must approve: all, only the first to a new recipient, or none. */
 export const APPROVAL_MODES = ['always', 'new', 'never'] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 
-/** A person by a canonical address, or a group by its id with the members it had when the owner listed it. */
+/** A person by a canonical address, or a group by its id with the members that it had when the owner listed it. */
 export type ListEntry = { readonly address: string } | { readonly group: string; readonly members: readonly string[] };
 
-/** The people a key may read or write to. An empty list means nobody; everybody is explicit. */
+/** The people a key may read or write to. An empty list means no one; `*` means everyone. */
 export type AccessList = '*' | readonly ListEntry[];
 
 /** How much a key may send. */
@@ -43,7 +43,7 @@ export interface KeySettings {
 
 /** A limited key without its secret. */
 export interface Key extends KeySettings {
-  /** Eight hexadecimal digits, also part of the key itself. */
+  /** Eight hexadecimal digits, which are also part of the secret. */
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -52,10 +52,10 @@ export interface Key extends KeySettings {
   readonly last_used_at: string | null;
 }
 
-/** A key's right to write somewhere: at once, after approval, or not at all. */
+/** A key's right to send to a recipient: at once, after approval, or not at all. */
 export type SendRight = 'yes' | 'held' | 'no';
 
-/** A group closed for sending, because somebody joined after the owner listed it. */
+/** A group closed for sending because somebody joined after the owner listed the group. */
 export interface ClosedGroup {
   readonly conversation_id: string;
   readonly joined: readonly string[];
@@ -79,9 +79,9 @@ export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
 /** A key's rights towards one recipient. */
 export interface KeyCheck {
   readonly to: string;
-  /** Everybody who would read it; empty if that is uncertain. */
+  /** Everyone who would read it; empty if that is uncertain. */
   readonly members: readonly string[];
-  /** True if it may read the conversation. */
+  /** True if the key may read the conversation. */
   readonly read: boolean;
   readonly send: 'allowed' | 'held' | 'refused';
   /** Code of the refusal. */

@@ -1,10 +1,10 @@
-/** Advice if macOS may be keeping Postern from a machine in the local network. */
+/** Advice for the case that macOS blocks Postern's access to a machine in the local network. */
 export const LOCAL_NETWORK =
   'On macOS 15 and newer, switch on Postern in System Settings under Privacy & Security > Local Network.';
 
 /**
- * Connection errors while macOS denies the local network (Apple TN3179): unreachable for an address, and unknown for
- * a name under `.local`, whose lookup is denied too.
+ * Connection errors while macOS denies access to the local network (Apple TN3179): unreachable for an address, and
+ * unknown for a name under `.local`, whose lookup is denied too.
  */
 const REFUSALS = /\b(?:EHOSTUNREACH|ENOTFOUND|EAI_NONAME|EAI_AGAIN|ENODATA)\b/;
 
@@ -21,8 +21,8 @@ export const HOST_CLASSES = ['loopback', 'private', 'other'] as const;
 export type HostClass = (typeof HOST_CLASSES)[number];
 
 /**
- * Reports whether macOS guards the host as local network: private and link-local addresses, `.local` and bare names.
- * Loopback is free.
+ * Reports whether macOS protects the host as part of the local network: private and link-local addresses, `.local` and
+ * bare names. Loopback is exempt.
  */
 export function isOnLocalNetwork(url: string): boolean {
   return hostClassOf(url) === 'private';
@@ -44,7 +44,7 @@ export function hostClassOf(url: string): HostClass {
 
 function hostOf(url: string): string {
   try {
-    // Schemes unknown to browsers, such as nats:, keep the case of a host.
+    // The parser keeps the case of a host in schemes that browsers do not know, such as nats:.
     return new URL(url).hostname.toLowerCase();
   } catch {
     return '';

@@ -19,7 +19,7 @@ export interface Message {
   readonly timestamp: string;
   readonly is_from_me: boolean;
   readonly status: MessageStatus;
-  /** Only at a hub: the message's Mac (decision N1). */
+  /** The message's Mac; only at a hub (decision N1). */
   readonly mac?: string | undefined;
   /** Only if requested (decision H). */
   readonly details?: MessageDetails | undefined;

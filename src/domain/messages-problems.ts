@@ -3,7 +3,7 @@ import type { ProblemText } from './problem-text.ts';
 const CHAT_DB = { status: 503, code: 'chat_db_unavailable' } as const;
 const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
 
-/** Problems of Messages, its database, and osascript, which drives it. */
+/** Problems with Messages, with its database, and with osascript, which drives Messages. */
 export const MESSAGES_PROBLEMS = {
   send_failed: {
     status: 502,

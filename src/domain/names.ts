@@ -8,9 +8,9 @@ import { eventSentence } from './sentence.ts';
 /** Names by address, for the known addresses of one item (decision K1). */
 export type Names = Readonly<Record<string, string>>;
 
-/** The names found in one load of the Address Book, cached because the same few appear again and again. */
+/** The names found in one load of the Address Book. Cached because the same few addresses appear again and again. */
 class FoundNames {
-  /** Per conversation: each keeps its array until chat.db changes. */
+  /** By conversation: a conversation keeps its array of participants until chat.db changes. */
   readonly byParticipants = new WeakMap<readonly string[], Names>();
   /** Per message, by conversation and then by sender. */
   readonly #byParties = new Map<string, Map<string, Names>>();
@@ -35,7 +35,7 @@ const found = new WeakMap<NameLookup, FoundNames>();
 const MAX_REMEMBERED = 10_000;
 
 export function messageWithNames(message: Message, lookup: NameLookup): Message {
-  // Member by member: a spread takes longer than reading the row did.
+  // Copies member by member: spreading the object takes longer than reading the row did.
   const { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, details } = message;
   if (details === undefined) {
     const names = namesOfParties(message, lookup);
@@ -55,7 +55,7 @@ function withSentence(message: Message, details: MessageDetails, names: Names): 
   return sentence === undefined ? details : { ...details, sentence };
 }
 
-/** The sentence with names of a row that names people: only what somebody did to a conversation does. */
+/** Returns the row's sentence with names. Only changes of a conversation name people in their sentence. */
 function namedEvent(
   message: Pick<Message, 'sender' | 'is_from_me'>,
   event: Pick<MessageDetails, 'group_event' | 'location_share'>,
@@ -118,7 +118,7 @@ function namesOf(addresses: readonly string[], lookup: NameLookup, ...others: re
   const names: Record<string, string> = {};
   const add = (address = ''): void => {
     const name = address === '' ? undefined : lookup.nameOf(address);
-    // An address can be any text, so this one could change the prototype.
+    // An address can be any text, including the one that would change the prototype.
     if (name !== undefined && address !== '__proto__') names[address] = name;
   };
   for (const address of addresses) add(address);

@@ -1,16 +1,19 @@
 import type { LogEntry } from './event.ts';
 
-/** Events that a reader does not want. Only its offset moves past them (decisions AA4, U4, V5). */
+/** Which events a reader does not want. The reader's offset moves past them (decisions AA4, U4, V5). */
 export interface Narrowing {
-  /** Skips rows that were older than this at their first sighting, in seconds. */
+  /** Skips rows that were older than this when first seen, in seconds. */
   readonly max_age_s?: number | undefined;
   /** False skips rows that macOS filed as junk. */
   readonly junk?: boolean | undefined;
-  /** True for canaries too, which are skipped otherwise. */
+  /** True to receive canaries too, which are otherwise skipped. */
   readonly include_canary?: boolean | undefined;
 }
 
-/** Returns a filter for the entries that a reader wants; undefined if it wants all. Without `hasCanaries` there are none. */
+/**
+ * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. `hasCanaries` is
+ * false where canaries are off, and then none are looked for.
+ */
 export function wantedBy(
   { max_age_s: maxAgeS, junk, include_canary: isCanaryWanted }: Narrowing,
   hasCanaries = true,

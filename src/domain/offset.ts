@@ -16,12 +16,12 @@ export function rowOffset(rowId: number): Offset {
   return { rowId, change: 0 };
 }
 
-/** Reports whether `offset` includes something that `other` does not. */
+/** Reports whether `offset` includes anything that `other` does not. */
 export function isAfter(offset: Offset, other: Offset): boolean {
   return offset.rowId > other.rowId || offset.change > other.change;
 }
 
-/** The position that includes both. */
+/** Returns the smallest position that includes both. */
 export function latest(one: Offset, other: Offset): Offset {
   if (!isAfter(other, one)) return one;
   if (!isAfter(one, other)) return other;
@@ -29,8 +29,8 @@ export function latest(one: Offset, other: Offset): Offset {
 }
 
 /**
- * An offset from a client (decision I1): a row id, or the decoded text of `encodeOffset` or `encodeStreamOffset`.
- * Only `EventFeed.resolve` turns it into an `Offset`.
+ * An offset from a client (decision I1): a row id, or the decoded text of `encodeOffset` or `encodeStreamOffset`. Only
+ * `EventFeed.resolve` turns a client's offset into an `Offset`.
  */
 export type ClientOffset = { readonly rowId: number } | (Offset & { readonly generation: number }) | StreamOffset;
 
@@ -45,9 +45,9 @@ export interface StreamOffset {
   readonly messageId: string;
   /** When the message was stored, Unix milliseconds. */
   readonly atMs: number;
-  /** The hub's copy of the stream that gave it; earlier versions omit it. */
+  /** The id of the copy of the stream at the hub that issued the offset; earlier versions omit it. */
   readonly copy?: string | undefined;
-  /** Set if events up to `sequence` were still missing there: nothing is missing up to this sequence. */
+  /** Present if some events up to `sequence` were still missing at that hub: none are missing up to `floor`. */
   readonly floor?: number | undefined;
 }
 
@@ -56,7 +56,7 @@ const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
 /** The text form for a client with changes: generation of the change log, row id and change number. */
 export function encodeOffset({ rowId, change }: Offset, generation: number): string {
-  // Digits and dots alone produce neither + nor / in base64.
+  // Digits and dots encode to base64 without + or /.
   return trimmedEnd(btoa(`1.${generation}.${rowId}.${change}`), /=/);
 }
 
@@ -66,7 +66,7 @@ export function encodeStreamOffset({ stream, sequence, messageId, atMs, copy, fl
   return urlSafe(btoa(copy === undefined ? `2|${place}` : `3|${place}|${copy}|${floor ?? ''}`));
 }
 
-/** Returns undefined unless the text is a row id or the result of one of the two functions above. */
+/** Returns undefined unless the text is a row id or was written by one of the two functions above. */
 export function decodeOffset(text: string): ClientOffset | undefined {
   // Row ids never exceed 2^53.
   if (/^\d+$/.test(text)) return { rowId: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
@@ -80,7 +80,7 @@ export function decodeOffset(text: string): ClientOffset | undefined {
   if (/^[23]\|/.test(plain)) return decodeStreamOffset(plain, text);
   const [, generation, rowId, change] = FORMAT.exec(plain) ?? [];
   const offset = { generation: Number(generation), rowId: Number(rowId), change: Number(change) };
-  // Each offset has exactly one text: a different spelling that decodes to it is not ours.
+  // Each offset has exactly one text: any other spelling that decodes to it is not ours.
   return Object.values(offset).every(Number.isSafeInteger) && encodeOffset(offset, offset.generation) === text
     ? offset
     : undefined;

@@ -2,7 +2,7 @@ import type { Approval } from './approval.ts';
 import type { KeyUse, StatisticPoint, SubjectSeries } from './statistics.ts';
 import type { StatusReport } from './status.ts';
 
-/** The machine, as far as it concerns this service. Unknown sizes are absent. */
+/** Facts about the machine that concern this service. Unknown sizes are absent. */
 export interface HostReport {
   /** Such as `macOS 26.1`. */
   readonly macos?: string | undefined;
@@ -14,7 +14,7 @@ export interface HostReport {
   readonly upload_bytes: number;
 }
 
-/** A webhook on the home page: its last 24 hours. */
+/** A webhook on the home page, with its last 24 hours. */
 export interface WebhookOverview extends SubjectSeries {
   readonly id: string;
   readonly name?: string | undefined;
@@ -29,7 +29,7 @@ export interface KeyOverview {
   readonly name: string;
   readonly last_used_at: string | null;
   readonly today: KeyUse;
-  /** Actions in each of the last 24 hours, the running one last. */
+  /** Actions in each of the last 24 hours, the current hour last. */
   readonly hours: readonly number[];
 }
 
@@ -41,9 +41,9 @@ export interface Overview {
   readonly events: { readonly today: number; readonly minutes: readonly StatisticPoint[] };
   readonly sends: { readonly today: Readonly<Record<string, number>> };
   readonly webhooks: readonly WebhookOverview[];
-  /** The last used first; absent before the first limited key. */
+  /** Most recently used first; absent before the first limited key. */
   readonly keys?: readonly KeyOverview[] | undefined;
-  /** Held sends, the least time left first, at most five; absent before the first limited key. */
+  /** Held sends, at most five, those with the least time left first; absent before the first limited key. */
   readonly approvals?: readonly (Approval & { readonly key_name: string })[] | undefined;
   readonly host: HostReport;
 }
@@ -55,7 +55,7 @@ export interface ShownSetting {
   readonly value: unknown;
   readonly default: unknown;
   readonly is_default: boolean;
-  /** Every setting is read at the start. */
+  /** Every setting is read at startup only. */
   readonly needs_restart: true;
   readonly description: string;
 }

@@ -6,9 +6,9 @@ export interface ProblemText {
   readonly detail: string;
   /** Advice for the reader. */
   readonly hint?: string;
-  /** The place of the problem, as in `Mistake`. For 400 the whole body or request if absent. */
+  /** The place of the mistake, as in `Mistake`. If absent, a 400 concerns the whole body or request. */
   readonly pointer?: string;
-  /** Example values for `{name}` and for the members that this problem adds, for the documentation. */
+  /** Example values for `{name}` and for members that this problem adds. Used in the documentation. */
   readonly example?: Readonly<Record<string, string | number>>;
   readonly extra?: Readonly<Record<string, unknown>>;
 }

@@ -15,7 +15,10 @@ const UNKNOWN_OUTCOME = {
   hint: 'Check in Messages before sending it again.',
 } as const;
 
-/** Every problem that the API answers (decision E2), by name. Thrown and documented from here. */
+/**
+ * Every problem that the API can answer with (decision E2), by name. Errors are thrown from this catalogue and
+ * documented from it.
+ */
 export const PROBLEMS = {
   ...ACCESS_PROBLEMS,
   ...UPLOAD_PROBLEMS,
@@ -254,7 +257,7 @@ export const PROBLEMS = {
 
 export type ProblemName = keyof typeof PROBLEMS;
 
-/** The names of all problems with this code: one code may have several causes, each with its own sentence. */
+/** Returns the names of all problems with this code: one code can have several causes, each with its own sentence. */
 export function namesOf(code: string): readonly ProblemName[] {
   const entries = Object.entries(PROBLEMS) as [ProblemName, ProblemText][];
   return entries.filter(([name, text]) => (text.code ?? name) === code).map(([name]) => name);

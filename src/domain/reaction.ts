@@ -1,7 +1,7 @@
 import type { MessageContent } from './content.ts';
 import type { Names } from './names.ts';
 
-/** Names of the reactions (decision C8); `sticker` and `other` cover what the contract's table does not list. */
+/** Names of the reactions (decision C8); `sticker` and `other` cover types that the contract's table does not list. */
 export type ReactionType =
   | 'love'
   | 'thumbs_up'
@@ -14,11 +14,12 @@ export type ReactionType =
   | 'other';
 
 /**
- * Kinds of rows besides tapbacks and stickers (U5): a message of an app, a vote in a poll, or an option added to one.
+ * Kinds of associated rows besides tapbacks and stickers (U5): a message of an app, a vote in a poll, or an option
+ * added to a poll.
  */
 export const ASSOCIATED_KINDS = ['app', 'poll_vote', 'poll_update'] as const;
 
-/** The addition of `include=details` to the data of a reaction event. */
+/** The `details` of a reaction event with `include=details`. */
 export interface ReactionDetails extends MessageContent {
   /** One sentence for people. */
   readonly sentence: string;
@@ -41,11 +42,11 @@ export interface Reaction {
   readonly message_guid: string;
   readonly timestamp: string;
   readonly associated_message_type: number;
-  /** Number of the part it is on. Only in the details of a message, and if the row names it. */
+  /** Number of the part that was reacted to. Only in the details of a message, and if the row names the part. */
   readonly part?: number | undefined;
-  /** Only at a hub: the reaction's Mac (decision N1). */
+  /** The reaction's Mac; only at a hub (decision N1). */
   readonly mac?: string | undefined;
-  /** Only in events with details, for a row that is neither tapback nor sticker. */
+  /** Only in events with details, for a row that is neither a tapback nor a sticker. */
   readonly details?: ReactionDetails | undefined;
   /** Only in events, and only if requested. */
   readonly names?: Names | undefined;

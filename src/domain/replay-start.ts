@@ -4,18 +4,18 @@ import { decodeOffset, type Offset } from './offset.ts';
 import type { EventFeed } from './ports/feed.ts';
 
 const PAGE = 200;
-/** Older rows than these are not looked for one by one. */
+/** Maximum number of rows that are checked one by one for their age. */
 const MAX_ROWS = 20_000;
 
-/** The position from which a client of MCP Events continues, and whether that skips events. */
+/** The position from which a client of MCP Events continues, and whether events are skipped. */
 export interface ReplayStart {
   readonly offset: Offset;
   readonly truncated: boolean;
 }
 
 /**
- * Returns where to go on after a cursor; without one, at the newest event. Events before `floorMs` are skipped. An
- * expired cursor begins at the newest event. Throws `invalid_cursor` for a text that is none, and
+ * Returns the position that a cursor stands for; without a cursor, the newest event. Skips events from before
+ * `floorMs`. An expired cursor starts at the newest event. Throws `invalid_cursor` for a text that is not a cursor, and
  * `chat_db_unavailable`.
  */
 export async function replayStart(
@@ -41,7 +41,7 @@ export async function replayStart(
   return floorMs === undefined ? { offset, truncated: false } : young(feed, offset, floorMs);
 }
 
-/** Moves to just before the first event that is not too old. */
+/** Moves forward to just before the first event that is young enough. */
 async function young(feed: EventFeed, start: Offset, floorMs: number): Promise<ReplayStart> {
   let offset = start;
   let truncated = false;

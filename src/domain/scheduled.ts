@@ -4,27 +4,27 @@ import type { ServiceChoice } from './send-service.ts';
 /** The states of a scheduled send (decision X1). From `sent` on, they are final. */
 export const SCHEDULED_STATES = [
   'scheduled',
-  /** Handed to Messages, or about to be: it cannot be cancelled any more. */
+  /** Handed to Messages or about to be; cannot be cancelled any longer. */
   'sending',
   'sent',
   'failed',
-  /** Nobody knows whether it went out. */
+  /** It is unknown whether the message was sent. */
   'unknown',
-  /** Its time was over before it could be sent. */
+  /** Its time passed before it could be sent. */
   'missed',
   'cancelled',
 ] as const;
 export type ScheduledState = (typeof SCHEDULED_STATES)[number];
 
-/** `phone`: Send Later of Messages itself, which is only shown. */
+/** `phone`: scheduled with Send Later in Messages itself. Postern only shows these. */
 export const SCHEDULED_SOURCES = ['postern', 'phone'] as const;
 export type ScheduledSource = (typeof SCHEDULED_SOURCES)[number];
 
-/** A message that waits for its time, or its end. */
+/** A scheduled message, or its outcome. */
 export interface ScheduledSend {
   readonly id: string;
   readonly source: ScheduledSource;
-  /** `owner`, or the id of the limited key that asked; null for one of the phone. */
+  /** `owner`, or the id of the limited key that scheduled it; null for a message scheduled on the phone. */
   readonly key_id: string | null;
   readonly state: ScheduledState;
   /** The address or conversation id that it goes to. */
@@ -35,17 +35,17 @@ export interface ScheduledSend {
   readonly service?: ServiceChoice | undefined;
   readonly fallback?: 'sms' | undefined;
   readonly send_at: string;
-  /** Afterwards it is missed; null for one of the phone. */
+  /** The message is missed after this time; null for one scheduled on the phone. */
   readonly send_until: string | null;
   readonly created_at: string | null;
   readonly ended_at: string | null;
-  /** Row id of the message, once it was seen. */
+  /** Row id of the message, once its row was seen. */
   readonly message_id: string | null;
   /** Code of the problem that ended it. */
   readonly problem: string | null;
 }
 
-/** Returns true when nothing will happen to it any more. */
+/** Reports whether the state is final. */
 export function isOver({ state }: Pick<ScheduledSend, 'state'>): boolean {
   return state !== 'scheduled' && state !== 'sending';
 }

@@ -3,24 +3,26 @@ import type { Message } from './message.ts';
 /** The longest search, in characters. */
 export const MAX_SEARCH_CHARACTERS = 500;
 
-/** One requirement on a message, in the person's own spelling. */
+/** One search condition, as the user typed it. */
 export interface SearchTerm {
   /** A whole word, words in exactly this order, or the beginning of a word. */
   readonly kind: 'word' | 'phrase' | 'prefix';
   readonly text: string;
 }
 
-/** The sender of a message: the person of this Mac, or one of these addresses in any spelling of a handle. */
+/** The sender of a message: the user of this Mac, or one of these addresses in any spelling of a handle. */
 export type SearchSender = { readonly isMe: true } | { readonly isMe: false; readonly addresses: readonly string[] };
 
-/** A query to the index (decision J2). All of it must hold; an empty list demands nothing. */
+/** A query to the index (decision J2). Every condition must hold; an empty list is no condition. */
 export interface SearchQuery {
   readonly terms: readonly SearchTerm[];
   /** Words that the message must not contain. */
   readonly excluded: readonly string[];
   /** Any one of them. */
   readonly senders: readonly SearchSender[];
-  /** For each list: in one of its conversations. Ids as stored in chat.db, like `Conversation.id`. */
+  /**
+   * For each list, the message must be in one of its conversations. Ids as stored in chat.db, like `Conversation.id`.
+   */
   readonly conversations: readonly (readonly string[])[];
   readonly hasAttachment: boolean;
   /** From this instant (inclusive), Unix milliseconds. */
@@ -32,11 +34,11 @@ export interface SearchQuery {
 /** UTF-16 offsets into `body`; the end is exclusive. */
 export type Highlight = readonly [start: number, end: number];
 
-/** Texts of a message beside its body. */
+/** Searchable texts of a message besides its body. */
 export const SEARCHED_TEXTS = ['transcript', 'link', 'poll', 'app', 'subject'] as const;
 export type SearchedPlace = (typeof SEARCHED_TEXTS)[number];
 
-/** A message with the texts beside its body that can be searched. */
+/** A message with its searchable texts besides the body. */
 export interface SearchableMessage extends Message {
   readonly texts?: readonly (readonly [place: SearchedPlace, text: string])[] | undefined;
 }
@@ -46,7 +48,7 @@ export interface SearchHit {
   readonly message: Message;
   /** The matches in the body, in order and without overlap; empty for a hit by file name. */
   readonly highlights: readonly Highlight[];
-  /** The first text beside the body that has words of the query; left out if the body has them all. */
+  /** The first text besides the body that contains words of the query; absent if the body contains all of them. */
   readonly in?: SearchedPlace | undefined;
 }
 
@@ -55,11 +57,14 @@ export interface SearchStatus {
   readonly isEnabled: boolean;
   /** False while older messages are still being added. */
   readonly isComplete: boolean;
-  /** Messages from this instant on can be found (`YYYY-MM-DDTHH:MM:SSZ`); absent if complete, and before the first. */
+  /**
+   * Messages from this instant on can be found (`YYYY-MM-DDTHH:MM:SSZ`); absent once complete, and before the first
+   * message.
+   */
   readonly indexedFrom?: string | undefined;
   readonly indexedRows: number;
   /** Upper bound of the rows to index: it includes reactions, which are not indexed. */
   readonly totalRows: number;
-  /** The reason why the index is not being updated, for a person. */
+  /** Why the index is not being updated, as a sentence for the user. */
   readonly problem?: string | undefined;
 }

@@ -4,24 +4,27 @@ import { isoSecond } from './iso-second.ts';
 export const SERVICE_CHOICES = ['auto', 'imessage', 'sms', 'rcs'] as const;
 export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 
-/** A sender's wishes besides the content. */
+/** The choices of a sender besides the content. */
 export interface SendPreferences {
-  /** The service to use. If absent, the order of decision T1. */
+  /** The service to use; if absent, the order of decision T1 applies. */
   readonly service?: ServiceChoice | undefined;
-  /** Uses SMS if nothing was sent by another service, or the row has an error. */
+  /** Resends by SMS if the message did not leave by another service, or if its row shows an error. */
   readonly fallback?: 'sms' | undefined;
-  /** When it goes out, and until when; Unix milliseconds (decision X1). Both or none. */
+  /** Earliest and latest time to send, Unix milliseconds (decision X1). Both or neither. */
   readonly sendAtMs?: number | undefined;
   readonly sendUntilMs?: number | undefined;
 }
 
-/** Returns only the options of a request. */
+/** Returns the options of a request that are set. */
 export function sendOptions({ service, fallback, sendAtMs, sendUntilMs }: SendPreferences): SendPreferences {
   const all = { service, fallback, sendAtMs, sendUntilMs };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** Distinguishes sends to `to`. Uploads count by content, because a repeated send uploads them again. */
+/**
+ * Returns a text that is equal for equal sends to `to`. Uploads are compared by content, because a client that repeats
+ * a send uploads its files again.
+ */
 export function comparableSend(to: string, { body, attachments, uploads = [], ...rest }: ComparableSend): string {
   const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
   const options = Object.entries(sendOptions(rest));
@@ -38,7 +41,7 @@ interface ComparableSend extends SendPreferences {
   readonly uploads?: readonly { readonly name: string; readonly sha256: string }[];
 }
 
-/** The reason for a send's service: the existing conversation, earlier messages, the request, or the default. */
+/** Why a service was used: the existing conversation, earlier messages, the request, or the default. */
 export const SERVICE_REASONS = ['conversation', 'history', 'asked', 'default'] as const;
 export type ServiceReason = (typeof SERVICE_REASONS)[number];
 

@@ -6,7 +6,7 @@ import type { Names } from './names.ts';
 import type { ReactionDetails } from './reaction.ts';
 
 const MAX_CHARACTERS = 200;
-/** Beyond these, no text adds to its sentence. */
+/** Characters of a text that are read: text beyond them cannot appear in the sentence. */
 const MAX_READ = 2000;
 const NO_NAMES: Names = {};
 
@@ -18,8 +18,8 @@ type Said = Pick<Message, 'body' | 'sender' | 'is_from_me'>;
 type ToldEvent = Pick<Told, 'group_event' | 'location_share'> & Partial<Pick<Told, 'kind'>>;
 
 /**
- * One sentence for a row (decision V1): one line of at most 200 characters. Content has no subject ("Poll: Pizza, Soup"),
- * events have ("Ana added Ben."). Texts of Apple's are quoted and not interpreted.
+ * Returns one sentence for a row (decision V1): one line of at most 200 characters. Content has no subject ("Poll:
+ * Pizza, Soup"), events have one ("Ana added Ben."). Apple's texts are quoted, not interpreted.
  */
 export function sentenceOf(message: Said, details: Told, names: Names = NO_NAMES): string {
   if (details.retracted_at !== null) return 'Unsent a message';
@@ -34,9 +34,9 @@ export function sentenceOf(message: Said, details: Told, names: Names = NO_NAMES
   return bodySentence(`${subject}${says}${note}`.trim());
 }
 
-/** The text of an ordinary row as its sentence. */
+/** Returns the text of an ordinary row as its sentence. */
 export function bodySentence(text: string): string {
-  // A space that keeps two words together stays.
+  // Non-breaking spaces stay.
   const flat = text
     .slice(0, MAX_READ)
     .replace(/[\t-\r \u0085\u2028\u2029]+/g, ' ')
@@ -44,7 +44,7 @@ export function bodySentence(text: string): string {
   return flat.length <= MAX_CHARACTERS ? flat : Array.from(flat).slice(0, MAX_CHARACTERS).join('');
 }
 
-/** Says what somebody did to a conversation; undefined for content. */
+/** Describes a change of a conversation; returns undefined for content. */
 export function eventSentence(
   person: Pick<Said, 'sender' | 'is_from_me'>,
   details: ToldEvent,
@@ -95,7 +95,7 @@ function eventWords(
   }
 }
 
-/** Says a card, a poll or a file in words; undefined for a row that is a text. */
+/** Describes a card, a poll or a file; returns undefined for a row that is plain text. */
 function cardSentence(body: string, details: Told): string | undefined {
   const { kind, link, app, poll, digital_touch: touch } = details;
   if (details.poll_update !== undefined) return 'Added an option to a poll';
@@ -119,7 +119,7 @@ function cardSentence(body: string, details: Told): string | undefined {
   }
 }
 
-/** Describes a message without a text by its attachments. */
+/** Describes a message without text by its attachments. */
 function fileSentence({ transcript, attachments, parts = [] }: Told): string | undefined {
   if (transcript !== undefined) return `Voice message: “${bodySentence(transcript)}”`;
   const [file, another] = attachments;
@@ -161,13 +161,13 @@ function stickerSentence(sticker: NonNullable<Told['attachments'][number]['stick
   }
 }
 
-/** The text with a space where an attachment stands. */
+/** Returns the text with a space in place of each attachment. */
 function textOf(body: string, { parts }: Told): string {
   if (parts === undefined) return body;
   return parts.map(({ text }) => text.slice(0, MAX_READ).replaceAll('\uFFFC', ' ')).join(' ');
 }
 
-/** The notes in brackets behind a text. */
+/** Returns the notes in brackets that follow a text. */
 function notesOf(details: Told, isText: boolean): readonly string[] {
   const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;
   const notes: string[] = [];
@@ -182,7 +182,7 @@ function notesOf(details: Told, isText: boolean): readonly string[] {
   return notes;
 }
 
-/** Attachments that may not be there yet are counted by their places in the text. */
+/** Counts attachments by their places in the text, because the files may not be listed yet. */
 function countOfFiles({ attachments, parts = [] }: Told): number {
   const runs = parts.flatMap((part) => part.runs ?? []);
   const places = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;
@@ -190,7 +190,7 @@ function countOfFiles({ attachments, parts = [] }: Told): number {
   return Math.max(places, attachments.length - pictures);
 }
 
-/** A link by what it leads to; `body` is the text it was found in. */
+/** Describes a link by its preview. `body` is the text that contains the link. */
 export function linkSentence(link: LinkPreview | undefined, body: string): string {
   if (link === undefined) return body === '' ? 'Link' : body;
   const { title, url = '', music, app_store: app, place } = link;
@@ -208,7 +208,10 @@ export function linkSentence(link: LinkPreview | undefined, body: string): strin
   }
 }
 
-/** The card of an app. Apple's own say all in their summary, the others in what they show; `body` is for neither. */
+/**
+ * Describes the card of an app: Apple's apps by their summary, others by their visible texts. Falls back to `body` if
+ * there is neither.
+ */
 export function appSentence(app: AppCard | undefined, body: string): string {
   if (app === undefined) return body || 'App message';
   if (app.business !== undefined) return businessSentence(app.business);
@@ -252,7 +255,7 @@ function withChoices(question: string, choices: readonly string[] = []): string 
   return question === '' ? choices.join(', ') : `${question} (${choices.join(', ')})`;
 }
 
-/** A poll with its options, and with their votes once there are any. */
+/** Describes a poll by its options, with votes once there are any. */
 function pollSentence(poll: Poll | undefined): string {
   if (poll === undefined) return 'Poll';
   const { question, options } = poll;

@@ -2,14 +2,14 @@
 export const STATISTIC_KINDS = ['events', 'sends', 'webhooks', 'keys'] as const;
 export type StatisticKind = (typeof STATISTIC_KINDS)[number];
 
-/** How many of each span are kept. */
+/** How many spans of each length are kept. */
 export const KEPT_SPANS = { minute: 60, hour: 48, day: 30 } as const;
 export type StatisticSpan = keyof typeof KEPT_SPANS;
 export const STATISTIC_SPANS = ['minute', 'hour', 'day'] as const;
 
 /** The counts of one minute, hour or day. Names without an occurrence are absent. */
 export interface StatisticPoint {
-  /** Its beginning, ISO 8601 UTC. Days begin at midnight of the Mac's time zone. */
+  /** The beginning of the span, ISO 8601 UTC. Days begin at midnight in the Mac's time zone. */
   readonly at: string;
   readonly counts: Readonly<Record<string, number>>;
 }
@@ -17,12 +17,12 @@ export interface StatisticPoint {
 /** The counts of one webhook or key. */
 export interface SubjectSeries {
   readonly points: readonly StatisticPoint[];
-  /** Webhooks only: response times of deliveries at the first attempt, within 12 %; null if there were none. */
+  /** Median response time of first attempts, within 12 %. For webhooks only; null if there were no deliveries. */
   readonly median_ms?: number | null | undefined;
   readonly p95_ms?: number | null | undefined;
 }
 
-/** Answer of `GET /stats/{kind}`: oldest first, the running span last. */
+/** Answer of `GET /stats/{kind}`: oldest span first, the current one last. */
 export interface StatisticSeries {
   readonly by: StatisticSpan;
   /** When counting began; earlier spans are empty. */

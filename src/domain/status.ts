@@ -12,9 +12,9 @@ export interface WebhookSummary extends WebhookHealth {
   /** Absent if it has none. */
   readonly name?: string | undefined;
   readonly origin: string;
-  /** Outcome of its last event; null if there was none yet. */
+  /** Outcome of its last event; null before the first. */
   readonly last_outcome: DeliveryRecord['outcome'] | null;
-  /** Error of the held delivery, or else of the last one. */
+  /** Error of the held delivery, or else of the last delivery. */
   readonly last_error: string | null;
 }
 
@@ -58,32 +58,35 @@ export interface ChangesReport {
   readonly swept_at: string | null;
 }
 
-/** A Mac as a hub sees it. */
+/** A Mac, as a hub sees it. */
 export interface FleetMac {
   readonly id: string;
   /** `unreadable`: the Mac is present, but its answers cannot be read, for example because of another content key. */
   readonly state: 'present' | 'away' | 'unreadable';
   readonly version: string | null;
-  /** Its person's numbers and addresses: `from` of a send may be one of them. */
+  /** Phone numbers and addresses of the Mac's owner; `from` of a send may be one of them. */
   readonly addresses: readonly string[];
-  /** Whole seconds since its last sign of life. */
+  /** Whole seconds since the Mac was last heard from. */
   readonly seen_s: number;
   /** The Mac's report on its own database. */
   readonly backend: BackendHealth | null;
   readonly newest_row: number | null;
-  /** How many of its rows this hub does not have yet. */
+  /** Number of the Mac's rows that this hub does not have yet. */
   readonly behind: number | null;
-  /** Those of its addresses that another Mac announces too: a send by one of them needs the id of a Mac in `from`. */
+  /** Addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`. */
   readonly shared_addresses: readonly string[];
   /** The id under which hubs show it, if it is in a pair. */
   readonly pair?: string | undefined;
   /** In a pair: whether sends go by this Mac. */
   readonly sends?: boolean | undefined;
-  /** Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait. */
+  /**
+   * Number of ranges of rows that the stream lacks and the Mac has not supplied yet. The Mac's later events wait for
+   * them.
+   */
   readonly open_holes: number;
-  /** The name of the machine that its identity belongs to, if it has said so. */
+  /** Name of the machine that owns the Mac's identity, if it has announced one. */
   readonly machine?: string | undefined;
-  /** The name of another machine that has its key at the moment, and publishes nothing. */
+  /** Name of another machine that currently uses the Mac's key. It is refused and publishes nothing. */
   readonly refused_machine?: string | undefined;
 }
 
@@ -92,7 +95,7 @@ export interface StatusReport {
   readonly version: string;
   /** Present in a demo, whose people can be controlled. */
   readonly demo?: true | undefined;
-  /** Its address; only over the Unix socket. */
+  /** The service's address; only over the Unix socket. */
   readonly url?: string | undefined;
   /** Whole seconds since the start. */
   readonly uptime_s: number;
@@ -103,7 +106,7 @@ export interface StatusReport {
   readonly newest_event: {
     readonly row_id: number;
     readonly age_s: number | null;
-    /** At a hub, instead of the row id. */
+    /** Present at a hub, instead of the row id. */
     readonly offset?: string | undefined;
   };
   /** Only at a hub: the Macs of the fleet, by id. */
@@ -111,11 +114,11 @@ export interface StatusReport {
   readonly webhooks: readonly WebhookSummary[];
   /** Sends that wait for the owner's decision. Only for the owner, once there are limited keys. */
   readonly held_sends?: number | undefined;
-  /** The last known state: asking for the status never makes macOS ask the person. */
+  /** The last known state: reading the status never makes macOS prompt the user. */
   readonly permissions: readonly PermissionReport[];
-  /** The service's abilities. Earlier versions omit them. */
+  /** The abilities of the service. Earlier versions omit this member. */
   readonly capabilities?: Capabilities | undefined;
-  /** Names of people. Absent until somebody asks for names. */
+  /** State of the names of people. Absent until a client first asks for names. */
   readonly contacts?: ContactsHealth | undefined;
   /** Absent while changes are not detected. */
   readonly changes?: ChangesReport | undefined;
@@ -127,7 +130,7 @@ export interface StatusReport {
   readonly canary?: CanaryReport | undefined;
 }
 
-/** Answer of `POST /api/v1/permissions/check`: the permissions, asked again in the agent's own name. */
+/** Answer of `POST /api/v1/permissions/check`: the permissions, checked again by the agent itself. */
 export interface PermissionsAnswer {
   readonly permissions: readonly PermissionReport[];
 }

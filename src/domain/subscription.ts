@@ -7,7 +7,7 @@ import type { Offset } from './offset.ts';
 export const EVENT_CONTENTS = ['ids', 'full'] as const;
 export type EventContent = (typeof EVENT_CONTENTS)[number];
 
-/** The arguments with which a client of MCP Events asks for events of one name. */
+/** The arguments with which a client of MCP Events subscribes to events of one name. */
 export interface SubscriptionArguments {
   /** In any variant. */
   readonly conversation_id?: string | undefined;
@@ -16,11 +16,14 @@ export interface SubscriptionArguments {
   readonly content?: EventContent | undefined;
   /** True to include messages that macOS filed as junk. */
   readonly junk?: boolean | undefined;
-  /** True to include messages that came more than 30 minutes after they were written. */
+  /** True to include messages that arrived more than 30 minutes after they were written. */
   readonly late?: boolean | undefined;
 }
 
-/** The events that a client asks for and their receiver. Together with the key they identify a subscription. */
+/**
+ * The events that a client asks for, and the URL that receives them. Together with the key they identify a
+ * subscription.
+ */
 export interface SubscriptionTarget {
   readonly name: EventType;
   readonly arguments: SubscriptionArguments;
@@ -29,16 +32,16 @@ export interface SubscriptionTarget {
 
 /** A new subscription, or the refresh of an existing one. */
 export interface SubscriptionRequest extends SubscriptionTarget {
-  /** A secret of Standard Webhooks. */
+  /** A secret as Standard Webhooks defines it. */
   readonly secret: string;
   /** Undefined: from now on. */
   readonly cursor: string | undefined;
   readonly maxAgeMs: number | undefined;
-  /** The lifetime that the client asks for; null: without end. */
+  /** The lifetime that the client asks for; null means no end. */
   readonly ttlMs: number | null | undefined;
 }
 
-/** Reasons for which a receiver did not take an event. */
+/** Why a receiver did not take an event. */
 export type CallbackFailure =
   | 'connection_refused'
   | 'timeout'
@@ -50,10 +53,10 @@ export type CallbackFailure =
 /** How posting goes. */
 export interface SubscriptionHealth {
   readonly lastDeliveryMs: number | null;
-  /** Null while the last attempt was taken. */
+  /** Null if the last attempt succeeded. */
   readonly lastError: CallbackFailure | null;
   readonly failedSinceMs: number | null;
-  /** True if an event was given up since the client last refreshed. */
+  /** True if an event was given up since the client's last refresh. */
   readonly hasSkipped: boolean;
   /** True if chat.db was replaced, and the receiver does not know it yet. */
   readonly hasGap: boolean;
@@ -65,11 +68,11 @@ export interface StoredSubscription extends SubscriptionTarget {
   readonly id: string;
   readonly keyId: string;
   readonly secret: string;
-  /** The secret before, which also signs until `untilMs`. */
+  /** The previous secret, which also signs until `untilMs`. */
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
   readonly expiresMs: number;
   readonly health: SubscriptionHealth;
-  /** Everything up to here is done: taken, given up, or not asked for. */
+  /** Everything up to here is done: delivered, given up, or not asked for. */
   readonly offset: Offset;
 }
 
@@ -93,7 +96,7 @@ export const NEW_HEALTH: SubscriptionHealth = {
   hasGap: false,
 };
 
-/** Returns a filter for the entries that a client asks for. */
+/** Returns a filter for the events that a client asks for. */
 export function subscriptionFilter(name: EventType, asked: SubscriptionArguments): (entry: LogEntry) => boolean {
   const { conversation_id: conversation, sender, junk, late } = asked;
   return eventFilter({
@@ -107,7 +110,7 @@ export function subscriptionFilter(name: EventType, asked: SubscriptionArguments
   });
 }
 
-/** The two numberings of errors in MCP Events: of the draft, which clients use today, and of the final text. */
+/** The two sets of error numbers in MCP Events: the draft's, which today's clients use, and the final text's. */
 export const EVENT_ERRORS = {
   draft: { notFound: -32_011, forbidden: -32_012, exhausted: -32_013, unsupported: -32_014, callback: -32_015 },
   final: { notFound: -32_023, forbidden: -32_024, exhausted: -32_025, unsupported: -32_026, callback: -32_027 },

@@ -1,6 +1,6 @@
 import type { StatusReport, WebhookSummary } from './status.ts';
 
-/** One sentence that says whether everything is all right, and another with the reason or what follows. */
+/** A sentence that says whether everything works, and a second one with the reason or the consequence. */
 export interface Verdict {
   readonly tone: 'good' | 'warn' | 'bad';
   readonly text: string;
@@ -10,8 +10,8 @@ export interface Verdict {
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
- * The words with which the menu and `postern status` begin, worst first. The console has the same ones
- * (src/api/console/verdict.js); a test compares them.
+ * Returns the sentences with which the menu and `postern status` begin, the worst problem first. The console has its
+ * own copy (src/api/console/verdict.js); a test compares the two.
  */
 export function verdictOf(report: StatusReport): Verdict {
   const { backend, permissions, webhooks, search, fleet, macs, canary, held_sends: held = 0 } = report;
@@ -52,7 +52,7 @@ export function verdictOf(report: StatusReport): Verdict {
   return { tone: 'good', text: 'Everything works', next };
 }
 
-/** Its name, or else its address without `https://`. */
+/** The webhook's name, or else its address without `https://`. */
 export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'origin'>): string {
   return name ?? origin.replace(/^https?:\/\//, '');
 }

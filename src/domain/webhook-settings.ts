@@ -10,12 +10,12 @@ import {
   withoutPassword,
 } from './webhook.ts';
 
-/** How long the previous secret also signs after a rotation (decision P5). */
+/** How long the previous secret still signs after a rotation (decision P5). */
 const ROTATION_MS = 24 * 60 * 60 * 1000;
 /** Decision P2. */
 export const MAX_HEADERS = 10;
 
-/** A new webhook in its stored form, with the position it starts after. */
+/** Returns a new webhook in its stored form. Deliveries begin after `start`. */
 export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset, nowMs: number): StoredWebhook {
   const { keyId = null, ...settings } = webhook;
   return {
@@ -31,8 +31,8 @@ export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset,
 }
 
 /**
- * The webhook with these changes. Missing settings stay, and so does the password of a URL that is sent back masked.
- * Throws `invalid_request` for too many headers.
+ * Returns the webhook with these changes. Settings that are not given stay, and so does the password of a URL that is
+ * sent back masked. Throws `invalid_request` for too many headers.
  */
 export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, nowMs: number): StoredWebhook {
   const { headers, url, ...others } = changes;
@@ -45,7 +45,7 @@ export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, 
   };
 }
 
-/** The settings without the secret and the values of headers (decision P1). */
+/** Returns the settings without the secret and the values of headers (decision P1). */
 export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSettings {
   const { name, enabled, on_failure, filter, include, secret, previousSecret: previous, headers } = webhook;
   const isRotating = previous !== null && previous.untilMs > nowMs;
@@ -61,7 +61,7 @@ export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSetti
   };
 }
 
-/** Names of headers ignore case. */
+/** Names of headers are compared without case. */
 function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookChanges['headers']) {
   if (changes === undefined) return headers;
   if (changes === null) return {};
@@ -77,7 +77,7 @@ function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookCha
 
 function previousSecret({ secret, previousSecret }: StoredWebhook, given: string | null | undefined, nowMs: number) {
   if (given === undefined || given === secret) return previousSecret;
-  // A signature that is not sent, or was not sent before, needs no previous secret.
+  // No previous secret is kept if the webhook was unsigned before, or is unsigned from now on.
   if (given === null || secret === null) return null;
   return { secret, untilMs: nowMs + ROTATION_MS };
 }

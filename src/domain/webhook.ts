@@ -16,7 +16,10 @@ export interface Webhook {
   readonly created_at: string;
 }
 
-/** Narrows a webhook's events beyond their types. Others count as not subscribed (decision P4). */
+/**
+ * Conditions on a webhook's events besides their types. Events that do not meet them count as not subscribed (decision
+ * P4).
+ */
 export interface WebhookFilter {
   /** Conversation ids in any variant. */
   readonly conversation_ids?: readonly string[] | undefined;
@@ -26,24 +29,24 @@ export interface WebhookFilter {
   readonly max_age_s?: number | undefined;
   /** False skips messages that macOS filed as junk (decision V5). */
   readonly junk?: boolean | undefined;
-  /** True for canaries too (decision AA4). */
+  /** True to receive canaries too (decision AA4). */
   readonly include_canary?: boolean | undefined;
 }
 
-/** The fate of a delivery after the third failure: dropped, or retried until it succeeds (decision P3). */
+/** The fate of a delivery after its third failure: dropped, or retried until it succeeds (decision P3). */
 export const FAILURE_MODES = ['drop', 'hold'] as const;
 export type FailureMode = (typeof FAILURE_MODES)[number];
 
-/** The changeable settings of a webhook. Its position and history stay (decision P1). */
+/** The settings of a webhook that can be changed. Changing them keeps its position and history (decision P1). */
 export interface WebhookSettings {
   readonly url: string;
   readonly events: readonly WebhookEventType[];
   readonly secret: string | null;
   readonly include: IncludeSet;
   readonly name: string | null;
-  /** False keeps its position and sends nothing. */
+  /** False sends nothing and keeps the position. */
   readonly enabled: boolean;
-  /** The owner's headers for each delivery, write-only (decision P2). */
+  /** Headers that the owner adds to each delivery; write-only (decision P2). */
   readonly headers: Readonly<Record<string, string>>;
   readonly on_failure: FailureMode;
   readonly filter: WebhookFilter | null;
@@ -60,7 +63,7 @@ export const DEFAULT_SETTINGS: Omit<WebhookSettings, 'url' | 'events'> = {
   filter: null,
 };
 
-/** Another program's protocol, in which a webhook was registered and is called (decision Y2). */
+/** The protocol of another program, in which a webhook was registered and is called (decision Y2). */
 export interface WebhookWire {
   readonly protocol: 'bluebubbles';
   /** As registered, in the protocol's own names. */
@@ -69,21 +72,21 @@ export interface WebhookWire {
 
 /** A webhook as stored. */
 export interface StoredWebhook extends Webhook, WebhookSettings {
-  /** Absent for a webhook of the API. */
+  /** Absent for a webhook that was registered with the API. */
   readonly wire?: WebhookWire | undefined;
   /** The previous secret, which also signs until `untilMs` (decision P5). */
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
   /** The held delivery; null if there is none. */
   readonly held: HeldDelivery | null;
-  /** The limited key that it belongs to; null for the owner's. */
+  /** The limited key that the webhook belongs to; null for the owner's. */
   readonly keyId: string | null;
   /** Everything up to here is done: delivered, dropped, not subscribed or gone (decision F4). */
   readonly offset: Offset;
 }
 
 /**
- * The URL with `***` instead of its password, and of its query if the webhook is of another protocol, whose clients
- * put the key there.
+ * Returns the URL with `***` instead of its password. For a webhook of another protocol the query is replaced too,
+ * because those clients put the key there.
  */
 export function withoutPassword({ url, wire }: Pick<StoredWebhook, 'url' | 'wire'>): string {
   const shown = new URL(url);
@@ -123,24 +126,24 @@ export interface DeliveryRecord {
 
 /** One attempt of a delivery (decision Z2). */
 export interface DeliveryTry {
-  /** When it began, ISO 8601 UTC. */
+  /** When the attempt began, ISO 8601 UTC. */
   readonly at: string;
   /** Status of the answer; null if there was none. */
   readonly status: number | null;
-  /** Why it failed; null if it did not. */
+  /** Why the attempt failed; null if it succeeded. */
   readonly error: string | null;
   readonly duration_ms: number;
 }
 
-/** How a delivery stands. `held` is shown with attempts only. */
+/** The outcomes of deliveries. `held`, still being retried, is listed only when attempts are requested. */
 export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as const;
 
-/** A delivery with its attempts (decision Z2); `held` for the one that is still retried. */
+/** A delivery with its attempts (decision Z2); `held` if it is still being retried. */
 export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
-  /** Its newest attempts, at most 10, in order; absent if the service was started since. */
+  /** Its newest attempts, at most 10, oldest first; absent if the service was restarted since. */
   readonly tries?: readonly DeliveryTry[] | undefined;
-  /** The beginning of the last answer, for the owner and if the delivery failed. */
+  /** The beginning of the last answer. Only for the owner, and if the delivery failed. */
   readonly answer?: string | undefined;
 }
 
@@ -151,13 +154,13 @@ export interface HeldDelivery {
   readonly row_id: number;
   /** Attempts so far. */
   readonly attempts: number;
-  /** When the third attempt had failed, ISO 8601 UTC. */
+  /** When the third attempt failed, ISO 8601 UTC. */
   readonly since: string;
   /** The last error. */
   readonly error: string;
 }
 
-/** `paused`: switched off by its owner. `held`: a delivery is retried until it succeeds. */
+/** `paused`: switched off by its owner. `held`: one delivery is being retried until it succeeds. */
 export const WEBHOOK_STATES = ['healthy', 'failing', 'held', 'paused'] as const;
 
 /** The state of a webhook. */
@@ -171,7 +174,7 @@ export interface WebhookHealth {
 export interface ShownSettings extends Pick<WebhookSettings, 'name' | 'enabled' | 'on_failure' | 'filter'> {
   readonly include: readonly Include[];
   readonly has_secret: boolean;
-  /** Until when the previous secret also signs; null if there is none. */
+  /** Until when the previous secret still signs; null if there is none. */
   readonly previous_secret_until: string | null;
   readonly header_names: readonly string[];
 }
@@ -180,19 +183,21 @@ export interface ShownSettings extends Pick<WebhookSettings, 'name' | 'enabled' 
 export interface WebhookStatus extends WebhookHealth, ShownSettings {
   /** Null unless a delivery is held. */
   readonly held: HeldDelivery | null;
-  /** When a held delivery is attempted again; absent while it is attempted, and without one. */
+  /** When a held delivery is attempted next; absent during an attempt, and if none is held. */
   readonly next_attempt_at?: string | undefined;
   /** Dropped events that can be delivered again (decision P6). */
   readonly dropped: number;
-  /** Row id up to which it is done; slightly ahead of the stored one while rows are skipped (decision F4). */
+  /**
+   * Row id up to which everything is done; slightly ahead of the stored position while rows are skipped (decision F4).
+   */
   readonly row_id: number;
-  /** Published row ids, and changes if it asks for them, that it has not finished. */
+  /** Number of published row ids not finished yet, and of changes if the webhook asks for them. */
   readonly behind: number;
 }
 
 /** A receiver's answer to a `webhook.test` event (decision H). */
 export interface WebhookTestResult {
-  /** The `X-Webhook-Delivery` id it was sent under. */
+  /** The `X-Webhook-Delivery` id of the test. */
   readonly id: string;
   readonly delivered: boolean;
   readonly status: number | null;

@@ -1,7 +1,7 @@
 import type { SleepGaps } from '../domain/diagnostics.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
-/** A timer that fires this much later than its second indicates a gap; less is a busy machine. */
+/** A timer that fires this much late indicates a gap. Less is only a busy machine. */
 const BEAT_MS = 1000;
 const LATE_MS = 5000;
 
@@ -12,9 +12,9 @@ export interface AwakeClockOptions {
 
 /**
  * A clock whose monotonic time stands still while the machine sleeps or this process is stopped, so that time limits
- * resume where they were. Node's own clock runs on during sleep on macOS (libuv reads mach_continuous_time: libuv
- * pull requests 2894 and 4390) and stands still on Linux; for a stopped process (SIGSTOP) it runs on everywhere. Gaps
- * are exact to one beat. The wall clock is unchanged.
+ * continue where they were. Node's own clock runs on during sleep on macOS (libuv reads mach_continuous_time: libuv
+ * pull requests 2894 and 4390) and stands still on Linux; while a process is stopped (SIGSTOP) it runs on everywhere.
+ * Gaps are exact to one beat. The wall clock is unchanged.
  */
 export class AwakeClock implements Clock {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class AwakeClock implements Clock {
   #gapsMs = 0;
   #gaps = 0;
   #longestGapMs = 0;
-  /** Undefined while the clock is not running: then no gap is seen. */
+  /** Undefined while the clock is not running, when gaps go unnoticed. */
   #beatAtMs: number | undefined;
   #cancelBeat: Cancel | undefined;
   readonly #listeners: ((ms: number) => void)[] = [];
@@ -47,7 +47,7 @@ export class AwakeClock implements Clock {
     this.#beatAtMs = undefined;
   }
 
-  /** Calls `listener` after each gap with its length. */
+  /** Calls `listener` after each gap, with the gap's length. */
   onSleep(listener: (ms: number) => void): void {
     this.#listeners.push(listener);
   }
@@ -78,7 +78,7 @@ export class AwakeClock implements Clock {
     return () => cancel();
   }
 
-  /** Notes a gap. The first timer after one calls this before any limit is considered over. */
+  /** Records a gap. The first timer that fires after a gap calls this before any time limit is considered over. */
   #noteGap(): void {
     const nowMs = this.#clock.monotonic();
     if (this.#beatAtMs === undefined) return;

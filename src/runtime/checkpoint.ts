@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { openSqlite } from './sqlite.ts';
 
-/** Copies a database's -wal into the database itself, on a separate connection. */
+/** Copies a database's -wal into the database file, on a separate connection. */
 export function checkpoint(path: string): void {
   statSync(path); // SQLite would create a missing file
   const sqlite = openSqlite(path);

@@ -1,6 +1,6 @@
 import type { Log } from '../domain/ports/host.ts';
 
-/** Undoes steps at shutdown in reverse order. Runs every step even if another fails; closing twice is fine. */
+/** Undoes steps at shutdown, in reverse order. Runs every step even if another one fails. May be closed twice. */
 export class Cleanup {
   readonly #steps: { readonly name: string; readonly close: () => void | Promise<void> }[] = [];
   #closing: Promise<void> | undefined;

@@ -1,14 +1,14 @@
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
 const CHECK_EVERY_MS = 1000;
-/** More than network time corrects at once, less than a person would notice in timestamps. */
+/** More than network time corrects at once, and less than a person would notice in timestamps. */
 const JUMP_MS = 5000;
 const REPORTED_FOR_MS = 60_000;
 
 /**
- * Detects wall-clock jumps by comparison with the monotonic clock: somebody set the clock, or on Linux the machine
- * slept. On macOS the monotonic clock runs on during sleep, so a sleep is no jump there; `AwakeClock` sees it. Jumps
- * affect only timestamps, so they are logged, and health reports them for a minute.
+ * Detects jumps of the wall clock by comparing it with the monotonic clock: somebody set the clock, or on Linux the
+ * machine slept. On macOS the monotonic clock runs on during sleep, so that a sleep is not a jump there; `AwakeClock`
+ * detects it. Jumps affect only timestamps, so they are logged, and health reports them for a minute.
  */
 export class ClockWatch {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class ClockWatch {
     this.#cancel = this.#clock.after(CHECK_EVERY_MS, () => this.start());
   }
 
-  /** The warning for health, or null. */
+  /** Returns the warning for health, or null. */
   warning(): string | null {
     const jump = this.#jump;
     if (jump === undefined || this.#clock.monotonic() - jump.atMs > REPORTED_FOR_MS) return null;

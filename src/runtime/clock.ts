@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/ports/host.ts';
 
-/** The machine's clock. Nothing else reads it. */
+/** The machine's clock. No other module reads it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -10,7 +10,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits `ms`, or until `signal` is aborted. */
+/** Waits for `ms`, or until `signal` is aborted. */
 export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -24,12 +24,12 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Name of the machine's time zone. */
+/** Returns the name of the machine's time zone. */
 export function localTimeZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** Midnight of the day in the machine's time zone. */
+/** Returns midnight of the day in the machine's time zone. */
 export function startOfLocalDay(ms: number): number {
   return new Date(ms).setHours(0, 0, 0, 0);
 }

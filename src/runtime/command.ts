@@ -4,14 +4,14 @@ import { errorCode } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import { systemClock } from './clock.ts';
 
-/** The result of a program. `code` is null if it could not be started or did not end by itself. */
+/** The result of a program. `code` is null if the program could not be started or was ended by a signal. */
 export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
   /**
-   * `missing`: no such program. `time_limit`: killed at its time limit. `failed`: could not be started for another
-   * reason.
+   * `missing`: the program does not exist. `time_limit`: killed at its time limit. `failed`: could not be started for
+   * another reason.
    */
   readonly trouble: 'missing' | 'time_limit' | 'failed' | null;
   /** The system's code (`ENOENT`, `EACCES`, …) if it could not be started. */
@@ -27,20 +27,23 @@ export interface CommandOptions {
   readonly onOutput?: (text: string) => void;
   /** Kills the program, like the time limit. */
   readonly signal?: AbortSignal;
-  /** Uses a separate process group: a kill also reaches the program's children, and Ctrl+C does not reach it. */
+  /**
+   * Runs the program in a separate process group, so that a kill also reaches its children, and Ctrl+C does not reach
+   * it.
+   */
   readonly hasOwnGroup?: boolean;
 }
 
 /** Runs a program with these arguments, never through a shell. Does not throw. */
 export type RunCommand = (command: string, args: readonly string[], options?: CommandOptions) => Promise<CommandResult>;
 
-/** The last characters of the output are kept. */
+/** Maximum number of characters of output kept; the last ones are. */
 const MAX_OUTPUT_CHARACTERS = 1 << 20;
 const TIMEOUT_MS = 30_000;
-/** Wait for remaining output after the program's end: its children may hold the pipes open. */
+/** How long to wait for remaining output after the program has ended: its children may keep the pipes open. */
 const DRAIN_MS = 250;
 
-/** Returns a runner that gives programs exactly this environment and looks them up on its PATH. */
+/** Returns a function that runs programs with exactly this environment, and looks them up on its PATH. */
 export function commandRunner(
   environment: Readonly<Record<string, string | undefined>>,
   clock: Clock = systemClock,
@@ -99,10 +102,10 @@ function killChild(child: ChildProcess, hasOwnGroup: boolean): void {
     if (hasOwnGroup && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     else child.kill('SIGKILL');
   } catch (error) {
-    // ESRCH: it has just ended by itself.
+    // ESRCH: the group has just ended by itself.
     if (errorCode(error) !== 'ESRCH') child.kill('SIGKILL');
   }
-  // A process that left the group could hold the pipes open; 'close' must be emitted nevertheless.
+  // A process that left the group could keep the pipes open, and 'close' must be emitted anyway.
   child.stdout?.destroy();
   child.stderr?.destroy();
 }
@@ -118,10 +121,10 @@ export function startInBackground(
   child.unref();
 }
 
-/** The end of a program: its exit code, or the signal or error (`ENOENT`, …) that replaced it. */
+/** How a program ended: its exit code, or the signal or error (`ENOENT`, …) instead. */
 type PipedEnd = { readonly code: number } | { readonly code: null; readonly reason: string };
 
-/** Runs a program with `input` on its stdin. Its output goes where ours goes. Does not throw. */
+/** Runs a program with `input` on its stdin. Its output goes to this process's. Does not throw. */
 export function pipeTo(
   command: string,
   args: readonly string[],
@@ -131,7 +134,7 @@ export function pipeTo(
     const child = spawn(command, args, { env, stdio: ['pipe', 'inherit', 'inherit'] });
     child.once('error', (error: NodeJS.ErrnoException) => resolve({ code: null, reason: error.code ?? error.message }));
     child.once('close', (code, signal) => resolve(code === null ? { code, reason: signal ?? 'a signal' } : { code }));
-    // The program need not read its stdin.
+    // The program may end without reading its stdin.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

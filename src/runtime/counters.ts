@@ -1,6 +1,7 @@
 /**
- * A count for each combination of label values, as prom-client's Counter takes them. A label never holds an address.
- * Our own class, because prom-client costs 13 MB of memory once loaded, and most people never ask for `/metrics`.
+ * A count for each combination of label values, with the methods of prom-client's Counter. A label never contains an
+ * address. Written here because prom-client costs 13 MB of memory once loaded, and most people never ask for
+ * `/metrics`.
  */
 export class LabelledCount<Label extends string> {
   readonly labelNames: readonly Label[];
@@ -25,11 +26,11 @@ export class LabelledCount<Label extends string> {
   }
 }
 
-/** The counts since the start, for `/metrics`. */
+/** The counts since startup, for `/metrics`. */
 export class Counters {
   readonly deliveries = new LabelledCount('outcome');
   readonly requests = new LabelledCount('method', 'route', 'status');
   readonly sends = new LabelledCount('outcome');
-  /** Blobs that reads of details could not decode, by their column in chat.db. */
+  /** Number of blobs that could not be decoded for details, by column of chat.db. */
   readonly undecoded = new LabelledCount('column');
 }

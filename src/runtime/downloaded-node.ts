@@ -23,18 +23,18 @@ export interface DownloadedNodeOptions {
   readonly cacheFolder: string;
   readonly run: RunCommand;
   readonly clock: Clock;
-  /** Called before a download, which takes a while. */
+  /** Called before a download, which takes some time. */
   readonly onDownload: () => void;
 }
 
 const NAME = /^node-\d/;
 const UNFINISHED = '.node-';
-/** An unfinished download that is older was interrupted. */
+/** An unfinished download older than this was interrupted. */
 const INTERRUPTED_MS = 60 * 60_000;
 
 /**
- * Returns the path of a Node in the cache folder that is exactly the pinned one. Fetches it where it is missing, was
- * altered, or could have been altered by another user. Throws `package_altered`, or `node_not_fetched` with the reason.
+ * Returns the path of exactly the pinned Node in the cache folder. Downloads it if it is missing, was altered, or could
+ * have been altered by another user. Throws `package_altered`, or `node_not_fetched` with the reason.
  */
 export async function downloadedNode(options: DownloadedNodeOptions): Promise<string> {
   const { pinned, cacheFolder, run, clock, onDownload } = options;
@@ -54,7 +54,7 @@ export async function downloadedNode(options: DownloadedNodeOptions): Promise<st
     const finished = mkdtempSync(join(workshop, 'finished-'));
     renameSync(join(workshop, 'package/bin/node'), join(finished, 'node'));
     chmodSync(join(finished, 'node'), 0o700);
-    // Another process may have been faster.
+    // Another process may have downloaded it in the meantime.
     if (!isGenuine(folder, pinned)) {
       rmSync(folder, { recursive: true, force: true });
       renameSync(finished, folder);
@@ -70,7 +70,7 @@ export async function downloadedNode(options: DownloadedNodeOptions): Promise<st
   return node;
 }
 
-/** Removes other versions, and what interrupted downloads left. */
+/** Removes other versions, and what interrupted downloads left behind. */
 function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
   for (const name of readdirSync(cacheFolder)) {
     const path = join(cacheFolder, name);
@@ -81,8 +81,8 @@ function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
 }
 
 /**
- * Takes the folder from everybody else: with write access to it, others could put another program in the place of the
- * verified one before it is started. Throws `node_not_fetched` if it belongs to another user, as under sudo.
+ * Makes the folder accessible to its owner only: anybody with write access could replace the verified program before it
+ * is started. Throws `node_not_fetched` if the folder belongs to another user, as under sudo.
  */
 function keepPrivate(folder: string): void {
   const { uid, mode } = statSync(folder);
@@ -90,7 +90,7 @@ function keepPrivate(folder: string): void {
   if ((mode & 0o022) !== 0) chmodSync(folder, 0o700);
 }
 
-/** Reports whether only this user can change the folder and the program, and the program is the pinned one. */
+/** Reports whether only this user can change the folder and the program, and whether the program is the pinned one. */
 function isGenuine(folder: string, { executable }: VerifiedNodePackage): boolean {
   const node = join(folder, 'node');
   const [outer, inner] = [statusOf(folder), statusOf(node)];
@@ -105,7 +105,7 @@ function statusOf(path: string): Stats | undefined {
 
 /**
  * Runs this program again on `node`, with the same arguments, environment and terminal. Resolves with its exit code.
- * Signals to this process reach it, and it ends when this process does.
+ * Signals to this process are passed on, and the program ends when this process does.
  */
 export function runAgainOn(node: string): Promise<number> {
   const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });

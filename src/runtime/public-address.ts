@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The special-purpose ranges of IANA's registries that are not globally reachable. */
+/** Special-purpose ranges in IANA's registries that are not globally reachable. */
 const SPECIAL_IPV4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -17,7 +17,7 @@ const SPECIAL_IPV4: readonly (readonly [string, number])[] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ];
-/** Within 2000::/3, outside of which nothing is public: Teredo and others, documentation, and 6to4. */
+/** Exceptions within 2000::/3, outside of which nothing is public: Teredo and others, documentation, and 6to4. */
 const SPECIAL_IPV6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -31,7 +31,9 @@ for (const [address, bits] of SPECIAL_IPV6) special.addSubnet(address, bits, 'ip
 const unicast = new BlockList();
 unicast.addSubnet('2000::', 3, 'ipv6');
 
-/** Reports whether a literal address is on the public internet: not this machine, its network or a reserved range. */
+/**
+ * Reports whether a literal address is on the public internet, not on this machine, its network or in a reserved range.
+ */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !special.check(address, 'ipv4');

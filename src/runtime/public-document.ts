@@ -11,21 +11,21 @@ const TIMEOUT_MS = 5000;
 
 interface PublicDocumentParts {
   readonly clock: Clock;
-  /** By default public addresses alone. */
+  /** Default: only public addresses. */
   readonly isAddressAllowed?: AddressRule;
   readonly request?: (url: URL, options: RequestOptions) => ReturnType<typeof httpsRequest>;
 }
 
 /**
  * Reads a JSON document of at most 64 KB from a public https address within 5 s, without following redirects. Rejects
- * with the obstacle.
+ * with the reason.
  */
 export function readPublicDocument(url: URL, parts: PublicDocumentParts): Promise<unknown> {
   const isAllowed = parts.isAddressAllowed ?? ((_host, address) => isPublicAddress(address));
   const { request = httpsRequest, clock } = parts;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve, reject) => {
-    // A literal address is connected to without a lookup.
+    // A literal address needs no lookup, so it is checked here.
     if (isIP(host) !== 0 && !isAllowed(host, host)) {
       reject(new Error('its address is private'));
       return;
@@ -41,7 +41,7 @@ export function readPublicDocument(url: URL, parts: PublicDocumentParts): Promis
   });
 }
 
-/** Leaves out the addresses and ports in connection errors: the client that named the document may be a stranger. */
+/** Removes addresses and ports from connection errors, because the client that named the document may be a stranger. */
 function obstacle(error: Error): Error {
   const code = errorCode(error);
   if (code === 'private_address') return new Error('its address is private');

@@ -40,7 +40,7 @@ export type ThreadAnswer =
   | { readonly id: number; readonly error: ThreadError }
   | { readonly debug: string; readonly fields: Readonly<Record<string, unknown>> };
 
-/** An error as it passes between threads: of its class only the fields remain. */
+/** An error in the form that passes between threads, which keeps its fields but not its class. */
 export interface ThreadError {
   readonly message: string;
   readonly stack?: string | undefined;
@@ -58,8 +58,8 @@ interface Call {
 const IDLE_MS = 60_000;
 
 /**
- * A second connection to chat.db in a separate thread, for work that would block the event loop. Starts at its first
- * use and ends after a minute without work.
+ * A second connection to chat.db in a separate thread, for work that would block the event loop. The thread starts at
+ * its first use and ends after a minute without work.
  *
  * Two connections in one process do not break each other's locks as long as one copy of SQLite serves both: it keeps
  * a file's locks in one list per process (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).
@@ -77,7 +77,7 @@ export class ReaderThread<Targets> {
     this.#options = options;
   }
 
-  /** Bun runs the sources, which a worker cannot load, and so reads in its main thread. */
+  /** Bun runs the sources, which a worker cannot load, so it reads in its main thread. */
   static readonly isSupported = !('Bun' in globalThis);
 
   /**
@@ -146,7 +146,7 @@ export class ReaderThread<Targets> {
     });
   }
 
-  /** Handles an unexpected end of the thread: repeats each call once in a new one. */
+  /** Handles an unexpected end of the thread: repeats each call once in a new thread. */
   #retry(failure: unknown): void {
     this.#options.log.error('the reader thread ended unexpectedly', { err: failure });
     const retried: Call[] = [];

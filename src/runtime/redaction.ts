@@ -7,36 +7,36 @@ export interface Redaction {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that hold an address, or a chat guid that contains one. */
+/** Fields that contain an address, or a chat guid with an address in it. */
 const ADDRESSES =
   /^(?:address(?:es)?|senders?|recipients?|handles?|participants?|accounts?|identifier|conversation(?:_?ids?)?|chat(?:_?(?:id|guid)s?)?)$/i;
 /** Never logged, whatever they contain. */
 const SECRETS = /^(?:api_?key|x-api-key|authorization|cookie|secret|password|token|headers|query|body|text)$/i;
 const URLS = /url$|^(?:path|target)$/i;
 /**
- * An e-mail address or a phone number in running text, also percent-encoded. Each run of letters is tried only from
- * its start: trying every letter would make the cost quadratic in the length.
+ * An e-mail address or a phone number in running text, also percent-encoded. Each run of letters is tried only from its
+ * start, because trying every letter would take quadratic time.
  */
 const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
 /** A text without any of these is not searched. */
 const HINT = /[@+]|%40|%2B/i;
-/** Controls that JSON leaves unescaped and a terminal obeys. */
+/** Control characters that JSON leaves unescaped and that a terminal acts on. */
 const OBEYED = /[\u007f-\u009f]/g;
 const MAX_DEPTH = 4;
 
 type Kind = 'address' | 'secret' | 'url' | 'other';
-/** Kinds of the field names seen so far. They are few, because the code contains them all. */
+/** Kinds of the field names seen so far. They are few, because all of them are written in the code. */
 const kinds = new Map<string, Kind>();
 const MAX_KINDS = 1000;
 
-/** Returns the fields of a log line without keys and texts, with shortened addresses and plain errors. */
+/** Returns the fields of a log line without keys and texts, and with shortened addresses and plain errors. */
 export function redact(fields: Fields, candour: Redaction): Record<string, unknown> {
   return redactMembers(fields, candour, 0);
 }
 
 /**
- * Shortens `+15551234567` to `+1555…67`: enough to recognize one's own contacts, not enough to call them. A chat guid
- * keeps its service, and a group's own id stays whole.
+ * Shortens `+15551234567` to `+1555…67`: enough to recognise one's own contacts, not enough to call them. A chat guid
+ * keeps its service, and a group's id stays whole.
  */
 export function maskAddress(address: string): string {
   const [, prefix = '', identifier = ''] = /^([A-Za-z]+;[-+];)?(.*)$/s.exec(address) ?? [];
@@ -80,7 +80,7 @@ function redactText(kind: Kind, text: string, { showsAddresses }: Redaction): st
   return HINT.test(rest) ? rest.replace(IN_TEXT, maskAddress) : rest;
 }
 
-/** A web address reduced to its origin; a path without its query. */
+/** Reduces a web address to its origin, and a path to the part before its query. */
 function withoutQuery(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url.replace(/\?.*$/s, '');
 }
@@ -93,13 +93,13 @@ interface ErrorLike {
   readonly cause?: unknown;
 }
 
-/** Recognizes an error by its properties: `instanceof` fails across realms, such as a test runner's. */
+/** Recognises an error by its properties: `instanceof` fails across realms, such as a test runner's. */
 function isError(value: object): value is ErrorLike {
   const { message, stack } = value as { message?: unknown; stack?: unknown };
   return typeof message === 'string' && typeof stack === 'string';
 }
 
-/** Keeps these members of an error and no others: an HTTP client's errors carry whole requests. */
+/** Keeps only these members of an error, because an HTTP client's errors contain whole requests. */
 function toldError(error: ErrorLike, candour: Redaction, depth: number): Record<string, unknown> {
   const { name, code, message, stack, cause } = error;
   const parts = { name, code, message, stack: candour.showsStacks ? stack : undefined, cause };

@@ -1,17 +1,17 @@
 import type { Clock } from '../domain/ports/host.ts';
 import type { ProcessLog } from './log.ts';
 
-/** A stop takes at most 10 s (decision A7); the rest is for the exit itself. */
+/** A stop takes at most 10 s (decision A7), including the exit itself. */
 const STOP_LIMIT_MS = 9500;
-/** 128 plus the number of SIGTERM, as shells report it. */
+/** Exit code as shells report it: 128 plus the number of SIGTERM. */
 const TERMINATED = 143;
 
 export interface ShutdownOptions {
   readonly log: ProcessLog;
   readonly clock: Clock;
-  /** A closed terminal ends its programs; without one a hangup means nothing (nohup, launchd). */
+  /** True at a terminal, whose programs end when it is closed. Without one a hangup means nothing (nohup, launchd). */
   readonly isTerminal: boolean;
-  /** A supervisor such as launchd restarts this process unless it exits with 0. */
+  /** True under a supervisor such as launchd, which restarts this process unless it exits with 0. */
   readonly supervised: boolean;
 }
 
@@ -31,7 +31,7 @@ export class Shutdown {
     });
   }
 
-  /** The code to exit with. */
+  /** The exit code. */
   get exitCode(): number {
     return this.#exitCode ?? 0;
   }
@@ -75,8 +75,8 @@ export class Shutdown {
   }
 
   /**
-   * The exit code after a signal. launchd ignores the code of a job that it stopped itself; after another program's
-   * signal, 0 would keep the agent down until the next login (decision T3).
+   * Returns the exit code after a signal. launchd ignores the code of a job that it stopped itself. After another
+   * program's signal, 0 would keep the agent down until the next login (decision T3).
    */
   #exitCodeAfter(signal: NodeJS.Signals): number {
     return signal === 'SIGTERM' && this.#options.supervised ? TERMINATED : 0;

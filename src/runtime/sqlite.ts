@@ -2,8 +2,8 @@ import { AppError } from '../domain/errors.ts';
 import type { NativeDatabase, OpenNative } from './sqlite/native.ts';
 
 /**
- * SQLite behind one small interface: on Node better-sqlite3, else node:sqlite; on Bun bun:sqlite. All behave alike: a
- * missing row is undefined, a BLOB a Uint8Array, an integer a number, and an error has a `code`.
+ * SQLite behind one small interface: better-sqlite3 on Node, else node:sqlite; bun:sqlite on Bun. All behave alike: a
+ * missing row is undefined, a BLOB is a Uint8Array, an integer is a number, and an error has a `code`.
  */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 /** One row as an array, in the order of the selected columns. */
@@ -28,9 +28,9 @@ export interface Sqlite {
 }
 
 export interface OpenOptions {
-  /** Opens an existing file read-only; otherwise a missing file is created. */
+  /** True to open an existing file read-only; otherwise a missing file is created. */
   readonly readonly?: boolean;
-  /** How long a statement waits for another process's lock. Blocks the event loop: keep it short. */
+  /** How long a statement waits for another process's lock. This blocks the event loop, so keep it short. */
   readonly busyTimeoutMs?: number;
 }
 
@@ -38,7 +38,7 @@ type SqliteLibrary = 'better-sqlite3' | 'bun:sqlite' | 'node:sqlite';
 
 const loaded = await load();
 
-/** The implementation in use; undefined if there is none. */
+/** The implementation in use; undefined if none could be loaded. */
 export const sqliteLibrary: SqliteLibrary | undefined = 'library' in loaded ? loaded.library : undefined;
 
 /**
@@ -74,7 +74,7 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
 
 function missing(cause: unknown): AppError {
   const node = `Node ${process.versions.node}`;
-  // An npm installation has no sources to build the library from.
+  // An npm installation has no sources from which to build the library.
   if (import.meta.url.includes('/node_modules/postern/')) {
     return new AppError('sqlite_missing', `${node} has no SQLite of its own.`, {
       hint: 'Install Node 22.16 or newer.',
@@ -91,7 +91,7 @@ function missing(cause: unknown): AppError {
   );
 }
 
-/** Wraps an implementation's database. Tests of the implementations use it too. */
+/** Wraps an implementation's database. Tests of the implementations use this too. */
 export function wrap(native: NativeDatabase): Sqlite {
   let closed = false;
   return {
@@ -123,7 +123,7 @@ export function wrap(native: NativeDatabase): Sqlite {
   };
 }
 
-/** Rolls back. After some errors, such as a full disk, SQLite has already done so. */
+/** Rolls back. After some errors, such as a full disk, SQLite has already rolled back. */
 function rollBack(native: NativeDatabase): void {
   try {
     native.exec('ROLLBACK');

@@ -4,13 +4,13 @@ import { dirname } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
 
 /**
- * Listens on a Unix socket that nobody else can connect to, not even for a moment. Replaces an existing socket, so
+ * Listens on a Unix socket that no other user can connect to, not even for a moment. Replaces an existing socket, so
  * the caller must hold the folder's lock. Throws an error with a sentence if it cannot listen.
  */
 export function listenPrivately(server: Server, path: string): void {
   const trouble = folderTrouble(dirname(path)) ?? obstacle(path);
   if (trouble !== undefined) throw new Error(trouble);
-  // Node binds before listen() returns: the socket never exists with a mode other than 0600.
+  // Node binds before listen() returns, so the socket never has a mode other than 0600.
   const umask = process.umask(0o177);
   try {
     server.listen(path);
@@ -20,8 +20,8 @@ export function listenPrivately(server: Server, path: string): void {
 }
 
 /**
- * The reason why a key must not be sent to this socket: another user's program could be behind it. Undefined if it
- * may be sent, or if nothing exists there.
+ * Returns the reason why a key must not be sent to this socket: another user's program could be listening. Returns
+ * undefined if the key may be sent, or if nothing exists there.
  */
 export function socketTrouble(path: string): string | undefined {
   const socket = lstatSync(path, { throwIfNoEntry: false });
@@ -32,14 +32,17 @@ export function socketTrouble(path: string): string | undefined {
   return folderTrouble(dirname(path));
 }
 
-/** Others with write access to the folder could put their own socket there. */
+/** Users with write access to the folder could put their own socket there. */
 function folderTrouble(folder: string): string | undefined {
   return (statSync(folder).mode & 0o022) === 0
     ? undefined
     : `Other users of this machine may write to ${folder}: chmod 700 it.`;
 }
 
-/** Removes a socket that an earlier process left. Returns anything else in the way: that is not ours to remove. */
+/**
+ * Removes a socket that an earlier process left. Returns a description of anything else in the way, which is not
+ * Postern's to remove.
+ */
 function obstacle(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return undefined;

@@ -12,7 +12,10 @@ export class WrongKeyDelay {
     this.#clock = clock;
   }
 
-  /** Resolves after a second. While 32 wait, resolves at once: then an answer costs less than a place to wait. */
+  /**
+   * Resolves after a second, or at once if 32 requests are already waiting: answering costs less than keeping one more
+   * waiting.
+   */
   async wait(): Promise<void> {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting += 1;

@@ -70,7 +70,7 @@ export const dryRunSchema = shapeOf<DryRun>()(
 /** Parameters of `GET /approvals/{id}`. */
 export const approvalQuery = z.object({ wait });
 
-/** Parameters of `GET /approvals`. With `wait`, an empty list is returned only when the time is up. */
+/** Parameters of `GET /approvals`. With `wait`, an empty list is returned only after that time. */
 export const approvalsQuery = z.object({
   state: z
     .enum(APPROVAL_STATES, { error: `The parameter state must be one of ${APPROVAL_STATES.join(', ')}.` })

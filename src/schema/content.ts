@@ -59,7 +59,7 @@ const runs = z
   .readonly()
   .meta({ description: "Stretches that say more than their text: UTF-16 offsets into the part's own text." });
 
-/** The schemas of content that the documents of the API name. */
+/** Schemas of content that appear by name in the API's documents. */
 export const contentSchemas = {
   AppCard: appSchema,
   LinkPreview: linkSchema,
@@ -67,7 +67,7 @@ export const contentSchemas = {
   TextRun: runSchema,
 } as const;
 
-/** Members of `details` that say what a row contains (decision V1). */
+/** Members of `details` that describe the content of a row (decision V1). */
 export const contentMembers = {
   parts: z
     .array(
@@ -141,5 +141,5 @@ export const contentMembers = {
     .meta({ description: 'Columns that were there and could not be read.' }),
 };
 
-/** Reports a member that the schema lacks or has too many, while compiling. */
+/** Fails to compile if the schema lacks a member or has one too many. */
 shapeOf<MessageContent>()(z.object(contentMembers));

@@ -33,7 +33,10 @@ interface Serialized {
   readonly texts: WeakMap<LogEntry['event'], string>;
 }
 
-/** Serialises each event once per combination of includes, however many webhooks and sockets receive it. */
+/**
+ * Returns a function that serialises each event once per combination of includes, however many webhooks and sockets
+ * receive it.
+ */
 export function eventSerializer(parts: EventParts): EventJson {
   const serialized = new Map<IncludeSet, Serialized>();
 
@@ -60,12 +63,12 @@ export function eventSerializer(parts: EventParts): EventJson {
   return ({ event, offset, generation }, include, view) => {
     const text = textOf(event, include, view);
     if (generation === undefined) return text;
-    // The envelope's last member, for readers with changes (decision I2).
+    // `offset` is the envelope's last member, for readers with changes (decision I2).
     return `${text.slice(0, -1)},"offset":"${parts.offsetText(offset, generation)}"}`;
   };
 }
 
-/** The event as one limited key may see it. */
+/** Returns the event as one limited key may see it. */
 function viewed(event: Event | ChangeEvent, include: IncludeSet, view: EventView, parts: EventParts): object {
   const names = include.has('contacts') ? view.names : undefined;
   const ofView = (message: Message): MessageDetails | undefined => {

@@ -3,7 +3,7 @@ import type { Event, LogEntry } from '../domain/event.ts';
 import { safeFileName } from '../domain/file-name.ts';
 import type { EventContent } from '../domain/subscription.ts';
 
-/** Decision Y3: receivers may refuse larger bodies. */
+/** Receivers may refuse larger bodies (decision Y3). */
 export const MAX_OCCURRENCE_BYTES = 256 * 1024;
 
 /** An event in the form of MCP Events. */
@@ -15,7 +15,7 @@ export interface EventOccurrence {
 }
 
 /**
- * Returns the form of a new row's event for MCP Events. The id of an event is the same in every answer and delivery. A
+ * Returns the event of a new row in the form of MCP Events. The event's id is the same in every answer and delivery. A
  * message that is too large is replaced by its ids.
  */
 export function eventOccurrence(entry: LogEntry & { readonly event: Event }, content: EventContent): EventOccurrence {
@@ -24,13 +24,13 @@ export function eventOccurrence(entry: LogEntry & { readonly event: Event }, con
   const ids = { id: data.id, conversation_id: data.conversation_id, is_from_me: data.is_from_me };
   if (content === 'ids') return { ...base, data: ids };
   const { mac: _mac, details: _details, names: _names, ...others } = data;
-  // Paths on this machine are nobody else's business.
+  // Receivers learn the names of files, not their paths on this machine.
   const files = 'attachments' in others ? { attachments: others.attachments.map(safeFileName) } : {};
   const full = { ...base, data: { ...others, ...files } };
   return Buffer.byteLength(JSON.stringify(full)) > MAX_OCCURRENCE_BYTES - 1024 ? { ...base, data: ids } : full;
 }
 
-/** Derived from the guid, which a replaced database does not give to another row, in a form that any header carries. */
+/** Derived from the guid, which a replaced database gives to no other row. Written so that any header can carry it. */
 function eventId({ guid, rowId }: LogEntry): string {
   return `evt_${createHash('sha256')
     .update(guid || `row ${rowId}`)

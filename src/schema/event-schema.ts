@@ -43,7 +43,7 @@ export const changeEventSchema = shapeOf<ChangeEvent>()(
     .meta({ id: 'ChangeEvent' }),
 );
 
-/** An event in the form with changes, or in the form without. */
+/** An event in the form with or without changes. */
 export const anyEventSchema = z
   .intersection(
     z.union([eventSchema, changeEventSchema]),

@@ -5,7 +5,7 @@ import { canaryParameter, junkParameter, limit, maxAgeParameter, wait } from './
 
 const AFTER_REQUIRED = 'The parameter after is required: a row id, 0 for everything.';
 
-/** The mistake for a `Last-Event-ID` that is not one of the service's. */
+/** The mistake for a `Last-Event-ID` that the service did not issue. */
 export const LAST_EVENT_ID_MISTAKE = {
   pointer: 'Last-Event-ID',
   message: 'The Last-Event-ID must be the id of an event: a row id, or an offset that the service gave.',
@@ -26,7 +26,7 @@ export const eventsQuery = z
   .refine((query) => query.after !== undefined || query.changes, {
     path: ['after'],
     error: AFTER_REQUIRED,
-    // Also checked if something else is wrong: every mistake is named at once.
+    // Runs even if other checks have failed, so that every mistake is named at once.
     when: ({ issues }) => !issues.some(({ path }) => path?.[0] === 'after' || path?.[0] === 'changes'),
   });
 

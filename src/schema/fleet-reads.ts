@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { conversationSchema } from './conversation-schema.ts';
 import { messageSchema } from './message-schema.ts';
 
-// The questions of a hub to a Mac, and the answers it accepts. Either side may run another version of Postern, or be
-// another program. Ids are the Mac's own, unqualified.
+// The questions that hubs may ask a Mac, and the answers that they accept. Either side may run another version of
+// Postern, or be another program. Ids are the Mac's own, unqualified.
 
 const MAX_TEXT = 4096;
-/** The most bytes of a file in one answer. */
+/** Maximum number of bytes of a file in one answer. */
 export const CHUNK_BYTES = 128 * 1024;
 
 const text = z
@@ -14,7 +14,7 @@ const text = z
   .max(MAX_TEXT)
   .refine((value) => !value.includes('\0'));
 const whole = z.int().min(0);
-// Names that only a newer hub knows are ignored later.
+// Any text: names that only a newer hub knows are ignored later.
 const include = z.array(text).max(100).readonly().optional();
 const limit = z.int().min(1).max(200);
 /** Nanoseconds since the Unix epoch in decimal digits, because JSON has no such numbers. */
@@ -30,7 +30,7 @@ const form = z.union([
     .transform(({ as, max }) => ({ as, max })),
 ]);
 
-/** An event as the stream would hold it. */
+/** An event in the form that the stream holds. */
 const rowEvent = z.object({
   row: z.int().min(1),
   guid: z.string(),
@@ -44,14 +44,14 @@ const chunk = z.object({
   mimeType: z.string().nullable(),
   /** Size of the whole file. */
   bytes: whole,
-  /** Differs once the file has changed, so that chunks of two versions are not mixed. */
+  /** Differs once the file has changed, so that chunks of two versions are never mixed. */
   version: z.string().regex(/^[\w-]{1,100}$/),
   /** In base64. */
   data: z.string(),
 });
 export type AttachmentChunk = z.output<typeof chunk>;
 
-/** The operations that a Mac performs for hubs; there are no others. */
+/** The operations that a Mac performs for hubs. It performs no others. */
 export const FLEET_READS = {
   listMessages: {
     request: z.object({
@@ -66,14 +66,14 @@ export const FLEET_READS = {
     }),
     answer: z.object({ items: z.array(messageSchema), next: z.string().optional() }),
   },
-  /** Null if there is no such message. */
+  /** Null if the message does not exist. */
   message: { request: z.object({ id: text, include }), answer: messageSchema.nullable() },
   listConversations: {
     request: z.object({ limit, offset: whole, include }),
     answer: z.object({ items: z.array(conversationSchema) }),
   },
   conversation: { request: z.object({ id: text, include }), answer: conversationSchema.nullable() },
-  /** One chunk, so that a slow reader holds up nobody; `bytes: 0` asks about the file alone. */
+  /** One chunk, so that a slow reader does not hold up others; `bytes: 0` asks about the file only. */
   attachment: {
     request: z.object({
       id: text,
@@ -84,14 +84,14 @@ export const FLEET_READS = {
     }),
     answer: chunk.nullable(),
   },
-  /** The mistakes in paths of files on the Mac. */
+  /** The mistakes in the paths of files on the Mac. */
   attachmentMistakes: {
     request: z.object({ paths: z.array(text).max(10).readonly() }),
     answer: z.array(z.object({ pointer: z.string(), message: z.string() })),
   },
   /** Reports whether this Mac has sent, or tried to send, something with this Idempotency-Key. */
   knowsKey: { request: z.object({ key: text }), answer: z.boolean() },
-  /** The first of the rows between these two. Null if the epoch is over, empty if there are no more. */
+  /** The first rows between these two. Null if the epoch has ended, empty if there are no more rows. */
   events: {
     request: z.object({ epoch: text, after: whole, before: z.int().min(1) }),
     answer: z.array(rowEvent).nullable(),
@@ -100,7 +100,7 @@ export const FLEET_READS = {
 
 export type FleetOperation = keyof typeof FLEET_READS;
 export type FleetRequest<Name extends FleetOperation> = z.input<(typeof FLEET_READS)[Name]['request']>;
-/** A request once it was checked. */
+/** A request that has passed its check. */
 export type CheckedRead<Name extends FleetOperation> = z.output<(typeof FLEET_READS)[Name]['request']>;
 export type FleetAnswer<Name extends FleetOperation> = z.output<(typeof FLEET_READS)[Name]['answer']>;
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAC_ID } from '../domain/fleet.ts';
 
 // The records that agents and hubs store at the broker or send through it. Any client with the right to write may have
-// written anything.
+// written them, so every field is checked.
 
 const whole = z.int().min(0);
 const id = z.string().max(100);
@@ -12,12 +12,12 @@ const lastPublished = z.object({
   stream: z.string(),
   /** 0 if the stream holds none. */
   sequence: whole,
-  /** The row that the next event will name as the one before it; 0 for none of this epoch. */
+  /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
 });
 export type LastPublished = z.output<typeof lastPublished>;
 
-/** The presence of a Mac, which it writes every ten seconds and after each change. */
+/** The presence of a Mac. The Mac writes it every ten seconds and after each change. */
 export const macPresence = z.object({
   /** The version of Postern. */
   version: id,
@@ -35,7 +35,7 @@ export const macPresence = z.object({
   health: z.object({ connected: z.boolean(), message: z.string().nullable() }),
   /** The Mac's clock, Unix milliseconds. */
   atMs: z.int(),
-  /** True from a Mac that stops in good order: it is away at once. */
+  /** True from a Mac that is shutting down properly, which counts as away at once. */
   isLeaving: z.boolean(),
 });
 export type MacPresence = z.output<typeof macPresence>;
@@ -44,7 +44,7 @@ export type MacPresence = z.output<typeof macPresence>;
 export const sendOrder = z.object({
   /** The client's Idempotency-Key, or one that the hub made. */
   key: z.string().regex(/^[\x20-\x7e]{1,255}$/),
-  /** Unix milliseconds. Afterwards the Mac refuses it unsent. */
+  /** Unix milliseconds. After this time the Mac refuses the send. */
   deadlineMs: z.int(),
   /** Body of `POST /messages`, unqualified. The hub has checked it, and the agent checks it again. */
   request: z.unknown(),
@@ -55,16 +55,16 @@ export const sendOrder = z.object({
 });
 export type SendOrder = z.output<typeof sendOrder>;
 
-/** The outcome of a send. */
+/** The outcome of a send at a Mac. */
 export const sendOutcome = z.object({
   /** `hashOfRequest` of the order: another request with the same key gets `idempotency_key_reused`. */
   requestHash: z.string(),
-  /** A `SendResult` that nobody has checked. */
+  /** An unchecked `SendResult`. */
   reply: z.union([z.object({ problem: z.unknown() }), z.object({ result: z.unknown() })]),
 });
 export type SendOutcome = z.output<typeof sendOutcome>;
 
-/** The first use of an Idempotency-Key at any hub. */
+/** The record of the first use of an Idempotency-Key at any hub. */
 export const sendClaim = z.object({
   /** The recipient as the Mac names it. */
   recipient: z.string(),
@@ -77,26 +77,26 @@ const namedMachine = z.object({
   /** The machine's own clock, Unix milliseconds. */
   sinceMs: z.int(),
 });
-/** A machine with the key of a Mac, under the name that people see. */
+/** A machine that uses the key of a Mac, with the name that people see. */
 export type NamedMachine = z.output<typeof namedMachine>;
 
 export const claimNames = z.object({
   holder: namedMachine,
-  /** The refused machine, which added itself. */
+  /** The machine that was refused. It wrote this itself. */
   refused: namedMachine.optional(),
 });
 export type ClaimNames = z.output<typeof claimNames>;
 
 /** A machine's request to join a fleet: `ask` for its files, `stored` once it has written them. */
 export const joinRequest = z.object({
-  /** The public half of the key that the machine made. */
+  /** The public half of the key pair that the machine created. */
   key: z.string().regex(/^U[A-Z2-7]{55}$/),
   name: z.string().transform((name) => name.slice(0, 100)),
   step: z.enum(['ask', 'stored']),
 });
 export type JoinRequest = z.output<typeof joinRequest>;
 
-/** The desk's answer. `isTaken`: another machine has used the token. */
+/** The desk's answer. `isTaken`: another machine has already used the token. */
 export const joinAnswer = z.discriminatedUnion('isTaken', [
   z.object({ isTaken: z.literal(true) }),
   z.object({
@@ -106,10 +106,10 @@ export const joinAnswer = z.discriminatedUnion('isTaken', [
   }),
 ]);
 
-/** The entry of a pair, under its first Mac. */
+/** The entry of a pair, stored under its first Mac. */
 export const storedPair = z.object({ standby: z.string().regex(MAC_ID), sinceMs: z.int() });
 
-/** The lease of webhooks, as a `LeaseRecord`. */
+/** The lease for delivering to webhooks, as a `LeaseRecord`. */
 export const webhooksLease = z.object({
   holder: z.string(),
   fence: whole,
@@ -130,7 +130,7 @@ export const webhooksLease = z.object({
   }),
 });
 
-/** A failure as it crosses the broker, so that a hub answers like the Mac. */
+/** A failure in the form that crosses the broker, so that a hub answers like the Mac. */
 export const problemMessage = z.object({
   status: z.int(),
   code: z.string(),

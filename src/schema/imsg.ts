@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-// The parameters of imsg's JSON-RPC methods (decision Y1). Unknown members are mistakes, as the protocol has it.
+// The parameters of imsg's JSON-RPC methods (decision Y1). Unknown members are mistakes, as in imsg itself.
 
 const flag = z.boolean();
 const chatNumber = z.int().min(1);
@@ -62,7 +62,7 @@ export const imsgParams = {
 export type ImsgMethod = keyof typeof imsgParams;
 export type ImsgParams<Method extends ImsgMethod> = z.output<(typeof imsgParams)[Method]>;
 
-/** Parses the parameters of a method. Returns one sentence that names every mistake if they are wrong. */
+/** Parses the parameters of a method. Returns a sentence that names every mistake if they are invalid. */
 export function readImsgParams<Method extends ImsgMethod>(
   method: Method,
   params: unknown,

@@ -16,13 +16,13 @@ export function parseInstant(text: string): bigint | undefined {
   if (parts === undefined) return undefined;
   const { day, fraction = '', sign, hours = '0', minutes = '0' } = parts;
   let { minute = '00:00', second = '00' } = parts;
-  // 24:00 and a leap second are instants that no clock here shows. They equal the start of the next second.
+  // 24:00 and a leap second are valid instants that no clock here shows. They equal the start of the next second.
   let later = 0n;
   if (`${minute}:${second}` === '24:00:00') [minute, later] = ['00:00', 86_400n];
   else if (second === '60') [second, later] = ['59', 1n];
   const shown = `${day}T${minute}:${second}`;
   const ms = Date.parse(`${shown}Z`);
-  // The engine lets 30 February roll over into March.
+  // The engine turns 30 February into a day in March.
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(shown)) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const offsetSeconds = BigInt((Number(hours) * 60 + Number(minutes)) * 60) * (sign === '-' ? -1n : 1n);

@@ -3,7 +3,10 @@ import * as z from 'zod';
 /** A part of a document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A schema as clients see it, with references to the shared ones; the schema `ownName` itself is written out. */
+/**
+ * Returns a schema as clients see it, with references to the shared schemas; the schema `ownName` itself is written
+ * out.
+ */
 export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
   const {
     $schema: _schema,
@@ -18,13 +21,14 @@ export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
 }
 
 function published(name: string, value: unknown): unknown {
-  // In TypeScript it means that nobody changes the array; in OpenAPI it would mean that nobody may send it.
+  // In TypeScript `readOnly` means that code does not change the array; in OpenAPI it would mean that clients must not
+  // send it.
   if (name === 'readOnly') return undefined;
   if (name === '$ref' && typeof value === 'string') return value.replace('#/$defs/', '#/components/schemas/');
   return isInstant(value) ? { ...value, pattern: undefined } : value;
 }
 
-/** The format replaces its pattern of 240 characters. */
+/** The format replaces a pattern of 240 characters. */
 function isInstant(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === 'date-time';
 }

@@ -72,7 +72,7 @@ export const keyCheckQuery = z.object({
     .meta({ description: 'An address or a conversation id.' }),
 });
 
-/** A new key with its secret and, if asked for, the lines that connect clients. */
+/** A new key with its secret and, if requested, the lines that connect clients. */
 type NewKey = KeyRecord & { readonly key: string; readonly clients?: readonly ClientLines[] | undefined };
 
 /** Parameters of `POST /keys`. */

@@ -2,13 +2,16 @@ import MarkdownIt, { type Token } from 'markdown-it';
 import { invalidRequest } from '../domain/problems.ts';
 import { MAX_BODY } from './message.ts';
 
-/** Nested deeper, it stays as it was written. Looking for the end of a link costs so many times its length. */
+/**
+ * Deeper nesting stays as typed. Bounds the time to find the end of a link, which is this number times the link's
+ * length.
+ */
 const MAX_NESTING = 20;
 
-/** Marks whose removal would change the meaning stay, for example around struck text. */
+/** Keeps marks whose removal would change the meaning, such as those around struck-out text. */
 const parser = new MarkdownIt('default', { html: true, linkify: false, typographer: false, maxNesting: MAX_NESTING });
 parser.disable('strikethrough');
-// Shows a link as it was written.
+// Keeps the address of a link as typed.
 parser.normalizeLink = (url) => url;
 parser.normalizeLinkText = (url) => url;
 
@@ -56,7 +59,7 @@ export function plainText(markdown: string): string {
         page.close();
         break;
       case 'list_item_close':
-        // An empty item still has its marker.
+        // Even an empty item has its marker.
         page.writeMarker();
         page.close();
         break;
@@ -142,7 +145,7 @@ class Page {
   }
 }
 
-/** Reports whether the paragraphs of a list's items have no blank lines between them. */
+/** Reports whether the list's items have no blank lines between them. */
 function isTight(tokens: readonly Token[], at: number): boolean {
   const level = tokens[at]?.level ?? 0;
   for (let index = at + 1; index < tokens.length; index += 1) {
@@ -178,7 +181,7 @@ function inlineText({ children }: Token): string {
         break;
       }
       default:
-        // Emphasis marks have no content.
+        // Tokens of emphasis have no content of their own.
         text += token.content;
     }
     if (text.length > 2 * MAX_BODY) throw tooLong();

@@ -33,7 +33,7 @@ export const attachmentPath = text('An attachment').refine(
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** An instant with its zone, as Unix milliseconds (decision X1). A date alone says no time. */
+/** An instant with its zone, as Unix milliseconds (decision X1). A date alone is refused. */
 function moment(name: string) {
   const error = `The ${name} must be a time with its zone, as in 2026-01-31T09:30:00Z or 2026-01-31T09:30:00+02:00.`;
   return z.string({ error }).transform((text, context) => {
@@ -50,7 +50,7 @@ const FORMATS = ['plain', 'markdown'] as const;
 const SEND_MEMBERS = {
   recipient: text('The recipient', 512)
     .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
-    // NUL has a separate sentence.
+    // NUL has its own sentence.
     .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
     .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
   body: text('The body', MAX_BODY).meta({ description: 'May be empty when attachments are sent.' }),
@@ -88,7 +88,7 @@ const NOTHING = 'There is nothing to send: the body is empty and there are no at
 const NOTHING_TO_SEND = {
   path: ['body'],
   error: NOTHING,
-  // Also checked if something else is wrong: every mistake is named at once.
+  // Runs even if other checks have failed, so that every mistake is named at once.
   when: ({ value }: { readonly value: unknown }) => isSendLike(value),
 };
 
@@ -117,8 +117,8 @@ export const MAC_ONLY = ['format', 'service', 'fallback', 'send_at', 'send_until
 export type Send = z.output<typeof hubSendBody>;
 
 /**
- * Returns the send as it goes out: Markdown is rendered here, before anybody approves, hashes or sends it (decision X2),
- * and its times are instants. Throws `invalid_request` when nothing is left to send.
+ * Returns the send in the form in which it leaves: Markdown is rendered here, before the text is approved, hashed or
+ * sent (decision X2), and times are instants. Throws `invalid_request` if nothing is left to send.
  */
 export async function rendered<Asked extends Send>({ format, send_at: at, send_until: until, ...send }: Asked) {
   const times = at === undefined ? {} : { sendAtMs: at, sendUntilMs: until ?? at + HOUR_MS };
@@ -129,7 +129,7 @@ export async function rendered<Asked extends Send>({ format, send_at: at, send_u
   throw invalidRequest([{ pointer: '/body', message: NOTHING }]);
 }
 
-/** The body at a hub (decision N1), and in the documentation. */
+/** The body at a hub (decision N1). Also used in the documentation. */
 export const hubSendBody = z
   .object(
     {

@@ -8,7 +8,7 @@ export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** Checks a body. The pointers are JSON pointers (RFC 6901) into it. */
+/** Checks a body. The pointers of mistakes are JSON pointers (RFC 6901) into it. */
 export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Checked<z.output<Schema>> {
   const result = schema.safeParse(body);
   const unknown = unknownMembers(schema, body);
@@ -17,7 +17,7 @@ export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknow
   return { ok: false, mistakes: [...issues.map(({ path, message }) => mistake(path, message)), ...unknown] };
 }
 
-/** Returns the value of a body. Throws `invalid_request` with every mistake in it. */
+/** Returns the checked body. Throws `invalid_request` with every mistake in it. */
 export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const checked = checkBody(schema, body);
   if (!checked.ok) throw invalidRequest(checked.mistakes);

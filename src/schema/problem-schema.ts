@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Problem } from './problem.ts';
 import { shapeOf } from './shape.ts';
 
-/** May have more members, depending on `code`. */
+/** May contain further members, depending on `code`. */
 export const problemSchema = shapeOf<Problem>()(
   z
     .object({

@@ -37,8 +37,8 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * Returns the known parameters as the program uses them. Ignores unknown ones (decision B9), unless the query is
- * strict. Throws with every mistake, those in `others` first.
+ * Returns the known parameters in the form that the program uses. Ignores unknown ones (decision B9), unless the query
+ * is strict. Throws with every mistake, those in `others` first.
  */
 export function readQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -61,7 +61,7 @@ export function readQuery<Shape extends z.ZodRawShape>(
   ]);
 }
 
-/** A limit above `maximum` is lowered to it, unless the query is strict (decision B9). */
+/** Lowers a limit above `maximum` to it, unless the query is strict (decision B9). */
 export function limit(fallback: number, maximum: number) {
   const schema = wholeNumber('limit', 1)
     .transform((value) => Math.min(value, maximum))
@@ -81,7 +81,7 @@ export const offset = wholeNumber('offset', 0)
 function wholeNumber(name: string, minimum: number) {
   return z.string().transform((text, context) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    // A number beyond 2^53 means more than there is, like 2^53 itself.
+    // A number beyond 2^53 is above every row id, so 2^53 means the same.
     if (value >= minimum) return Math.min(value, Number.MAX_SAFE_INTEGER);
     context.issues.push({
       code: 'custom',
@@ -106,7 +106,7 @@ export const since = z
 
 const MAX_WAIT_S = 50;
 
-/** How long an answer may be delayed until there is something to report (decisions L3, Q1). */
+/** How long an answer may wait for something to report (decisions L3, Q1). */
 export const wait = z
   .string()
   .refine((value) => /^\d{1,9}$/.test(value), 'The parameter wait must be a whole number of seconds, at most 50.')
@@ -114,7 +114,7 @@ export const wait = z
   .optional()
   .meta({ type: 'integer', minimum: 0, description: 'Seconds to wait for something new, at most 50.' });
 
-/** Rows below a minute count as young for everybody (decision U4). */
+/** Below a minute every row counts as young (decision U4). */
 const LEAST_AGE_S = 60;
 const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
 

@@ -6,19 +6,19 @@ export const API = '/api/v1';
 /** One method on one path of the contract. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below `API`, or from the root with `isOutside`. `{name}` matches one segment. */
+  /** The path below `API`, or from the root with `isOutside`. `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
   /** A hub lacks it. */
   readonly macOnly?: true;
   /**
-   * The place of the key: `X-API-Key`, the query parameter `api_key`, or none. With `code` a one-time code in the
-   * body replaces it, and only the service's own console may send it.
+   * The place of the key: `X-API-Key`, the query parameter `api_key`, or none. With `code`, a one-time code in the body
+   * replaces the key, and only the service's own console may send it.
    */
   readonly key: 'header' | 'query' | 'none' | 'code';
   /**
-   * The callers that may use it. Every route states its rule. For a limited key the ports of `exchange.caller` narrow
-   * everything read, sent or delivered; handlers use those ports and no others.
+   * The callers that may use the route. Every route states its rule. For a limited key the ports of `exchange.caller`
+   * narrow everything that is read, sent or delivered; handlers use no others.
    */
   readonly access: Access;
 }
@@ -63,7 +63,7 @@ export const ROUTES = {
   openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
   listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner', macOnly: true },
   addKey: { method: 'POST', path: '/keys', key: 'header', access: 'owner', macOnly: true },
-  // Before {id}, which would match it too.
+  // Must precede {id}, which would match it too.
   getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key', macOnly: true },
   getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
   checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner', macOnly: true },
@@ -95,10 +95,10 @@ export const DEMO_ROUTES = {
   reactInDemo: { method: 'POST', path: '/demo/react', key: 'header', access: 'owner' },
 } as const satisfies Record<string, Route>;
 
-/** The name of an operation in the table. */
+/** The name of an operation in `ROUTES`. */
 export type RouteId = keyof typeof ROUTES;
 
-/** Operations that only a single Mac's Postern has (decision N2). A hub answers 501 `not_at_a_hub`. */
+/** Operations that only the Postern of a single Mac offers (decision N2). A hub answers 501 `not_at_a_hub`. */
 export const NOT_AT_A_HUB: ReadonlySet<string> = new Set(
   Object.entries<Route>(ROUTES).flatMap(([id, { macOnly }]) => (macOnly ? [id] : [])),
 );

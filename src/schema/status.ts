@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Parameters of `GET /status`: `as` gives ready menu text instead of JSON. */
+/** Parameters of `GET /status`. `as` requests menu text instead of JSON. */
 export const statusQuery = z.object({
   as: z
     .enum(['swiftbar', 'xbar'], { error: 'The parameter as must be swiftbar or xbar.' })

@@ -12,16 +12,16 @@ export class StrictQuery extends URLSearchParams {}
 /** Bodies of strict requests. */
 const strictBodies = new WeakSet<object>();
 
-/** The maximum of each parameter that is otherwise lowered to it. */
+/** The maximum of each parameter whose larger values are otherwise lowered. */
 const maxima = new WeakMap<z.ZodType, number>();
 
-/** Records the value that a parameter is lowered to. */
+/** Records the maximum that larger values are lowered to. */
 export function withMaximum<Schema extends z.ZodType>(schema: Schema, maximum: number): Schema {
   maxima.set(schema, maximum);
   return schema;
 }
 
-/** Reports whether a `Prefer` header (RFC 7240) asks for strictness. The first of repeated preferences counts. */
+/** Reports whether a `Prefer` header (RFC 7240) asks for strictness. The first of repeated preferences applies. */
 export function asksForStrict(header: string | undefined): boolean {
   if (header === undefined) return false;
   const handling = header.split(',').find((part) => /^\s*handling\s*=/i.test(part));
@@ -34,7 +34,7 @@ export function strictBody(body: unknown): unknown {
   return body;
 }
 
-/** Mistakes in a query that are mistakes only because its request is strict. */
+/** Returns the mistakes that count only because the request is strict. */
 export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLSearchParams): readonly Mistake[] {
   if (!(query instanceof StrictQuery)) return [];
   const shape: z.ZodRawShape = schema?.shape ?? {};
@@ -53,7 +53,7 @@ export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLS
   ].slice(0, MAX_MISTAKES);
 }
 
-/** Members of the body that nothing reads; none if its request is not strict. */
+/** Returns the members of the body that nothing reads; none unless the request is strict. */
 export function unknownMembers(schema: z.ZodType, body: unknown): readonly Mistake[] {
   if (typeof body !== 'object' || body === null || !strictBodies.has(body)) return [];
   return [...unknownIn(schema, body, '')].slice(0, MAX_MISTAKES);

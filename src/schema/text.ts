@@ -1,9 +1,8 @@
 import * as z from 'zod';
 
 /**
- * A required string without NUL and without half a surrogate pair: neither survives the way to Messages or into a
- * database. Lengths count Unicode characters (code points), as in JSON Schema, so that a simple emoji is one
- * character.
+ * A required string without NUL and without half a surrogate pair, neither of which Messages or a database would store.
+ * Lengths count Unicode characters (code points), as in JSON Schema, so that a simple emoji is one character.
  */
 export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   const schema = z
@@ -13,15 +12,15 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   if (maxCharacters === Number.POSITIVE_INFINITY) return schema;
   return schema
     .refine((value) => isAtMost(value, maxCharacters), {
-      // Lazy: formatting the first number in a locale is slow.
+      // Formatted on demand: formatting the first number in a locale is slow.
       error: () => `${what} must not be longer than ${maxCharacters.toLocaleString('en')} characters.`,
-      // The checks that follow may cost more than the length: 64 KB of marks in a URL take 0.8 s.
+      // Stops here, because the checks that follow may cost far more: 64 KB of marks in a URL take 0.8 s.
       abort: true,
     })
     .meta({ maxLength: maxCharacters });
 }
 
-/** Says that a member is missing, so that nobody reads it as a request without a body. */
+/** Names the missing member, so that the mistake does not read as if the whole body were missing. */
 function missing(what: string): string {
   return what.startsWith('The ') ? `The member "${what.slice(4)}" is missing.` : `${what} is missing.`;
 }
@@ -30,7 +29,7 @@ function isAtMost(value: string, characters: number): boolean {
   return value.length <= characters || (value.length <= 2 * characters && [...value].length <= characters);
 }
 
-/** An array of at most `max` items. A longer one is refused before its items are checked. */
+/** An array of at most `max` items. A longer array is refused before its items are checked. */
 export function list<Item extends z.ZodType>(what: string, item: Item, max: number) {
   return z
     .array(item, {

@@ -6,7 +6,7 @@ import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
 const MAX_LISTED = 200;
-/** Headers that every delivery sets itself, and those that belong to the connection. */
+/** Headers that every delivery sets, and headers that belong to the connection. */
 const OURS =
   /^(?:x-webhook-.*|webhook-.*|content-.*|proxy-.*|accept|accept-encoding|connection|date|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/i;
 

@@ -8,12 +8,14 @@ export interface NewPerson {
   readonly last?: string;
   readonly nickname?: string;
   readonly organization?: string;
-  /** Spelled as somebody typed them. */
+  /** Numbers as their owner typed them. */
   readonly numbers?: readonly string[];
   readonly emails?: readonly string[];
 }
 
-/** Path of an account's people in Contacts; without an account, the file beside the accounts, which is often empty. */
+/**
+ * Returns the path of an account's contacts; without an account, of the file beside the accounts, which is often empty.
+ */
 export function addressBookFile(folder: string, account?: string): string {
   const name = 'AddressBook-v22.abcddb';
   return account === undefined ? join(folder, name) : join(folder, 'Sources', account, name);
@@ -66,7 +68,7 @@ export class AddressBookSource extends Tables {
   }
 }
 
-/** Writes the demo's people and others around them: three accounts, and an empty file beside them. */
+/** Writes the demo's people and others: three accounts, and an empty file beside them. */
 export function writeAddressBook(folder: string): void {
   const write = (account: string | undefined, people: readonly NewPerson[]): void => {
     const source = AddressBookSource.open(addressBookFile(folder, account));

@@ -33,7 +33,7 @@ export function arrive(
   );
 }
 
-/** Returns each row's date in Unix milliseconds, by its index. */
+/** Returns a function that gives each row's date in Unix milliseconds, by its index. */
 function datesOf(command: Arrival, nowMs: number): (place: number) => number {
   const { count } = command;
   if (command.do === 'burst') return () => nowMs;
@@ -43,7 +43,7 @@ function datesOf(command: Arrival, nowMs: number): (place: number) => number {
   return (place) => nowMs - nightMs + Math.floor((place * nightMs) / count);
 }
 
-/** Inserts a copy of a row with another guid. A message to oneself comes back as an incoming one (issue 5224). */
+/** Inserts a copy of a row with another guid, as when a message to oneself returns as an incoming one (issue 5224). */
 function insertAgain(database: ChatDatabase, row: number): void {
   const chat = database.chatOf(row);
   if (chat === undefined) throw new Error(`row ${row} is in no chat`);

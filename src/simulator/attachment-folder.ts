@@ -9,7 +9,7 @@ export interface PlacedFile {
   readonly bytes: number;
 }
 
-/** A file that comes with a message. */
+/** A file that arrives with a message. */
 export interface SimulatedFile {
   readonly name: string;
   readonly mimeType: string;
@@ -25,8 +25,8 @@ export class AttachmentFolder {
   }
 
   /**
-   * Keeps a copy of a sent file, or uses it in place. steipete/imsg, which stages files as we do, reports that
-   * history names the staged path.
+   * Keeps a copy of a sent file, or uses it in place: steipete/imsg, which stages files as Postern does, reports that
+   * the history names the staged path.
    */
   keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): PlacedFile {
     if (mode !== 'copied') {
@@ -38,7 +38,9 @@ export class AttachmentFolder {
     return { name, bytes: statSync(path).size };
   }
 
-  /** Writes a received file. The sender's name is in chat.db; on the disk it has one that cannot leave its folder. */
+  /**
+   * Writes a received file. chat.db has the sender's name for it; on disk it has a name that cannot leave its folder.
+   */
   write(content: Buffer, fileName: string, row: number, guid: string): PlacedFile {
     const { path, name } = this.#place(safeFileName(fileName), row, guid);
     writeFileSync(path, content);

@@ -41,10 +41,10 @@ export function encodeBinaryPlist(top: PlistValue): Buffer {
   return Buffer.concat([header, ...objects, offsets, trailer]);
 }
 
-/** Adds a value and everything inside it. Returns its number. */
+/** Adds a value and everything inside it. Returns the value's number. */
 function add(value: PlistValue, objects: Buffer[]): number {
   const number = objects.length;
-  objects.push(Buffer.alloc(0)); // reserves its place: its contents follow
+  objects.push(Buffer.alloc(0)); // reserves the value's place: its contents follow
   objects[number] = encode(value, objects);
   return number;
 }

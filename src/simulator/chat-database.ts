@@ -19,7 +19,7 @@ export function appleDate(unixMs: number): bigint {
 export interface NewMessage {
   readonly text: string;
   readonly dateMs: number;
-  /** Address of the sender; absent for an own message. */
+  /** Address of the sender; absent for an outgoing message. */
   readonly from?: string;
   readonly service?: string;
   readonly runs?: readonly Run[];
@@ -59,7 +59,7 @@ export class ChatDatabase extends Tables {
     return database;
   }
 
-  /** Replaces the database by another one, as a restored backup does: other rows under a new inode. Closes this one. */
+  /** Replaces the database as a restored backup does: with other rows under a new inode. Closes this one. */
   replaced(path: string, dateMs: number): ChatDatabase {
     const fresh = `${path}.fresh`;
     const other = ChatDatabase.open(fresh, this.version);
@@ -71,7 +71,7 @@ export class ChatDatabase extends Tables {
     return ChatDatabase.open(path, this.version);
   }
 
-  /** Returns the handle of an address. There is one row per service. */
+  /** Returns the handle of an address. Messages keeps one row per service. */
   handle(address: string, service = 'iMessage'): number {
     const known = this.sqlite.prepare('SELECT ROWID FROM handle WHERE id = ? AND service = ?').get(address, service);
     return known === undefined ? this.insert('handle', { id: address, service, country: 'us' }) : Number(known[0]);
@@ -95,7 +95,7 @@ export class ChatDatabase extends Tables {
     return String(row?.[0] ?? 'iMessage');
   }
 
-  /** The guid that macOS gives a chat. Since 26 its prefix no longer names the service. */
+  /** Returns the guid that macOS gives a chat. Since macOS 26 its prefix no longer names the service. */
   chatGuid(identifier: string, style: '-' | '+', service = 'iMessage'): string {
     return `${isSince26(this.version) ? 'any' : service};${style};${identifier}`;
   }
@@ -134,8 +134,8 @@ export class ChatDatabase extends Tables {
   }
 
   /**
-   * Inserts a row of `message` without its chat join, which Messages writes a moment later. Since macOS 26 the text
-   * is only in attributedBody, before that in both.
+   * Inserts a row of `message` without its chat join, which Messages writes a moment later. Since macOS 26 the text is
+   * in attributedBody only, before that in both columns.
    */
   message({ text, dateMs, from, service = 'iMessage', runs, columns = {} }: NewMessage): number {
     const isOwn = from === undefined;
@@ -200,7 +200,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** Inserts a reaction as a separate row. Deletes the reaction it replaces, which leaves a gap in the row ids. */
+  /** Inserts a reaction as a separate row. Deletes the reaction that it replaces, which leaves a gap in the row ids. */
   reaction(
     chat: number,
     target: number,
@@ -235,7 +235,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** Deletes a message as the person does: it stays recoverable for a while. */
+  /** Deletes a message as the user does: it stays recoverable for a while. */
   deleteToRecoverable(message: number, nowMs: number): void {
     this.transaction(() => {
       const chats = this.sqlite.prepare('SELECT chat_id FROM chat_message_join WHERE message_id = ?').all(message);
@@ -259,7 +259,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** Marks what came into a chat as read. */
+  /** Marks the incoming messages of a chat as read. */
   readChat(guid: string, nowMs: number): void {
     const chat = this.findChat(guid);
     if (chat === undefined) throw new Error(`there is no chat ${guid}`);
@@ -281,7 +281,7 @@ export class ChatDatabase extends Tables {
     return typeof row?.[0] === 'number' ? row[0] : undefined;
   }
 
-  /** The handle of a chat's first participant; 0 if there is none. */
+  /** Returns the handle of a chat's first participant; 0 if there is none. */
   firstHandle(chat: number): number {
     const row = this.sqlite.prepare('SELECT min(handle_id) FROM chat_handle_join WHERE chat_id = ?').get(chat);
     return Number(row?.[0] ?? 0);
@@ -291,7 +291,7 @@ export class ChatDatabase extends Tables {
     return this.number('SELECT ifnull(max(ROWID), 0) FROM message');
   }
 
-  /** Writes SQLite's statistics, which every chat.db of a Mac has and which steer its planner. */
+  /** Writes SQLite's statistics, which steer its planner. Every chat.db on a Mac has them. */
   analyze(): void {
     this.sqlite.exec('ANALYZE');
   }

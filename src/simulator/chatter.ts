@@ -55,7 +55,10 @@ const WORDS = `the a to and is it you I we they of in on at for with from about 
   今日 👋 👍 😂 🎉 ❤️ 🍅 👩‍👩‍👧`.split(/\s+/) as [string, ...string[]];
 const ENDS = ['', '', '', '.', '!', '?', '…'] as const;
 
-/** A plausible text: mostly a few words, sometimes a single one or a long story. Only single words repeat often. */
+/**
+ * Returns a plausible text: mostly a few words, sometimes a single word or a long story. Only single words repeat
+ * often.
+ */
 export function chatter(chance: Chance): string {
   const words = chance.in(0.07) ? 1 : 3 + Math.floor(chance.next() ** 3 * (chance.in(0.01) ? 300 : 35));
   let text = chance.of(WORDS);

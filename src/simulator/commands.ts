@@ -1,6 +1,6 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 
-/** Faults of the next sends: `times` of them, then Messages works again. */
+/** Faults of the next sends. After `times` sends Messages works again. */
 export const SCENARIOS = [
   'no_such_chat', // −1728
   'not_permitted', // −1743
@@ -32,17 +32,20 @@ export interface SendCommand {
 
 /** How Messages and macOS react to a script. */
 export interface Behaviour {
-  /** The answer of macOS to a program that wants to control Messages. `asks` shows a dialog until somebody answers. */
+  /** How macOS answers a program that wants to control Messages. `asks` shows a dialog until somebody answers it. */
   readonly automation: 'granted' | 'asks' | 'denied';
   /** In the order of Messages' list. */
   readonly accounts: readonly { readonly service: string; readonly isEnabled: boolean }[];
   /** The prefix of ids in the live list; null for that of chat.db. */
   readonly livePrefix: string | null;
-  /** `people` lists 200 one-to-one chats and nothing else. */
+  /** `people` lists 200 one-to-one chats and no others. */
   readonly liveList: 'complete' | 'people';
   /** Maps a participant's address to the address whose conversation Messages uses instead. */
   readonly chooses: Readonly<Record<string, string>>;
-  /** The file that the attachment's row names: Messages' own copy, or the original, and how. */
+  /**
+   * Which file the attachment's row names: Messages' own copy, the original, or the original with `~` for the home
+   * folder.
+   */
   readonly stagedFiles: 'copied' | 'in_place' | 'in_place_tilde';
   /** `mirrored`: a message to oneself also arrives as an incoming one. */
   readonly selfChat: 'mirrored' | 'single';
@@ -51,11 +54,11 @@ export interface Behaviour {
   /** `two_rows`: a link beside text is sent as a separate row, as on macOS 26.4. */
   readonly links: 'two_rows' | 'one_row';
   /**
-   * How an own row is inserted: complete, or as an incoming one without a handle or with the other person's, which is
-   * marked as own a moment after its chat join (steipete/imsg issue 80, pull request 87).
+   * How an outgoing row is inserted: complete, or as an incoming row without a handle or with the other person's
+   * handle, which is marked as outgoing a moment after its chat join (steipete/imsg issue 80, pull request 87).
    */
   readonly ownRows: 'marked' | 'without_handle' | 'with_handle';
-  /** Seed of the delays of rows; null steps through them. */
+  /** Seed of the rows' delays; null goes through them in order. */
   readonly seed: number | null;
 }
 
@@ -66,9 +69,9 @@ export type Command =
   | { readonly do: 'running' | 'probe' | 'chats' | 'accounts' }
   | { readonly do: 'open' }
   | ({ readonly do: 'behave' } & Partial<Behaviour>)
-  /** Quits Messages. Its next start takes this long. */
+  /** Quits Messages. Its next start takes `startupMs`. */
   | { readonly do: 'quit'; readonly startupMs: number }
-  /** The person answers the dialog. */
+  /** The user answers the dialog. */
   | { readonly do: 'answer'; readonly isAllowed: boolean }
   | { readonly do: 'dialog' }
   | {
@@ -92,7 +95,7 @@ export type Command =
       readonly joinAfterMs?: number;
       /** How macOS 27 files it: `filter_action` and `filter_sub_action`, which earlier versions lack. */
       readonly filter?: { readonly code: number; readonly subCode?: number };
-      /** A file with this many bytes, or with the content of `path`. Its row follows the message after the delay. */
+      /** A file with this many bytes, or with the content of `path`. Its row follows the message's after the delay. */
       readonly attachment?: {
         readonly name: string;
         readonly bytes: number;
@@ -100,9 +103,9 @@ export type Command =
         readonly afterMs?: number;
       };
     }
-  /** The person writes on another device. */
+  /** The owner writes on another device. */
   | { readonly do: 'write'; readonly to: string; readonly text: string }
-  /** Without `from`, the person reacts on another device. */
+  /** Without `from`, the owner reacts on another device. */
   | {
       readonly do: 'react';
       readonly to: number;

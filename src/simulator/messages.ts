@@ -16,7 +16,7 @@ import { liveIds, targetOf } from './script-targets.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 const BALLOON_AFTER_MS = 40;
-/** Delay from an own row's join until it is sent; delivered and read follow. */
+/** Delay from an outgoing row's join until it is sent; delivered and read follow. */
 const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;
@@ -25,11 +25,11 @@ const FAILS_AFTER_MS = 1500;
 const NEVER = new AbortController().signal;
 
 export interface MessagesOptions {
-  /** The simulated person's home folder. */
+  /** Home folder of the simulated user. */
   readonly home: string;
   readonly version: MacosVersion;
   readonly clock: Clock;
-  /** Called with every sent text, so that somebody can answer. */
+  /** Called with every sent text, so that a simulated person can answer. */
   readonly onSent?: (chat: number, row: number, text: string) => void;
 }
 
@@ -165,7 +165,7 @@ export class Messages {
       return { exitCode: 0 };
     }
     if (scenario?.name === 'misdirected') {
-      // openclaw/imsg #90 on macOS 26: an SMS conversation with a person named by the group's identifier.
+      // On macOS 26, an SMS conversation with a person named by the group's identifier (openclaw/imsg #90).
       const identifier = (command.chatId || command.recipient).split(';').at(-1) ?? '';
       const chat = this.#database.directChat(identifier, 'SMS');
       this.#deliver(chat, this.#outgoing(command, 'SMS', chat), command, 22);
@@ -177,7 +177,7 @@ export class Messages {
     return failure ?? { exitCode: 0 };
   }
 
-  /** Inserts an own row. Without a chat it is a ghost: an empty row that belongs to no chat. */
+  /** Inserts an outgoing row. Without a chat it is a ghost: an empty row that belongs to no chat. */
   #outgoing(command: SendCommand, service: string, chat?: number): number {
     const database = this.#database;
     const isGhost = chat === undefined;
@@ -194,7 +194,7 @@ export class Messages {
     return row;
   }
 
-  /** The text and the link of a message that becomes two rows. */
+  /** Splits a message that becomes two rows into text and link. */
   #linkOf({ body }: SendCommand): ReturnType<typeof textAndLink> {
     return body === undefined || this.#host.behaviour.links === 'one_row' ? undefined : textAndLink(body);
   }
@@ -234,7 +234,7 @@ export class Messages {
     );
   }
 
-  /** Marks a row as own after its join. Returns the delay. */
+  /** Marks a row as outgoing after its join. Returns the delay. */
   #markAfter(joinAfterMs: number, row: number): number {
     if (this.#host.behaviour.ownRows === 'marked') return 0;
     const afterMs = this.#delays.in(MARK_AFTER_MS);
@@ -265,7 +265,7 @@ export class Messages {
     return { row, guid: database.guid(row) };
   }
 
-  /** Adds an incoming file: first its row without a name, then the name once the bytes exist. */
+  /** Adds an incoming file: first its row without a name, then the name once the bytes are on disk. */
   #attachLater(row: number, { name, bytes, path, afterMs = 0 }: IncomingFile): void {
     const database = this.#database;
     const arrive = (): void => {

@@ -10,7 +10,7 @@ const [tool, socketPath, recordPath, ...given] = process.argv.slice(2);
 const names = ['RECIPIENT', 'CHAT_IDS', 'SERVICE', 'BODY', 'ATTACHMENT'];
 const values = Object.fromEntries(names.map((name) => [name, process.env[`POSTERN_${name}`]]));
 
-// Values as hexadecimal UTF-8 too, so that a test can check every byte.
+// Values are recorded as hexadecimal UTF-8 too, so that a test can check every byte.
 const record = {
   tool,
   arguments: given,
@@ -31,7 +31,7 @@ socket.on('error', () => {
 });
 socket.on('data', (chunk) => {
   answer += chunk;
-  // A run that hangs waits until it is killed or Messages ends.
+  // A run that hangs waits until it is killed or Messages quits.
   if (answer.endsWith('\n') && !hangs(answer)) socket.end();
 });
 socket.on('end', () => {

@@ -9,7 +9,7 @@ interface Elsewhere {
   readonly ownRows: Behaviour['ownRows'];
 }
 
-/** Writes a message of the person from another device: one row, complete except for its mark. */
+/** Writes a message of the owner from another device: one row, complete except for its mark. */
 export function writeElsewhere(database: ChatDatabase, { to, text, dateMs, ownRows }: Elsewhere): number {
   const chat = to.includes(';') ? database.findChat(to) : database.directChat(to);
   if (chat === undefined) throw new Error(`there is no chat ${to}`);
@@ -17,10 +17,10 @@ export function writeElsewhere(database: ChatDatabase, { to, text, dateMs, ownRo
   return database.joinedMessage(chat, { text, dateMs, columns });
 }
 
-/** The columns that mark a row as own. */
+/** The columns that mark a row as outgoing. */
 export const MARKED = { is_from_me: 1, handle_id: 0 } as const;
 
-/** The columns of an own row without its mark. */
+/** Returns the columns of an outgoing row that is not marked yet. */
 export function unmarkedColumns(
   database: ChatDatabase,
   chat: number,

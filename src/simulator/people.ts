@@ -19,7 +19,7 @@ const ANSWERS = [
   'Yes. And how did you send that?',
 ];
 
-/** Love, like, emphasis, laugh. A dislike would contradict what most of the answers say. */
+/** Love, like, emphasis, laugh. A dislike would contradict most of the answers. */
 const REACTIONS = [2000, 2001, 2004, 2003] as const;
 
 /** Fixed answers, so that a program can be tried out. */
@@ -59,7 +59,7 @@ export class SimulatedPeople {
     this.tell();
   }
 
-  /** Tells the story, from its beginning. */
+  /** Plays the story from its beginning. */
   tell(): void {
     this.stop();
     this.#teller = this.#newTeller();
@@ -70,7 +70,7 @@ export class SimulatedPeople {
     this.#cancel?.();
   }
 
-  /** Makes somebody in the chat react to a message and answer it. */
+  /** Makes a person in the chat react to a message and answer it. */
   answer(chat: number, row: number, text: string): void {
     const { database } = this.#messages;
     if (isSelfChat(database, chat)) return;
@@ -102,7 +102,7 @@ export class SimulatedPeople {
     const { database } = this.#messages;
     this.#cancel = this.#clock.after(step.at * 1000, () => {
       if (database !== this.#messages.database) {
-        this.#later(WRITE_EVERY_MS); // the rows that the story is about are gone with the file
+        this.#later(WRITE_EVERY_MS); // the rows that the story refers to are gone with the file
         return;
       }
       this.#teller?.perform(step, this.#clock.now());

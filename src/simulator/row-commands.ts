@@ -9,7 +9,7 @@ import { encodeAttributedBody } from './typedstream.ts';
 const APP = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000';
 export const LINK_BALLOON = 'com.apple.messages.URLBalloonProvider';
 export const POLLS = `${APP}:com.apple.messages.Polls`;
-/** A balloon's text: one placeholder. */
+/** The text of a balloon is one placeholder. */
 const BALLOON_TEXT = '\uFFFC';
 
 /** Commands that change rows, or write rows of apps, polls, links, groups and scheduled messages. */
@@ -33,7 +33,7 @@ export type RowCommand = Extract<
   }
 >;
 
-/** Performs a command the way Messages was seen to write it. */
+/** Performs a command as Messages was seen to write it. */
 export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: number): unknown {
   switch (command.do) {
     case 'react': {
@@ -113,9 +113,9 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
 }
 
 /**
- * Undo Send of a whole message: `date_edited`, neither text nor body, each part under `rp` in the summary, and
- * `date_retracted` still 0 (nixfred/blip, pull request 32: 33,600 rows on macOS 26); `part_count` 0 (mautrix/imessage,
- * pull request 199). The rows of its attachments stay.
+ * Unsends a whole message with Undo Send: `date_edited`, neither text nor body, each part under `rp` in the summary,
+ * and `date_retracted` still 0 (nixfred/blip, pull request 32: 33,600 rows on macOS 26); `part_count` 0
+ * (mautrix/imessage, pull request 199). The rows of its attachments stay.
  */
 function unsend(database: ChatDatabase, row: number, nowMs: number): void {
   database.update('message', row, {
@@ -167,7 +167,7 @@ export function linkBalloon(
 
 const LINK = /^https?:\/\/\S+$/;
 
-/** Splits a text and the link at its start or end; undefined if there is no link, or nothing else. */
+/** Splits a text and the link at its start or end; returns undefined if there is no link, or nothing else. */
 export function textAndLink(body: string): { readonly text: string; readonly url: string } | undefined {
   const words = body.trim().split(/(\s+)/);
   const [first = '', last = ''] = [words[0], words.at(-1)];
@@ -186,7 +186,7 @@ function chatOf(database: ChatDatabase, row: number): number {
 export type WrittenContents = Readonly<Record<string, number>>;
 
 /**
- * Writes one message of each kind of content, in a conversation with a person, a second apart; another person votes in
+ * Writes one message of each kind of content, a second apart, in a conversation with a person; another person votes in
  * the poll.
  */
 function writeContents(database: ChatDatabase, from: string, nowMs: number): WrittenContents {
@@ -222,7 +222,7 @@ function vote(database: ChatDatabase, chat: number, poll: number, dateMs: number
   database.joinedMessage(chat, { text: '', from: '+15550101', dateMs, columns: voteColumns(database, poll) });
 }
 
-/** The columns of a vote for the first option of the poll in `contentColumns('poll with a title')`. */
+/** Returns the columns of a vote for the first option of the poll in `contentColumns('poll with a title')`. */
 export function voteColumns(database: ChatDatabase, poll: number): Readonly<Record<string, SqlValue>> {
   return {
     associated_message_type: 4000,
@@ -234,7 +234,10 @@ export function voteColumns(database: ChatDatabase, poll: number): Readonly<Reco
   };
 }
 
-/** The columns of the content with this name, for another row. Its text is empty unless they have one. */
+/**
+ * Returns the columns of the content with this name, for another row. The row's text is empty unless the columns
+ * contain one.
+ */
 export function contentColumns(name: string): Readonly<Record<string, SqlValue>> {
   const content = CONTENT_ROWS.find((row) => row.name === name);
   if (content === undefined) throw new Error(`there is no content ${name}`);

@@ -12,9 +12,9 @@ const ERROR_NUMBERS: Partial<Record<Scenario, number>> = {
 export interface Happening {
   readonly name: Scenario;
   readonly delayMs: number;
-  /** The message is sent nevertheless. */
+  /** True if the message is sent anyway. */
   readonly goesOut: boolean;
-  /** The end of osascript; undefined if the fault lies elsewhere. */
+  /** How osascript ends; undefined if the fault is elsewhere. */
   readonly end: ScriptEnd | undefined;
 }
 
@@ -54,7 +54,9 @@ export class Scenarios {
 
 export type Language = 'en' | 'de' | 'ja';
 
-/** Messages reports errors in the Mac's language. Only the number in the last parentheses is the same everywhere. */
+/**
+ * Messages reports errors in the Mac's language. Only the number in the last parentheses is the same in all of them.
+ */
 const WORDS: Readonly<Record<Language, (what: string) => string>> = {
   en: (what) => `execution error: Messages got an error: ${what}`,
   de: (what) => `execution error: Fehler in „Messages“: ${what}`,
@@ -90,7 +92,10 @@ const SENTENCES: Readonly<Record<number, Readonly<Record<Language, string>>>> = 
   },
 };
 
-/** The end of osascript after an AppleScript error: always exit code 1, with the number at the end of stderr. */
+/**
+ * Returns how osascript ends after an AppleScript error: always with exit code 1, and with the number at the end of
+ * stderr.
+ */
 function scriptError(number: number, language: Language = 'en'): ScriptEnd {
   const sentence = SENTENCES[number]?.[language] ?? 'An error of type.';
   return { exitCode: 1, stderr: `send.applescript:1204:1267: ${WORDS[language](sentence)} (${number})\n` };

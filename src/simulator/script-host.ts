@@ -29,7 +29,7 @@ interface Dialog {
 }
 
 /**
- * Messages as osascript meets it: whether it runs, and how macOS answers a program that wants to control it. Each
+ * Messages as osascript sees it: whether it runs, and how macOS answers a program that wants to control it. Each
  * behaviour was reported from a real Mac.
  */
 export class ScriptHost {
@@ -55,7 +55,7 @@ export class ScriptHost {
     return { isOpen: this.#dialog !== undefined, shown: this.#dialogsShown };
   }
 
-  /** Sets the behaviour. Unnamed members are as on a Mac where everything works. */
+  /** Sets the behaviour. Members that are not given are as on a Mac where everything works. */
   behave(behaviour: Partial<Behaviour>): void {
     this.#behaviour = { ...DEFAULTS, ...behaviour };
   }
@@ -74,13 +74,13 @@ export class ScriptHost {
     else this.#clock.after(this.#startupMs, run);
   }
 
-  /** `application id … is running`, which sends no event and needs no permission. */
+  /** Answers `application id … is running`, which sends no event and needs no permission. */
   running(): ScriptEnd {
     return this.#isRunning ? { exitCode: 0 } : this.#fail(-600);
   }
 
   /**
-   * Sends an Apple event, which needs a running Messages and the person's consent. `signal` aborts when osascript has
+   * Sends an Apple event, which needs a running Messages and the user's consent. `signal` aborts when osascript has
    * ended.
    */
   async event(limitMs: number, signal: AbortSignal, work: () => Promise<ScriptEnd>): Promise<ScriptEnd> {
@@ -88,7 +88,7 @@ export class ScriptHost {
     switch (this.#behaviour.automation) {
       case 'granted':
         return work();
-      // macOS 27.0 also gave this to an app started by LaunchServices, at once and without a dialog (reported of
+      // macOS 27.0 also gave this answer to an app started by LaunchServices, at once and without a dialog (reported of
       // 27.0, build 26A428).
       case 'denied':
         return this.#fail(-1743);
@@ -100,7 +100,7 @@ export class ScriptHost {
     }
   }
 
-  /** Clicks in the dialog. Returns false if there is none. */
+  /** Answers the dialog. Returns false if there is none. */
   answer(isAllowed: boolean): boolean {
     const dialog = this.#dialog;
     if (dialog === undefined) return false;
@@ -110,8 +110,9 @@ export class ScriptHost {
   }
 
   /**
-   * Shows one dialog, however many wait for it. It disappears when the event times out (T0mSIlver/localvoxtral PR
-   * #183, measured: a timeout of one second gave a dialog of one second) or when the asking program ends.
+   * Shows one dialog, however many programs wait for it. The dialog disappears when the event times out
+   * (T0mSIlver/localvoxtral PR #183, measured: a timeout of one second gave a dialog of one second) or when the asking
+   * program ends.
    */
   async #ask(limitMs: number, signal: AbortSignal): Promise<'allowed' | 'refused' | 'gone'> {
     const dialog = this.#dialog ?? this.#show();

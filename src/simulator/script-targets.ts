@@ -7,7 +7,7 @@ const LIVE_LIST_LENGTH = 200;
 /** A telephone number or an e-mail address. Messages has no participant for anything else (decision S5). */
 const ADDRESS = /^(?:\+?[\d\s().-]{3,}|[^\s@;]+@[^\s@;]+)$/u;
 
-/** The target of a send: a chat; a row in no chat; or the error number raised before anything is sent. */
+/** The target of a send: a chat, a row in no chat, or the error number that is raised before anything is sent. */
 export type ScriptTarget = { readonly chat: number; readonly service: string } | 'ghost' | number;
 
 /** Resolves the target of one run of the send script, which may be no chat of chat.db at all. */
@@ -15,16 +15,16 @@ export function targetOf(database: ChatDatabase, command: SendCommand, behaviour
   const { recipient, chatId, service } = command;
   if (chatId !== '') return chatTarget(database, chatId, behaviour);
   if (!ADDRESS.test(recipient)) return -1728;
-  // `1st account whose … and enabled = true` without such an account is an invalid index.
+  // Without a matching account, `1st account whose … and enabled = true` is an invalid index.
   const accounts = behaviour.accounts.filter((account) => account.isEnabled);
   const account = accounts.find((one) => service === '' || one.service === service);
   if (account === undefined) return -1719;
-  // Messages itself chooses the conversation with a person: another address or service of theirs.
+  // Messages itself chooses the conversation with a person: another address or service of that person.
   const address = behaviour.chooses[recipient] ?? recipient;
   return { chat: database.directChat(address, account.service), service: account.service };
 }
 
-/** Ids as Messages' live list has them. */
+/** Returns the ids in Messages' live list. */
 export function liveIds(database: ChatDatabase, { livePrefix, liveList }: Behaviour): readonly string[] {
   if (liveList === 'complete') {
     return database.guids().map((guid) => (livePrefix === null ? guid : livePrefix + guid.slice(guid.indexOf(';'))));
@@ -35,8 +35,8 @@ export function liveIds(database: ChatDatabase, { livePrefix, liveList }: Behavi
 }
 
 /**
- * An id that is not in the live list fails with -1728 even if chat.db has it (steipete/imsg #244). On macOS 26 that
- * includes ids with a service prefix.
+ * Resolves a chat id. An id that is not in the live list fails with -1728 even if chat.db has it (steipete/imsg #244).
+ * On macOS 26 that includes ids with a service prefix.
  */
 function chatTarget(database: ChatDatabase, chatId: string, behaviour: Behaviour): ScriptTarget {
   const style = chatId.slice(chatId.indexOf(';') + 1);

@@ -24,7 +24,7 @@ export class StoryTeller {
   readonly #isRead: boolean;
   readonly #rows = new Map<string, number>();
 
-  /** `garden` is the row of the group's chat. With `isRead` the owner has read what came in. */
+  /** `garden` is the row of the group's chat. `isRead` means that the owner has read what arrived. */
   constructor(messages: Messages, garden: number, { isRead = false }: { readonly isRead?: boolean } = {}) {
     this.#messages = messages;
     this.#database = messages.database;
@@ -114,7 +114,7 @@ export class StoryTeller {
     });
   }
 
-  /** Own messages count as read; new ones are unread in the story. */
+  /** Outgoing messages count as read; new incoming ones are unread in the story. */
   #readColumns({ from }: Step, dateMs: number): Readonly<Record<string, SqlValue>> {
     const date = appleDate(dateMs + 1000);
     if (from !== undefined) return this.#isRead ? { is_read: 1, date_read: date } : {};

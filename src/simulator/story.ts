@@ -3,21 +3,21 @@ export const ANA = '+15550100';
 export const ANA_MAIL = 'ana@example.com';
 export const BEN = '+15550101';
 export const CHO = 'cho@example.com';
-/** A person whom nobody knows. */
+/** A person who is in nobody's contacts. */
 const STRANGER = '+15550199';
 /** Identifier of the group of all three. */
 export const GARDEN = 'chat424242';
 
 interface Place {
-  /** Address of who does it. Default: the owner, on another device. */
+  /** Address of the person who acts. Default: the owner, on another device. */
   readonly from?: string;
-  /** The other person of an own line's conversation. */
+  /** Recipient of a message that the owner sends. */
   readonly to?: string;
   /** True in the group. */
   readonly inGarden?: boolean;
   /** Name by which later steps refer to the row. */
   readonly as?: string;
-  /** Hours before the demo's first start, in the history; seconds after the step before, in the story. */
+  /** Hours before the demo's first start, in the history; seconds after the previous step, in the story. */
   readonly at: number;
 }
 
@@ -82,7 +82,7 @@ export const HISTORY: readonly Step[] = [
   { to: BEN, text: 'Can you open the gate for Cho? I am late.', error: 22, at: 1 },
 ];
 
-/** The two minutes after the start. The first step comes soon, because somebody waits for it. */
+/** The two minutes after the start. The first step follows soon, because the user is waiting for it. */
 export const STORY: readonly Step[] = [
   { from: ANA, text: 'The kettle is on. Are you coming down?', as: 'kettle', at: 3 },
   { ...GARDEN_PLACE, from: BEN, text: 'The tomatoes are ripe 🍅 who wants some?', as: 'tomatoes', at: 4 },
@@ -110,7 +110,7 @@ export const STORY: readonly Step[] = [
   { from: ANA, text: 'That is all for now. Write to any of us: we answer.', at: 6 },
 ];
 
-/** Texts of the one person who goes on writing, in turn. */
+/** Texts of the person who keeps writing, in turn. */
 export const LATER: readonly string[] = [
   'Still here if you need me.',
   'The kettle is on again.',

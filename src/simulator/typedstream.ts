@@ -11,7 +11,7 @@ const END = 0x86;
 const FIRST_REFERENCE = 0x92;
 
 /**
- * Encodes an attributed string like attributedBody: NeXT's typedstream, version 4. Without `runs` the whole text is
+ * Encodes an attributed string as in attributedBody: NeXT's typedstream, version 4. Without `runs` the whole text is
  * one message part.
  */
 export function encodeAttributedBody(text: string, runs: readonly Run[] = plainRuns(text)): Uint8Array {
@@ -22,7 +22,10 @@ function plainRuns(text: string): readonly Run[] {
   return text === '' ? [] : [{ length: text.length, attributes: { __kIMMessagePartAttributeName: 0 } }];
 }
 
-/** Two tables grow during writing: shared strings (types and class names) and objects (objects, classes, C strings). */
+/**
+ * Writes a typedstream. Two tables grow as it is written: shared strings (types and class names) and objects (objects,
+ * classes, C strings).
+ */
 class Writer {
   readonly #bytes: number[] = [4, 11, ...Buffer.from('streamtyped'), 0x81, 0xe8, 0x03];
   readonly #strings = new Map<string, number>();
@@ -85,7 +88,7 @@ class Writer {
     this.#bytes.push(END);
   }
 
-  /** Begins an object: it gets its number before its class does. */
+  /** Begins an object: the object gets its number before its class does. */
   #begin(...classes: readonly (readonly [name: string, version: number])[]): void {
     this.#bytes.push(NEW);
     this.#objectCount += 1;

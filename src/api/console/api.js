@@ -1,7 +1,7 @@
 import { mayAskByItself, noteLimit } from './budget.js';
 import { keptKey } from './kept-key.js';
 
-/** Relative, so that it also works behind a proxy that adds a folder. */
+/** Relative, so that it also works behind a proxy that adds a folder to the path. */
 export const API = new URL('api/v1/', location.href);
 
 let key = keptKey();
@@ -34,7 +34,7 @@ export class Refusal extends Error {
 }
 
 /**
- * The status of a refusal; undefined for any other error.
+ * Returns the status of a refusal; undefined for any other error.
  * @param {unknown} error
  */
 export const statusOf = (error) => (error instanceof Refusal ? error.status : undefined);
@@ -45,8 +45,8 @@ export const statusOf = (error) => (error instanceof Refusal ? error.status : un
  */
 
 /**
- * Calls the API. Throws a Refusal. `isByItself`: nobody clicked, so the call may be refused to spare the limit. `key`
- * replaces this page's key.
+ * Calls the API. Throws a Refusal. `isByItself` means that nobody clicked, so the page may skip the call to save
+ * requests. `key` replaces this page's key.
  * @param {string} path
  * @param {CallOptions} [options]
  * @returns {Promise<any>}
@@ -62,7 +62,7 @@ export async function call(path, { method = 'GET', body, ...options } = {}) {
 }
 
 /**
- * Returns one page of a list, with the path of the next one if there is one. Throws a Refusal.
+ * Returns one page of a list, and the path of the next page if there is one. Throws a Refusal.
  * @param {string} path
  * @param {{ readonly signal?: AbortSignal, readonly isByItself?: boolean | undefined }} [options]
  * @returns {Promise<{ readonly items: any[], readonly headers: Headers, readonly next: string | undefined }>}
@@ -73,12 +73,12 @@ export async function pageOf(path, { signal, isByItself } = {}) {
   return {
     items: await response.json(),
     headers: response.headers,
-    // Below this page's own API: a proxy may have added a folder.
+    // Below this page's own API, because a proxy may have added a folder to the path.
     next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
   };
 }
 
-/** The offset of the newest event and change; undefined if the service has changes switched off. */
+/** Returns the offset of the newest event and change; undefined if changes are switched off. */
 export async function newestOffset() {
   try {
     const { headers } = await ask('events?changes=true', {});
@@ -90,7 +90,7 @@ export async function newestOffset() {
 }
 
 /**
- * The bytes of an attachment, and the answer's type. Throws a Refusal.
+ * Returns the bytes of an attachment and the type in the answer. Throws a Refusal.
  * @param {string} path
  * @param {{ readonly isByItself?: boolean | undefined }} [options]
  */
@@ -100,7 +100,7 @@ export async function bytesAt(path, { isByItself } = {}) {
 }
 
 /**
- * Uploads a file; resolves with its id.
+ * Uploads a file. Resolves with its id.
  * @param {File} file
  * @returns {Promise<string>}
  */
@@ -146,7 +146,8 @@ function asHeader(text) {
 }
 
 /**
- * The command that asks what a view shows. The key is a variable: commands are copied into logs and chats.
+ * Returns the command that requests what a view shows. The key is a variable in it, because commands are copied into
+ * logs and chats.
  * @param {string} path
  * @param {string} [options]
  */

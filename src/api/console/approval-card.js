@@ -1,4 +1,4 @@
-// One send that waits: exactly what would go out, and to whom.
+// One waiting send: exactly what would be sent, and to whom.
 
 import { conversationOf, nameIn, peopleIn } from './directory.js';
 import { fill, h, icon } from './dom.js';
@@ -19,7 +19,7 @@ export function recipientOf({ to, members, names: known }) {
 }
 
 /**
- * Shows what would go out and to whom, with the two answers.
+ * Shows what would be sent and to whom, with the two possible answers.
  * @param {Shown} approval
  * @param {ReadonlyMap<string, string>} names of the keys
  * @param {(card: HTMLElement, approval: Shown, action: 'approve' | 'deny') => unknown} decide
@@ -41,7 +41,7 @@ export function cardOf(approval, names, decide) {
   const exact = h('div', { class: 'exact', dir: 'auto', role: 'region', 'aria-label': 'Exact text', tabindex: 0 });
   const marks = showExactly(exact, text ?? '');
   const address = h('p', 'quiet small address');
-  // The address proves who it is; a name proves nothing.
+  // The address identifies the person; a name proves nothing.
   if (members.length > 1)
     showExactly(
       address,

@@ -6,7 +6,10 @@ import { bytesAt, statusOf } from './api.js';
 
 const KEPT = 100;
 
-/** By file extension. SVG could contain a script: it is offered, never shown. @type {Readonly<Record<string, string>>} */
+/**
+ * Types by file extension. SVG could contain a script, so it is offered as a file and never shown. @type
+ * {Readonly<Record<string, string>>}
+ */
 const TYPES = {
   avif: 'image/avif',
   gif: 'image/gif',
@@ -26,9 +29,9 @@ const TYPES = {
   mov: 'video/quicktime',
   mp4: 'video/mp4',
 };
-/** Types the service converts to, which no page can run. */
+/** Types that the service converts to. No page can run them. */
 const CONVERTED = new Set(['image/jpeg', 'audio/mp4']);
-/** A moving picture would stand still. */
+/** Types that are not converted, because a moving picture would stand still. */
 const AS_IT_IS = new Set(['image/gif']);
 const SHOWN_EVERYWHERE = new Set(['image/jpeg', 'image/png', 'image/webp']);
 const SMALL_BYTES = 500_000;
@@ -38,15 +41,18 @@ const PLAYABLE = new Set(['audio/mp4', 'audio/mpeg', 'audio/wav']);
 /** False once the service has said that it has no converter. */
 let canConvert = true;
 
-/** A small picture that every browser shows is not converted. @param {{ readonly type: string, readonly bytes: number }} one */
+/**
+ * Reports whether the service should convert a picture. A small one that every browser can show is not converted.
+ * @param {{ readonly type: string, readonly bytes: number }} one
+ */
 const needsConversion = ({ type, bytes }) =>
   type.startsWith('image/')
     ? !AS_IT_IS.has(type) && !(SHOWN_EVERYWHERE.has(type) && bytes <= SMALL_BYTES)
     : type.startsWith('audio/') && !PLAYABLE.has(type);
 
-/** Those on their way: one picture may stand in two places. @type {Map<string, Promise<string>>} */
+/** Downloads in progress: one picture may appear in two places. @type {Map<string, Promise<string>>} */
 const loading = new Map();
-/** Object URLs by path, the newest last. @type {Map<string, string>} */
+/** Object URLs by path, the newest one last. @type {Map<string, string>} */
 const kept = new Map();
 
 /** @param {string} name */
@@ -56,8 +62,8 @@ export const typeOf = (name) => {
 };
 
 /**
- * An object URL of the attachment in a form that a browser can show: converted by the service if necessary and
- * possible.
+ * Returns an object URL of the attachment in a form that a browser can show. The service converts it if that is
+ * necessary and possible.
  * @param {Attachment} attachment
  * @param {number} [pixels]
  * @param {boolean} [isByItself]

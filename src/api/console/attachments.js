@@ -1,4 +1,4 @@
-// Pictures, sounds and files of a message. Each is a request that counts for the limit of all clients.
+// Pictures, sounds and files of a message. Each one takes a request, which counts towards the limit of all clients.
 
 import { bytesAt, statusOf } from './api.js';
 import { addressOf, typeOf } from './attachment-files.js';
@@ -51,7 +51,7 @@ export const attachmentsIn = ({ id, attachments, details: { attachments: known =
     };
   });
 
-/** A picture loads when it becomes visible, everything else on demand. */
+/** A picture loads when it becomes visible; everything else loads on demand. */
 const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {
     if (!isIntersecting) continue;
@@ -75,7 +75,7 @@ function next() {
 }
 
 /**
- * A control that shows or offers an attachment.
+ * Returns a control that shows or offers an attachment.
  * @param {Attachment} attachment
  * @param {boolean} [isBeside] beside the conversation, whose own pictures come first
  */
@@ -87,7 +87,7 @@ export function offerOf(attachment, isBeside = false) {
   const control = h('button', { type: 'button', title: path }, name);
   if (kind === 'image') {
     control.className = `picture waiting ${attachment.sticker === undefined ? '' : 'sticker'}`.trim();
-    // The room of the picture is kept before it has been loaded.
+    // Reserves the picture's room before it has loaded.
     if (width !== undefined && height !== undefined && height > 0) control.style.aspectRatio = `${width} / ${height}`;
     control.isBeside = isBeside;
     control.show = (isByItself) => showThumbnail(control, attachment, isByItself);
@@ -103,7 +103,7 @@ export function offerOf(attachment, isBeside = false) {
 }
 
 /**
- * A file with its name and size.
+ * Shows a file with its name and size.
  * @param {HTMLButtonElement} control
  * @param {Attachment} attachment
  */
@@ -126,7 +126,7 @@ function asFile(control, attachment) {
 }
 
 /**
- * A voice message with its words.
+ * Shows a voice message with its transcript.
  * @param {Attachment} attachment
  */
 function voiceOf(attachment) {
@@ -163,7 +163,7 @@ async function showThumbnail(control, attachment, isByItself) {
     control.setAttribute('aria-label', `Show ${name}`);
     control.onclick = () => void enlarge(attachment);
   } catch (error) {
-    if (isByItself && statusOf(error) === 0) return; // A click still loads it.
+    if (isByItself && statusOf(error) === 0) return; // A click can still load it.
     asFile(control, attachment);
     if (statusOf(error) !== undefined) note(control, statusOf(error) === 404 ? 'not on disk' : 'could not be loaded');
   }
@@ -227,7 +227,7 @@ async function play(control, attachment, kind) {
 }
 
 /**
- * Offers the original as a file.
+ * Offers the original for download.
  * @param {HTMLButtonElement} control
  * @param {Attachment} attachment
  */
@@ -235,7 +235,7 @@ async function offer(control, { name, at }) {
   control.disabled = true;
   try {
     const { bytes } = await bytesAt(at);
-    // The sender chose the answer's type: a page among the blobs would run in this origin, without its policy.
+    // The sender chose the type in the answer. A page among the blobs would run in this origin, without its policy.
     const link = h('a', {
       href: URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' })),
       download: name,

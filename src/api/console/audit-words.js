@@ -1,4 +1,4 @@
-// The audit log in words. The codes stand in the titles.
+// The audit log in words. The codes are in the titles.
 
 /** @type {Readonly<Record<string, string>>} */
 export const ACTIONS = {

@@ -1,7 +1,7 @@
-// All clients share the service's limit, so the page makes few requests by itself.
+// All clients share the service's limit, so the page makes few requests on its own.
 
 const OWN_PER_MINUTE = 20;
-/** With fewer requests left in the minute, the page requests only what a person clicks. */
+/** With fewer requests left in the minute than this, the page requests only what the user clicks. */
 const RESERVE = 15;
 const MINUTE_MS = 60_000;
 
@@ -10,7 +10,7 @@ const asked = [];
 let left = Number.POSITIVE_INFINITY;
 let leftUntil = 0;
 
-/** Reports whether the page may make a request that nobody clicked, and counts it. */
+/** Reports whether the page may make a request that nobody clicked, and counts that request. */
 export function mayAskByItself() {
   const now = performance.now();
   while (asked[0] !== undefined && now - asked[0] > MINUTE_MS) asked.shift();
@@ -19,7 +19,7 @@ export function mayAskByItself() {
   return true;
 }
 
-/** Reports whether half of the page's own requests are left, so that one may be for something beside a view. */
+/** Reports whether half of the page's own requests are left, so that one may be used for something beside the view. */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 
 /** Reports whether so few requests are left that the page must wait. */

@@ -8,7 +8,7 @@ import { counted, listed, personOf, timeOf } from './words.js';
 /** @import { Names } from './words.js' */
 
 /**
- * The cards of a message, in place of its text or below it.
+ * Returns the cards of a message, which replace its text or follow it.
  * @param {any} message
  * @returns {HTMLElement[]}
  */
@@ -135,7 +135,7 @@ function locationCard({ name, latitude, longitude, url }) {
 }
 
 /**
- * The earlier texts of an edited message.
+ * Returns the earlier texts of an edited message.
  * @param {any} details
  */
 export function historyOf({ edits = [] }) {

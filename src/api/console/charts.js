@@ -1,4 +1,4 @@
-// Charts as inline SVG: they follow the tokens and forced colours, and each says its result in a sentence.
+// Charts as inline SVG. They follow the tokens and forced colours, and each states its result in a sentence.
 
 import { h, svg } from './dom.js';
 import { number } from './words.js';
@@ -15,7 +15,7 @@ const TOP = 6;
  */
 
 /**
- * Stacked bars with a legend, drawn for the pixels they get, so that letters stay 11 px. Pointing at a bar writes its
+ * Draws stacked bars with a legend, for the pixels available, so that letters stay 11 px. Pointing at a bar writes its
  * values into the legend.
  * @param {BarChart} chart
  */
@@ -45,7 +45,7 @@ export function barChart(chart) {
  * @param {number} height
  */
 function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
-  // Narrow: neighbours become one, so that a bar stays visible.
+  // If there is little room, neighbours are merged, so that a bar stays visible.
   const join = Math.max(1, Math.ceil((all.length * MIN_BAR) / width));
   const bars = join === 1 ? all : joined(all, join);
   const totals = bars.map(({ values }) => sum(values));
@@ -150,7 +150,7 @@ export function sparkline(values, title, kind = '') {
 }
 
 /**
- * One tick an hour: good, after a retry, failed, or nothing to deliver.
+ * Draws one tick per hour: good, after a retry, failed, or nothing to deliver.
  * @param {readonly ('good' | 'warn' | 'bad' | 'none')[]} ticks
  * @param {string} title
  */
@@ -173,7 +173,7 @@ export function tickStrip(ticks, title) {
 }
 
 /**
- * How much of something is used.
+ * Draws how much of something is used.
  * @param {number} share
  * @param {string} title
  * @param {string} [kind] `w` where it is nearly used up
@@ -186,7 +186,7 @@ export const meter = (share, title, kind = '') =>
   );
 
 /**
- * A bar of parts.
+ * Draws a bar made of parts.
  * @param {readonly { readonly count: number, readonly kind: string }[]} parts
  * @param {string} title
  */

@@ -5,7 +5,7 @@ import { fill, h, icon, newId } from './dom.js';
 /** @import { Children } from './dom.js' */
 
 /**
- * A choice of two to five.
+ * Returns a control for choosing one of two to five values.
  * @template {string} Value
  * @param {string} label
  * @param {readonly (readonly [Value, string])[]} choices
@@ -39,7 +39,7 @@ export function segments(label, choices, value, chosen) {
 }
 
 /**
- * A filter with a count.
+ * Returns a filter with a count.
  * @param {Children} content
  * @param {boolean} isOn
  * @param {(isOn: boolean) => void} toggled
@@ -87,7 +87,7 @@ export const searchBox = (label, typed, value = '') =>
   );
 
 /**
- * A label, a control, and a hint below it.
+ * Returns a label, a control, and a hint below it.
  * @param {string} label
  * @param {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} control
  * @param {Children} [hint]
@@ -106,7 +106,7 @@ export function field(label, control, hint) {
 }
 
 /**
- * A radio button or check box with one line of consequence.
+ * Returns a radio button or check box with one line about its consequence.
  * @param {{ readonly type: 'radio' | 'checkbox', readonly name: string, readonly value: string,
  *   readonly title: string, readonly text: string, readonly checked?: boolean, readonly onchange?: () => void }} choice
  */

@@ -1,4 +1,4 @@
-// The box to write in, with files; and the recipient of a new message.
+// The box for writing a message, with files; and the recipient of a new message.
 
 import { call, upload } from './api.js';
 import { showConversations } from './conversations.js';
@@ -15,7 +15,7 @@ import { reasonOf } from './words.js';
 
 /** @import { Conversation } from '../../domain/conversation.ts' */
 
-/** When an own message is checked again if changes are not reported. */
+/** Delays before the status of a sent message is checked again, for a service that does not report changes. */
 const LOOK_AGAIN_MS = [1000, 3000, 10_000];
 const MOST_LINES_PX = 160;
 
@@ -37,7 +37,7 @@ let files = [];
 /** The chosen person or group of a new message. @type {{ id: string, name: string } | undefined} */
 let chosen;
 
-/** Above the list of messages, for a new one. */
+/** The line above the message list that takes the recipient of a new message. */
 export const toLine = h('div', { class: 'to-line', hidden: true });
 
 export function makeComposer() {
@@ -69,7 +69,7 @@ export function makeComposer() {
 }
 
 /**
- * Shows the box for a conversation; without one the person chooses the recipient.
+ * Shows the box for a conversation. Without one, the user chooses the recipient.
  * @param {Conversation | undefined} conversation
  * @param {string} name
  */
@@ -98,7 +98,7 @@ function grow() {
 
 /** @param {Iterable<File>} added */
 export function addFiles(added) {
-  if (isHub()) return; // A hub takes no files.
+  if (isHub()) return; // A hub accepts no files.
   files = [...files, ...added];
   showFiles();
 }
@@ -189,17 +189,17 @@ async function noteSent(message, place) {
     if (id !== '') addMessage(message.attachments.length === 0 ? message : await withDetails(message));
   } else {
     await showConversations();
-    // Unless the person has navigated away meanwhile.
+    // Unless the user has navigated away in the meantime.
     if (location.hash === place) goTo(pathOfConversation(conversation));
   }
   if (id !== '' && !areChangesTold()) lookAgain(id, 0);
 }
 
-/** The size of a picture decides whether it is converted. @param {any} message */
+/** The size of a picture decides whether the picture is converted. @param {any} message */
 const withDetails = (message) => call(`messages/${message.id}?include=${partsToInclude()}`).catch(() => message);
 
 /**
- * Until the message is delivered, or others need the requests.
+ * Repeats until the message is delivered, or until few requests are left.
  * @param {string} id
  * @param {number} turn
  */
@@ -213,7 +213,7 @@ function lookAgain(id, turn) {
   }, LOOK_AGAIN_MS[turn]);
 }
 
-/** Files can be dropped on the whole thread. @param {HTMLElement} thread */
+/** Lets files be dropped anywhere on the thread. @param {HTMLElement} thread */
 export function takeDrops(thread) {
   thread.addEventListener('dragover', (event) => {
     if (event.dataTransfer?.types.includes('Files') !== true) return;

@@ -1,4 +1,4 @@
-// The console: one page over the public API, nothing else. Each view is a module that its first use loads.
+// The console: one page that uses only the public API. Each view is a module, loaded at its first use.
 
 import { call, currentKey, newestOffset, Refusal, statusOf, useKey } from './api.js';
 import { element, fill, h } from './dom.js';
@@ -15,7 +15,7 @@ import { reasonOf } from './words.js';
 /** @import { Route } from './route.js' */
 
 /**
- * A view: its element stays in the document once it is made. `show` is called whenever the address leads to it.
+ * A view. Its element stays in the document once it is made. `show` is called whenever the address leads to the view.
  * @typedef {{ readonly root: HTMLElement, readonly show: (route: Route) => unknown, readonly hide?: () => void }} View
  */
 
@@ -33,7 +33,7 @@ const VIEWS = {
 
 const WRONG_KEY = 'This key is not known here. Compare it with the one that the command below prints.';
 const CHANGED_KEY = 'The key was changed: enter the new one.';
-/** Rarely, because it counts toward the limit; a lost WebSocket checks at once. */
+/** Rare, because each check counts towards the limit; a lost WebSocket causes a check at once. */
 const HEALTH_EVERY_MS = 60_000;
 
 /** @type {Map<string, Promise<View>>} */
@@ -41,7 +41,7 @@ const made = new Map();
 /** @type {View | undefined} */
 let shown;
 let isIn = false;
-/** Number of addresses followed: only the last one is shown. */
+/** Number of addresses followed. Only the last one is shown. */
 let turns = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retry;
@@ -68,7 +68,7 @@ async function enter(candidate) {
 }
 
 /**
- * All requests of this minute are used up: the key is kept, and the page signs in as soon as it may.
+ * Waits because all requests of this minute are used up. Keeps the key, and signs in as soon as that is possible.
  * @param {string} candidate
  * @param {number} waitS
  */
@@ -92,7 +92,7 @@ async function newestPosition({ newest_event: newest }) {
   return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
 }
 
-/** Continues from now, and makes the views again: events since the last one may have been missed. */
+/** Continues from now and makes the views again, because events since the last one may have been missed. */
 async function restart() {
   try {
     listen(await newestPosition(await readService()), () => leave(CHANGED_KEY), restart);
@@ -105,7 +105,7 @@ async function restart() {
 }
 
 /**
- * Returns to the sign-in form. Deletes a kept key that was refused; one that could not be checked stays.
+ * Returns to the sign-in form. Deletes a stored key that was refused, and keeps one that could not be checked.
  * @param {string} reason
  */
 function leave(reason, isRefused = true) {
@@ -126,7 +126,7 @@ function say(text) {
   element('key').setAttribute('aria-invalid', String(text !== ''));
 }
 
-/** The sign-in form, or the navigation and a view. */
+/** Shows either the sign-in form, or the navigation and a view. */
 function showFrame() {
   element('app').classList.toggle('out', !isIn);
   element('sign-in').hidden = isIn;
@@ -155,7 +155,7 @@ function showFrame() {
   input.focus();
 }
 
-/** Shows the view in the address. */
+/** Shows the view that the address names. */
 async function showView() {
   if (!isIn) return;
   turns += 1;
@@ -179,7 +179,7 @@ async function showView() {
       if (!next.root.isConnected) element('main').append(next.root);
       next.root.hidden = false;
       shown = next;
-      // A keyboard goes on from the new view, unless it went on from its link meanwhile.
+      // Moves keyboard focus into the new view, unless focus has already left the link that was clicked.
       if (document.activeElement?.matches('.side [aria-current], .tabs [aria-current]') === true)
         element('main').focus({ preventScroll: true });
       element('main').scrollTop = 0;
@@ -192,8 +192,10 @@ async function showView() {
   }
 }
 
-/** Says whether the service answers and can read Messages, and why not.
- * @param {{ readonly isByItself?: boolean }} [options] */
+/**
+ * Shows whether the service answers and can read Messages, and the reason if not.
+ * @param {{ readonly isByItself?: boolean }} [options]
+ */
 async function checkHealth(options = {}) {
   try {
     const { backend } = await call('health', options);
@@ -224,7 +226,7 @@ element('skip').addEventListener('click', (event) => {
   element('main').focus();
 });
 addEventListener('hashchange', () => {
-  // The address that postern open leads to, in a tab where the console is open.
+  // `postern open` may lead here in a tab in which the console is already open.
   const address = takeFromAddress();
   if (address === undefined) void showView();
   else void followAddress(address, enter);

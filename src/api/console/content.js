@@ -1,8 +1,8 @@
-// The content of a row besides text: sentences and notes.
+// The content of a row besides its text: sentences and notes.
 
 import { timeOf } from './words.js';
 
-/** Changes to a conversation, shown in the middle without a sender. */
+/** Changes of a conversation, which are shown in the middle without a sender. */
 const NOTICES = new Set([
   'participant_change',
   'group_rename',
@@ -17,25 +17,25 @@ const NOTICES = new Set([
 export const isNotice = ({ details }) => NOTICES.has(details?.kind);
 
 /**
- * The text as written; rows without one are described by a sentence, unless a card shows them.
+ * Returns the text as written. A row without text is described by a sentence, unless a card shows it.
  * @param {any} message
  * @returns {string}
  */
 export function textOf({ body, attachments, details }) {
   const { kind = 'message', sentence, parts = [], link, poll, app } = details ?? {};
-  // A card says what it is. A link that stands in a text leaves the text.
+  // A card describes itself. A link within a text leaves the text in place.
   if ((poll ?? app) !== undefined) return '';
   if (link !== undefined) return WEB.test(body.trim()) ? '' : body;
-  // Something other than text stood between two parts.
+  // Something other than text separates the parts.
   if (kind === 'message' && body !== '' && parts.length > 1) return linesOf(parts);
   if (sentence === undefined || (kind === 'message' && body !== '')) return body;
   if (kind !== 'message' || attachments.length === 0) return sentence;
-  // A picture speaks for itself. A file name says nothing about the content.
+  // A picture needs no words, and a file name says nothing about the content.
   return details.attachments.some(isTold) ? sentence : '';
 }
 
 /**
- * The parts of a text with the styles of their words; undefined where the text has none.
+ * Returns the parts of a text with the styles of their words; undefined if the text has none.
  * @param {any} message
  * @returns {readonly { readonly text: string, readonly runs?: readonly any[] }[] | undefined}
  */
@@ -63,7 +63,7 @@ const linesOf = (parts) =>
 const isTold = ({ sticker, path }) => sticker !== undefined && !/\.(?:png|jpe?g|gif|heics?|webp)$/i.test(path);
 
 /**
- * Notes below a text about how it was sent, and the state of its parts.
+ * Returns notes for below a text: how the message was sent, and the state of its parts.
  * @param {any} details
  */
 export function notesOf(details) {
@@ -79,7 +79,7 @@ export function notesOf(details) {
 }
 
 /**
- * The reactions to show on a message. Votes are reactions too, but a poll counts them itself.
+ * Returns the reactions to show on a message. Votes are reactions too, but the poll itself shows them.
  * @param {{ kind?: string, reactions?: readonly any[] }} [details]
  */
 export function marksOf({ kind, reactions = [] } = {}) {
@@ -87,7 +87,7 @@ export function marksOf({ kind, reactions = [] } = {}) {
 }
 
 /**
- * Reports whether a reaction is a vote, or an added option: its poll is reported as changed.
+ * Reports whether a reaction is a vote or an added option, which is reported as a change of its poll.
  * @param {any} reaction
  */
 export const isOfPoll = ({ details }) => details?.kind === 'poll_vote' || details?.kind === 'poll_update';

@@ -1,4 +1,4 @@
-// Pictures and files of a conversation, which the search finds. Without search there is nothing to show.
+// The pictures and files of a conversation, which are found by searching. Without search nothing is shown.
 
 import { pageOf, statusOf } from './api.js';
 import { attachmentsIn, offerOf } from './attachments.js';
@@ -9,9 +9,9 @@ const MESSAGES = 30;
 const PICTURES = 6;
 const FILES = 5;
 
-/** False once the service has said that it has no search. */
+/** False once the service has answered that search is off. */
 let canSearch = true;
-/** The sections that load when they are first seen. @type {WeakMap<Element, () => Promise<void>>} */
+/** Sections that load when they first become visible. @type {WeakMap<Element, () => Promise<void>>} */
 const unseen = new WeakMap();
 const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {
@@ -24,7 +24,7 @@ const seen = new IntersectionObserver((entries) => {
 });
 
 /**
- * The newest pictures and files of a conversation, once they are seen.
+ * Shows the newest pictures and files of a conversation, once they become visible.
  * @param {string} conversation
  */
 export function filesOf(conversation) {

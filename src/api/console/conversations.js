@@ -1,4 +1,4 @@
-// The list of conversations: those near the visible ones are in the document.
+// The list of conversations. Only those near the visible ones are in the document.
 
 import { pageOf } from './api.js';
 import { isGroup, nameOf, noteConversations, peopleIn } from './directory.js';
@@ -16,9 +16,9 @@ import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 /** @typedef {{ conversation: Conversation, readonly item: HTMLElement, readonly link: HTMLAnchorElement }} Entry */
 
 const AT_ONCE = 50;
-/** Distance from the end, in pixels, at which the next page is loaded. */
+/** Distance from the end, in pixels, at which the next page loads. */
 const NEAR = 400;
-/** Number of items in the page at once, and the minimum before and after the visible ones. */
+/** Number of items in the document at once, and the minimum before and after the visible ones. */
 const PLACED = 90;
 const MARGIN = 15;
 
@@ -28,7 +28,7 @@ export const partial = h('p', { id: 'partial', class: 'hint', role: 'status', hi
 
 /** @type {Map<string, Entry>} */
 const known = new Map();
-/** All items in order: a browser lays out everything it contains, so the document has only some. @type {HTMLElement[]} */
+/** All items in order. The document has only some, because a browser lays out all of it. @type {HTMLElement[]} */
 let items = [];
 let placedFrom = 0;
 /** Height of each item in pixels. */
@@ -62,7 +62,7 @@ export async function showConversations(options) {
   fillList();
 }
 
-/** Shows all conversations, or only those with something new. @param {boolean} isOn */
+/** Shows all conversations, or only those with unread messages. @param {boolean} isOn */
 export function showUnreadOnly(isOn) {
   isUnreadOnly = isOn;
   place();
@@ -98,7 +98,7 @@ async function showMore() {
     items.push(...chosenIn(page.items).map(itemOf));
     place();
   } catch {
-    // The next scroll tries again.
+    // The next scroll will try again.
     return;
   } finally {
     isLoading = false;
@@ -107,12 +107,13 @@ async function showMore() {
 }
 
 /**
- * Conversations to show that are not in the list yet: one with a new message since the previous page appears twice.
+ * Returns the conversations that should be shown and are not in the list yet. A conversation with a new message since
+ * the previous page appears twice.
  * @param {readonly Conversation[]} conversations
  */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
 
-/** A page may contain little of the chosen Mac, and a list that does not scroll loads no more. */
+/** Loads pages until the list scrolls and so loads more. A page may contain little of the chosen Mac. */
 function fillList() {
   const isShort = list.clientHeight > 0 && list.scrollHeight <= list.clientHeight;
   if ((isHub() || isUnreadOnly) && next !== undefined && isShort) void showMore();
@@ -127,7 +128,7 @@ export function markCurrent() {
   }
 }
 
-/** The open conversation is being looked at. */
+/** Marks the open conversation as seen. */
 export function noteOpen() {
   const { view, id } = currentRoute();
   const entry = view === 'messages' && id !== undefined ? known.get(id) : undefined;
@@ -139,7 +140,7 @@ export function noteOpen() {
 }
 
 /**
- * Shows a new message in the list. Reloads the list if its conversation is missing.
+ * Shows a new message in the list. Reloads the list if the message's conversation is missing.
  * @param {any} message
  */
 export async function noteMessage(message) {
@@ -164,7 +165,7 @@ export async function noteMessage(message) {
   noteConversations([entry.conversation]);
   describe(entry);
   noteOpen();
-  // Nothing moves under the finger of somebody walking through the list.
+  // Nothing may move under the finger of somebody who is scrolling through the list.
   if (items[0] === entry.item || list.contains(document.activeElement)) return;
   items = [entry.item, ...items.filter((other) => other !== entry.item)];
   place();
@@ -179,7 +180,7 @@ const wantedItems = () =>
       )
     : items;
 
-/** Places the items near the visible ones, and room for the others. */
+/** Places the items near the visible ones, and empty room for the others. */
 function place() {
   const all = wantedItems();
   height = all[0]?.offsetHeight || /** @type {HTMLElement | null} */ (list.firstElementChild)?.offsetHeight || height;
@@ -187,7 +188,7 @@ function place() {
   placedFrom = Math.max(0, Math.min(first - PLACED / 3, all.length - PLACED));
   const wanted = new Set(all.slice(placedFrom, placedFrom + PLACED));
   for (const item of [...list.children]) if (!wanted.has(/** @type {HTMLElement} */ (item))) item.remove();
-  // Items that stay are not touched: they keep the focus, and are not laid out again.
+  // Items that stay are left alone, so that they keep the focus and are not laid out again.
   let at = list.firstElementChild;
   let place = placedFrom;
   for (const item of wanted) {
@@ -209,7 +210,7 @@ function placeWhatIsNear() {
   if (isNearTop || isNearEnd) place();
 }
 
-/** A message was read on another device. @param {any} message */
+/** Shows that a message was read on another device. @param {any} message */
 export function noteRead({ conversation_id: id, is_from_me: isOwn }) {
   const entry = known.get(id);
   const details = entry?.conversation.details;
@@ -273,7 +274,7 @@ function lastWords(conversation) {
   const says = last.sentence ?? last.details?.sentence ?? last.body;
   const text = says === '' ? 'Attachment' : says;
   const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
-  // The text of an event says who did it.
+  // The text of an event names the person itself.
   return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
 }
 

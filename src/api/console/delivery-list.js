@@ -1,4 +1,4 @@
-// The deliveries of one webhook: what was sent when, what the receiver answered, and each try.
+// The deliveries of one webhook: what was sent and when, what the receiver answered, and each attempt.
 
 import { call, curlOf } from './api.js';
 import { segments } from './choices.js';
@@ -13,11 +13,11 @@ import { counted, exactTimeOf, number } from './words.js';
 
 /** @type {Readonly<Record<string, readonly [icon: string, kind: string]>>} */
 const OUTCOMES = { delivered: ['check', 'yes'], dropped: ['x', 'no'], held: ['clock', 'wait'], gone: ['info', ''] };
-/** Events that are read again from their row. */
+/** Events of rows, which can be read again from chat.db. */
 const OF_ROWS = /^(?:message\.(?:received|sent)|reaction\.)/;
 
 /**
- * Newest first; with tries where the service keeps them.
+ * Returns the deliveries, newest first, with their attempts if the service keeps them.
  * @param {string} id
  * @returns {Promise<readonly DetailedDelivery[]>}
  */

@@ -1,4 +1,4 @@
-// Facts about the open conversation: people, keys, and how a program asks for it.
+// Facts about the open conversation: its people, its keys, and the request that reads it.
 
 import { call, curlOf } from './api.js';
 import { filesOf } from './conversation-files.js';
@@ -113,7 +113,7 @@ async function showRights({ id, participants }, place) {
   );
 }
 
-/** The rights may have changed. */
+/** Forgets the keys, because their rights may have changed. */
 export function forgetRights() {
   keys = undefined;
 }

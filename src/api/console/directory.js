@@ -1,4 +1,4 @@
-// The conversations and people the page knows by name: for suggestions, filters and titles.
+// The conversations and people whose names the page knows: for suggestions, filters and titles.
 
 import { call, pageOf, statusOf } from './api.js';
 import { isHub, macOf, partsToInclude } from './service.js';
@@ -18,7 +18,7 @@ const known = new Map();
 let loading;
 
 /**
- * A conversation's name for a person.
+ * Returns the name of a conversation as people know it.
  * @param {Conversation} conversation
  */
 export const nameOf = ({ display_name: name, participants, id, names }) =>
@@ -28,7 +28,7 @@ export const nameOf = ({ display_name: name, participants, id, names }) =>
 export const conversationOf = (id) => known.get(id);
 
 /**
- * The known name of a conversation.
+ * Returns the name of a known conversation.
  * @param {string} id
  */
 export function nameIn(id) {
@@ -46,7 +46,7 @@ export const isGroup = ({ id, details, participants }) =>
   details?.is_group ?? (id.includes(';+;') || participants.length > 1);
 
 /**
- * The people in a conversation, for its picture.
+ * Returns the people in a conversation, for its picture.
  * @param {Conversation} conversation
  */
 export const peopleIn = (conversation) =>
@@ -54,7 +54,7 @@ export const peopleIn = (conversation) =>
     ? conversation.participants.map((address) => ({ name: personOf(address, conversation.names), id: address }))
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
-/** Reads the newest conversations, unless some are known already. */
+/** Reads the newest conversations, unless some are already known. */
 export function readDirectory() {
   if (known.size > 0) return Promise.resolve();
   loading ??= pageOf(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`)
@@ -85,7 +85,7 @@ function entryOf(conversation) {
 }
 
 /**
- * Reports whether a name or address has all the words.
+ * Reports whether a name or address contains all the words.
  * @param {Entry} entry
  * @param {string} text
  */
@@ -98,7 +98,7 @@ export function hasWords({ name, detail, id }, text) {
 const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 
 /**
- * People and groups whose name or address has the words, conversations first.
+ * Returns people and groups whose name or address contains the words, conversations first.
  * @param {string} text
  * @returns {Promise<readonly Entry[]>}
  */
@@ -108,7 +108,7 @@ export async function suggestions(text) {
   /** @type {Entry[]} */
   const found = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
   if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
-  // Somebody of that name comes before a group with somebody of that name in it.
+  // A person of that name precedes a group that a person of that name is in.
   const isNamed = (/** @type {Entry} */ { name }) => words.every((word) => name.toLowerCase().includes(word));
   found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
   const seen = new Set();

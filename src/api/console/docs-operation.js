@@ -1,7 +1,7 @@
-// For each operation, Swagger UI shows its samples, and its refusals as one folded table.
+// Makes Swagger UI show, for each operation, its code samples, and its refusals as one folded table.
 
 /**
- * A plugin of Swagger UI.
+ * Returns a plugin for Swagger UI.
  * @param {any} system
  */
 export const foldedOperation = ({ React }) => {
@@ -41,7 +41,7 @@ export const foldedOperation = ({ React }) => {
       ),
     );
 
-  /** Text in which codes stand between backticks. */
+  /** Renders text in which codes are written between backticks. */
   const words = (/** @type {string} */ text) =>
     text.split('`').map((part, at) => (at % 2 === 0 ? part : element('code', { key: at }, part)));
 
@@ -51,7 +51,7 @@ export const foldedOperation = ({ React }) => {
     const { responses, specPath, specSelectors } = props;
     const operation = specSelectors.specJson().getIn(specPath.pop().toArray());
     const code = operation?.get('x-codeSamples')?.toJS() ?? [];
-    // From the document as read: a reference has no description.
+    // Taken from the document as read, because a reference has no description.
     const refused = responses.entrySeq().filter((/** @type {[string]} */ [status]) => isRefusal(status));
     const told = refused
       .map((/** @type {[string, any]} */ [status, answer]) => [

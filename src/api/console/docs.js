@@ -1,9 +1,9 @@
-// The reference page: Swagger UI over this service's own document. Requests nothing from elsewhere.
+// The reference page: Swagger UI over this service's own document. Makes no requests to other hosts.
 
 import { keptKey } from '../console/kept-key.js';
 import { foldedOperation } from './docs-operation.js';
 
-// Its dark colours hang on a class.
+// Swagger UI's dark colours depend on a class.
 const darkness = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', darkness.matches);
 darkness.addEventListener('change', follow);
@@ -20,6 +20,6 @@ const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   onComplete() {
     if (keptKey() !== '') reference.preauthorizeApiKey('key', keptKey());
   },
-  // Its badge would be loaded from another host.
+  // The badge would be loaded from another host.
   validatorUrl: null,
 });

@@ -1,4 +1,4 @@
-// Elements made by script. Text only ever becomes text: nothing in a message can become part of the page.
+// Elements made by script. Text always stays text, so that nothing in a message can become part of the page.
 
 /**
  * @typedef {Node | string | number | false | null | undefined} Child
@@ -7,7 +7,7 @@
  */
 
 /**
- * The page's element with that id.
+ * Returns the page's element with this id.
  * @param {string} id
  */
 export function element(id) {
@@ -17,8 +17,8 @@ export function element(id) {
 }
 
 /**
- * Makes an element. `props` is its class, or attributes; `onclick` and the like are listeners. Children that are
- * false, null or undefined are left out.
+ * Makes an element. `props` is the element's class, or its attributes; `onclick` and the like are listeners. Children
+ * that are false, null or undefined are left out.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {string | Props | null} [props]
@@ -48,7 +48,7 @@ export function svg(tag, props, ...children) {
 }
 
 /**
- * One of the symbols in the page, beside a word or in a labelled button.
+ * Returns one of the page's symbols, for beside a word or in a labelled button.
  * @param {string} name
  * @param {string} [kind]
  */
@@ -57,14 +57,16 @@ export const icon = (name, kind = '') =>
 
 let ids = 0;
 
-/** An id that nothing else on the page has. */
+/** Returns an id that no other element of the page has. */
 export function newId() {
   ids += 1;
   return `i${ids}`;
 }
 
-/** Text for screen readers alone.
- * @param {string} text */
+/**
+ * Makes text that only screen readers read.
+ * @param {string} text
+ */
 export const unseen = (text) => h('span', 'unseen', text);
 
 /**
@@ -80,7 +82,7 @@ export function fill(parent, ...children) {
   return parent;
 }
 
-/** Properties that no attribute sets once the page has changed them. */
+/** Properties that an attribute no longer sets once the page has changed them. */
 const PROPERTIES = new Set(['value', 'checked', 'selected']);
 
 /**

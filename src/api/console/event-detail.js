@@ -17,7 +17,7 @@ export function timeIn({ atMs, isExact }) {
 }
 
 /**
- * An event as JSON, with ways on from it.
+ * Shows an event as JSON, with links to related views.
  * @param {Taken} taken
  * @param {(by: number) => void} step
  * @param {() => void} close
@@ -60,7 +60,7 @@ export function eventDetail(taken, step, close) {
 }
 
 /**
- * An event as JSON, coloured.
+ * Shows a value as coloured JSON.
  * @param {unknown} value
  */
 function jsonView(value) {

@@ -26,13 +26,13 @@ export const groupOf = (type) => GROUP_OF.get(type) ?? 'changes';
 
 /** @param {{ body: string, attachments: readonly string[], details?: { sentence?: string } }} message */
 function messageText({ body, attachments, details }) {
-  // File names say more than their number.
+  // File names say more than their number does.
   const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }
 
 /**
- * In the words of `postern tail`.
+ * Describes a reaction in the words of `postern tail`.
  * @param {string} type
  * @param {any} reaction
  */
@@ -57,7 +57,7 @@ export function textOfEvent({ type, data, changes = [] }) {
 }
 
 /**
- * The person an event is about; empty where its text says it.
+ * Returns the person an event is about; empty if the event's text names the person.
  * @param {any} data
  */
 export function whoIn(data) {

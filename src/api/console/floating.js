@@ -6,7 +6,7 @@ import { button } from './parts.js';
 /** @import { Children } from './dom.js' */
 
 /**
- * The menu of a row.
+ * Returns the menu of a row.
  * @param {string} label
  * @param {readonly (readonly [name: string, text: string, run: () => unknown, kind?: 'bad'] | '-')[]} items
  */
@@ -54,7 +54,7 @@ export function menu(label, items) {
 }
 
 /**
- * A dialog that names what it is about. Resolves with true for the action.
+ * Shows a dialog that names its subject. Resolves with true for the action.
  * @param {{ readonly title: string, readonly text: Children, readonly action: string, readonly isBad?: boolean }} question
  * @returns {Promise<boolean>}
  */

@@ -1,4 +1,5 @@
-// Watches for sends that wait for a decision: one long request at a time, so that a badge costs about one a minute.
+// Watches for sends that wait for a decision, with one long request at a time, so that a badge costs about one request
+// a minute.
 
 import { call } from './api.js';
 import { setBadge } from './shell.js';
@@ -10,8 +11,10 @@ const AGAIN_MS = 15_000;
 const watchers = new Set();
 let isWatching = false;
 
-/** Calls `watch` with the held sends whenever they have been read.
- * @param {(held: readonly any[]) => void} watch */
+/**
+ * Calls `watch` with the held sends whenever they have been read.
+ * @param {(held: readonly any[]) => void} watch
+ */
 export function onHeld(watch) {
   watchers.add(watch);
 }
@@ -37,12 +40,12 @@ async function watch(before) {
     if (count > 0 || document.hidden) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     if (document.hidden) continue;
     try {
-      // An empty list comes only after the wait.
+      // An empty list arrives only after the wait.
       const held = await call(`approvals?state=held${count > 0 ? '' : `&wait=${WAIT_S}`}`, { isByItself: true });
       count = held.length;
       noteHeld(held);
     } catch {
-      // The next turn tries again.
+      // The next turn will try again.
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }

@@ -1,4 +1,4 @@
-// The key of the console and of the API reference: kept for this tab, on request for this device.
+// The key of the console and of the API reference: kept for this tab, or on request for this device.
 
 const NAME = 'postern-key';
 
@@ -22,7 +22,7 @@ export function forgetKey() {
 }
 
 /**
- * Takes `{ code }` from `#code=…`, as `postern open` leads here, or `{ key }` from `#key=…`; undefined if there is
+ * Returns `{ code }` from `#code=…`, to which `postern open` leads, or `{ key }` from `#key=…`; undefined if there is
  * neither. Removes it from the address and the history at once.
  * @returns {{ readonly code?: string, readonly key?: string } | undefined}
  */

@@ -1,4 +1,4 @@
-// The last step of a new key: its secret, the lines for clients, and its first request.
+// The last step of a new key: its secret, the lines for clients, and the wait for its first request.
 
 import { call } from './api.js';
 import { field } from './choices.js';
@@ -14,7 +14,10 @@ export function stopLooking() {
   clearInterval(looking);
 }
 
-/** The secret, lines for clients, and a look for the first request. @param {any} made the key, with its secret */
+/**
+ * Shows the secret and the lines for clients, and watches for the first request. @param {any} made the key, with its
+ * secret
+ */
 export function connectStep(made) {
   const waiting = h(
     'p',

@@ -1,4 +1,4 @@
-// One limited key: what it can do, its limits, and what it may do towards somebody.
+// One limited key: what it can do, its limits, and its rights towards a person.
 
 import { call } from './api.js';
 import { fill, h, icon } from './dom.js';
@@ -12,7 +12,7 @@ import { agoOf, listed, reasonOf, timeOf } from './words.js';
 
 /** @import { Draft } from './key-limits.js' */
 
-/** A key's rights as a list with ticks and crosses. @param {readonly import('./key-words.js').Right[]} rights */
+/** Shows a key's rights as a list with ticks and crosses. @param {readonly import('./key-words.js').Right[]} rights */
 export const rightList = (rights) =>
   h(
     'ul',
@@ -132,7 +132,7 @@ export function showKey(root, key) {
   );
 }
 
-/** Shows the key's rights towards somebody. @param {string} id */
+/** Returns a card that shows the key's rights towards a person. @param {string} id */
 function checkCard(id) {
   const input = h('input', {
     class: 'input',

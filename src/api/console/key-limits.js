@@ -1,4 +1,4 @@
-// The limits of a key, as fields: for a new one and for one that changes.
+// The limits of a key as form fields, for a new key and for changing one.
 
 import { field, option } from './choices.js';
 import { h } from './dom.js';
@@ -34,7 +34,7 @@ export const rightsIn = ({ scopes, read, send, approval, caps, dry_run }) => ({
 });
 
 /**
- * Whom a key may read or write to. Everybody has to be chosen on purpose.
+ * Returns a field for the people whom a key may read or write to. Everyone must be chosen explicitly.
  * @param {string} label
  * @param {string} hint
  * @param {'*' | readonly Entry[]} list
@@ -145,7 +145,7 @@ export function limitFields(draft, changed) {
 }
 
 /**
- * How long a key lasts. `kept` is an end that it has already.
+ * Returns a field for how long a key lasts. `kept` is the key's present expiry.
  * @param {Draft} draft
  * @param {string} [kept]
  */

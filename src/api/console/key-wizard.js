@@ -1,4 +1,4 @@
-// A key in four steps. The end of the third makes it, and no other step does.
+// Creates a key in four steps. Only the end of the third step creates it.
 
 import { call } from './api.js';
 import { field, option } from './choices.js';
@@ -73,7 +73,7 @@ const newDraft = () => ({
 });
 
 let draft = newDraft();
-/** The key that was made, with its secret. @type {any} */
+/** The created key, with its secret. @type {any} */
 let made;
 
 /**
@@ -82,7 +82,7 @@ let made;
  */
 export function showWizard(root, wanted) {
   stopLooking();
-  // After the key was made there is no way back: making it again would be another key.
+  // There is no way back once the key was created, because creating it again would make another key.
   if (made !== undefined && wanted === 1) {
     made = undefined;
     draft = newDraft();

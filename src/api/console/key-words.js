@@ -12,7 +12,7 @@ export const APPROVAL = {
   never: 'Sends at once',
 };
 
-/** The purpose of a key, as far as its scopes tell. @param {readonly string[]} scopes */
+/** Returns the purpose of a key, as far as its scopes tell. @param {readonly string[]} scopes */
 export function kindOf(scopes) {
   const has = (/** @type {string} */ scope) => scopes.includes(scope);
   if (has('read') && has('send')) return /** @type {const} */ (['bot', 'Assistant']);
@@ -28,7 +28,7 @@ const SCOPES = { read: 'read', events: 'events', send: 'send', webhooks: 'webhoo
 export const scopesIn = (scopes) => scopes.map((scope) => SCOPES[scope] ?? scope).join(', ');
 
 /**
- * The name of an entry of a key's list.
+ * Returns the name of an entry in a key's list.
  * @param {string} id
  * @param {Readonly<Record<string, string>>} [names]
  */
@@ -47,7 +47,7 @@ export const peopleIn = (list) =>
  */
 
 /**
- * The rights of a key in words, and the rights it lacks.
+ * Returns the rights of a key in words, and the rights that it lacks.
  * @param {Rights} rights
  * @param {(list: '*' | readonly string[]) => string} [people]
  * @returns {readonly Right[]}

@@ -2,13 +2,13 @@ import { API, call, currentKey, statusOf } from './api.js';
 import { isHub } from './service.js';
 
 const RECONNECT_MS = [1000, 2000, 5000, 15_000];
-/** The close code for an expired offset. */
+/** The close code that means an expired offset. */
 const EXPIRED = 4410;
 
 /**
- * The WebSocket. Reconnects whenever it breaks, and resumes after the last event taken. `tell` hears `open`, `closed`
- * with the wait in seconds, `expired` if the service cannot resume from here, and `refused` if the key is no longer
- * valid.
+ * The WebSocket connection. Reconnects whenever it breaks, and resumes after the last event taken. Calls `tell` with
+ * `open`; `closed` and the wait in seconds; `expired` if the service cannot resume from here; and `refused` if the key
+ * is no longer valid.
  */
 export class Line {
   /** @type {WebSocket | undefined} */
@@ -75,13 +75,14 @@ export class Line {
     });
   }
 
-  /** Nothing is missed during a pause or a broken connection. */
+  /** Returns where to resume, so that nothing is missed during a pause or a broken connection. */
   #position() {
     return new URLSearchParams({ after: String(this.#after), ...(this.#hasChanges && { changes: 'true' }) });
   }
 
   /**
-   * A browser does not say why a handshake failed: the key may have changed, or the offset be too old.
+   * Finds out why a handshake failed, which a browser does not tell: the key may have changed, or the offset may be too
+   * old.
    * @param {WebSocket} broken
    * @param {boolean} hadOpened
    */

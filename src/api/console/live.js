@@ -1,4 +1,4 @@
-// Events as they happen: one WebSocket for the whole page, which keeps the newest ones.
+// Events as they happen: one WebSocket for the whole page, and the newest events.
 
 import { call } from './api.js';
 import { Line } from './line.js';
@@ -7,7 +7,7 @@ import { isHub, knownStatus, partsToInclude } from './service.js';
 /** @import { StatusReport } from '../../domain/status.ts' */
 
 /**
- * An event as it came, when it came, and a number that no other one has.
+ * An event as it arrived, its time of arrival, and a unique number.
  * @typedef {{ readonly event: any, readonly atMs: number, readonly isExact: boolean, readonly key: string }} Taken
  */
 
@@ -30,23 +30,27 @@ let areTold = false;
 
 export const takenEvents = () => taken;
 export const liveState = () => state;
-/** Reports whether changes of existing messages come as events. */
+/** Reports whether changes of existing messages arrive as events. */
 export const areChangesTold = () => areTold;
 
-/** Calls `take` with each event from now on.
- * @param {(event: any) => void} take */
+/**
+ * Calls `take` with each event from now on.
+ * @param {(event: any) => void} take
+ */
 export function onEvent(take) {
   takers.add(take);
 }
 
-/** Calls `watch` with `open`, or with how long until the next try.
- * @param {(state: string) => void} watch */
+/**
+ * Calls `watch` with `open`, or with the time until the next attempt.
+ * @param {(state: string) => void} watch
+ */
 export function onLiveState(watch) {
   watchers.add(watch);
 }
 
 /**
- * Takes events after a position. `lose` is called if the key is refused, `restart` to start over.
+ * Listens for events after a position. Calls `lose` if the key is refused, and `restart` when the page must start over.
  * @param {{ readonly after: string | number, readonly hasChanges: boolean }} position
  * @param {() => void} lose
  * @param {() => unknown} restart
@@ -90,7 +94,7 @@ function add(event, atMs, isExact) {
   if (taken.length > KEPT) taken.length = KEPT;
 }
 
-/** Reads the newest rows from before the page was opened, once. */
+/** Reads the newest rows from before the page was opened. Does so only once. */
 export async function readEarlier() {
   if (hasEarlier || isHub()) return;
   hasEarlier = true;

@@ -1,4 +1,4 @@
-// At a hub: the Mac whose conversations are shown, and the one to send from. A single Mac has none of this.
+// At a hub: the Mac whose conversations are shown, and the Mac to send from. Nothing of this appears on a single Mac.
 
 import { fill, h } from './dom.js';
 import { isHub, macOf, macs } from './service.js';
@@ -6,7 +6,7 @@ import { isHub, macOf, macs } from './service.js';
 const chooser = h('select', { id: 'mac', class: 'input', 'aria-label': 'Mac' });
 const from = h('select', { id: 'from', class: 'input', 'aria-label': 'From' });
 
-/** Above the conversations. @param {() => unknown} changed */
+/** Shows the choice above the conversations. @param {() => unknown} changed */
 export function macChooser(changed) {
   if (!isHub()) return undefined;
   fillWith(chooser, 'All Macs');
@@ -27,10 +27,10 @@ export function senderChooser() {
 /** Reports whether a conversation belongs to the chosen Mac. @param {string} id */
 export const isOfChosenMac = (id) => chooser.value === '' || macOf(id) === chooser.value;
 
-/** For a send to a typed recipient; undefined leaves the choice to the hub. */
+/** Returns the Mac to send from, for a typed recipient; undefined leaves the choice to the hub. */
 export const senderMac = () => (isHub() && from.value !== '' ? from.value : undefined);
 
-/** The Mac's tag beside a name. @param {string} id */
+/** Returns the Mac's tag, shown beside a name. @param {string} id */
 export function macTag(id) {
   const mac = macOf(id);
   return mac === undefined ? undefined : h('small', 'tag', mac);

@@ -19,11 +19,11 @@ const REACTIONS = {
   exclamation: '‼️',
   question: '❓',
 };
-/** After a longer silence the time is shown. */
+/** After a longer silence, the time is shown. */
 const SILENCE_MS = 60 * 60_000;
-/** Messages of one sender within this time are one group. */
+/** Consecutive messages from one sender within this time form a group. */
 const TOGETHER_MS = 3 * 60_000;
-/** One to three emoji and nothing else. */
+/** Matches one to three emoji and nothing else. */
 const BIG =
   /^(?:\p{Extended_Pictographic}(?:\ufe0f|\u200d\p{Extended_Pictographic}|\p{Emoji_Modifier})*\s*|\p{Regional_Indicator}{2}\s*){1,3}$/u;
 
@@ -92,7 +92,7 @@ function bodyOf(message) {
     'p',
     { class: isEvent ? 'body' : 'body bubble', dir: 'auto' },
     subject && h('strong', null, subject),
-    // Messages shows strokes that nobody can read here: the pen stands for them.
+    // Postern cannot read the strokes that Messages shows, so a pen stands for them.
     /^(?:handwriting|digital_touch)$/.test(message.details?.kind ?? '') && icon('pen'),
     styledParts(message)?.map((part, place) => [place > 0 && '\n', styled(part)]) ?? linked(text),
     translationsOf(message.details),
@@ -150,7 +150,7 @@ function quoteOf({ details, names, conversation_id: conversation }) {
 }
 
 /**
- * The line below a message: the receipt of an own one, edits, notes, and a second try.
+ * Returns the line below a message: the receipt of an outgoing message, edits, notes, and a button to send it again.
  * @param {any} message
  * @param {string | undefined} mark
  */
@@ -171,7 +171,7 @@ function underOf(message, mark) {
     history !== undefined && marked !== undefined ? foldOf(marked, history) : marked && h('span', 'mark', marked),
     notes.map((text) => h('span', 'note-text', capital(text))),
     isFailed && [icon('alert'), h('span', 'state bad', 'Not delivered'), error && h('span', null, error)],
-    // A file can only be chosen again.
+    // Files cannot be sent again from here, because the user would have to choose them again.
     isFailed && body !== '' && attachments.length === 0 && again,
     isOwn && !isFailed && h('span', 'state receipt', receiptOf(status, details)),
     details?.origin?.by === 'gateway' &&
@@ -227,7 +227,7 @@ function showReactions(item, { details, names }) {
   noteReactions(place);
 }
 
-/** The reactions of a message changed: they have a place in its corner, or none. @param {Element} place */
+/** Makes room for a message's reactions in its corner, or removes that room. @param {Element} place */
 export function noteReactions(place) {
   const count = place.querySelectorAll('[data-of]').length;
   /** @type {HTMLElement} */ (place).hidden = count === 0;
@@ -235,7 +235,7 @@ export function noteReactions(place) {
   place.setAttribute('aria-label', counted(count, 'reaction'));
 }
 
-/** One reaction. Each person has at most one of a kind. @param {any} reaction */
+/** Shows one reaction. Each person has at most one of a kind. @param {any} reaction */
 export function reactionMark({ reaction_type: type, emoji, is_from_me: isOwn, sender, names }) {
   const name = isOwn ? 'You' : personOf(sender, names);
   const title = `${name}: ${type.replace('_', ' ')}`;
@@ -246,7 +246,10 @@ export function reactionMark({ reaction_type: type, emoji, is_from_me: isOwn, se
   );
 }
 
-/** Adds day headings, groups messages of one sender, and finds the own one whose receipt is shown. @param {Element} list */
+/**
+ * Adds day headings, groups consecutive messages of one sender, and finds the outgoing message whose receipt is shown.
+ * @param {Element} list
+ */
 export function arrange(list) {
   for (const heading of list.querySelectorAll('.day, .gap')) heading.remove();
   /** @type {HTMLElement | undefined} */

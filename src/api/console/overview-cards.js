@@ -1,4 +1,4 @@
-// Macs, webhooks, sends, keys and the machine: one card each.
+// The cards of the overview: Macs, webhooks, sends, keys and the machine.
 
 import { meter, partBar, sparkline, tickStrip } from './charts.js';
 import { h } from './dom.js';

@@ -1,4 +1,4 @@
-// Events per minute or day, as bars.
+// Events per minute or per day, as bars.
 
 import { call } from './api.js';
 import { barChart } from './charts.js';

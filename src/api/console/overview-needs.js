@@ -1,4 +1,4 @@
-// Everything that needs a person, each with its own button.
+// Everything that needs attention, each with a button.
 
 import { nameIn } from './directory.js';
 import { h, icon } from './dom.js';

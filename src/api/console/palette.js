@@ -1,4 +1,4 @@
-// Search or jump: people, groups, views and actions by name; and the shortcuts of the keyboard.
+// The box for searching or jumping to people, groups, views and actions by name; and the keyboard shortcuts.
 
 import { suggestions } from './directory.js';
 import { fill, h, icon } from './dom.js';
@@ -11,7 +11,7 @@ import { places } from './shell.js';
 /** @typedef {{ readonly icon: string, readonly text: string, readonly detail: string, readonly run: () => unknown }} Choice */
 
 const WAIT_MS = 120;
-/** How long `g` waits for the letter of a view. */
+/** How long `g` waits for the letter of a view, in milliseconds. */
 const GO_MS = 1500;
 /** @type {Readonly<Record<string, string>>} */
 const GO = {
@@ -179,7 +179,7 @@ export async function takeShortcut(key) {
   else if (key === '/' && may('read')) {
     if (currentRoute().view !== 'messages') goTo('#/messages');
     const { focusSearch } = await import('./view-messages.js');
-    // The view is shown in the turn of its address.
+    // The view is shown in the turn after its address changes.
     setTimeout(focusSearch);
   }
 }

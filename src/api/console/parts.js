@@ -8,7 +8,7 @@ import { reasonOf } from './words.js';
 const TOAST_MS = 4000;
 
 /**
- * A dot and a word.
+ * Returns a dot and a word.
  * @param {'good' | 'warn' | 'bad' | 'off'} kind
  * @param {string} text
  */
@@ -30,7 +30,7 @@ export const button = (kind, content, run, props = {}) =>
   h('button', { type: 'button', class: `btn ${kind}`.trim(), onclick: run, ...props }, content);
 
 /**
- * A button with an icon alone.
+ * Returns a button that shows only an icon.
  * @param {string} name
  * @param {string} label
  * @param {(event: Event) => unknown} run
@@ -40,7 +40,7 @@ export const iconButton = (name, label, run, kind = 'bare') =>
   button(`icon ${kind}`, icon(name), run, { 'aria-label': label, title: label });
 
 /**
- * Runs something a button started: it is busy meanwhile, and a refusal becomes a toast.
+ * Runs what a button started. The button is busy until then, and a refusal becomes a toast.
  * @param {HTMLButtonElement} control
  * @param {() => Promise<unknown>} run
  */
@@ -60,7 +60,7 @@ export async function busily(control, run) {
 let toastTimer;
 
 /**
- * Says what came of an action.
+ * Shows the outcome of an action for some seconds, a failure for longer.
  * @param {string} text
  * @param {boolean} [isBad] It then stays until the next one.
  */
@@ -83,7 +83,7 @@ export async function copy(text) {
 }
 
 /**
- * A line or lines to copy.
+ * Shows one or more lines with a button that copies them.
  * @param {string} text
  * @param {string} [label]
  */
@@ -114,7 +114,7 @@ export const note = (kind, ...children) =>
   h('div', `note ${kind}`.trim(), icon(NOTE_ICONS[kind]), h('div', 'grow', ...children));
 
 /**
- * The title of a view, with its buttons.
+ * Returns the title of a view, with its buttons.
  * @param {string} title
  * @param {{ readonly text?: string, readonly back?: readonly [href: string, label: string],
  *   readonly actions?: Children, readonly beside?: Children }} [more]
@@ -145,7 +145,7 @@ function initialsOf(name) {
 }
 
 /**
- * A circle with initials. The colour follows `id`, so that it stays when the name changes.
+ * Returns a circle with initials. Its colour follows `id`, so that it stays the same when the name changes.
  * @param {string} name
  * @param {string} id
  * @param {'' | 's' | 'xl'} [size]
@@ -167,7 +167,7 @@ const RING = 2 * Math.PI * 8;
 const SOON_S = 3600;
 
 /**
- * A ring and the time left; amber in the last hour.
+ * Shows a ring and the time left, in amber during the last hour.
  * @param {string} from
  * @param {string} until
  */

@@ -1,4 +1,4 @@
-// The current view and the item in it. It is in the address, so that Back, a reload and a bookmark work.
+// The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
 
 const VIEWS = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
 /** Addresses of earlier versions. */
@@ -15,7 +15,7 @@ const MOVED = new Map([
 let home = 'overview';
 
 /**
- * The view without an address: a limited key has no overview.
+ * Sets the view to show without an address: a limited key has no overview.
  * @param {string} view
  */
 export function setHome(view) {
@@ -23,7 +23,7 @@ export function setHome(view) {
 }
 
 /**
- * `#/c/ID`, `#/c/ID/MESSAGE`, `#/events`, `#/webhooks/ID`, `#/keys/new?step=2`, …
+ * Parses `#/c/ID`, `#/c/ID/MESSAGE`, `#/events`, `#/webhooks/ID`, `#/keys/new?step=2`, …
  * @returns {Route}
  */
 export function currentRoute() {
@@ -44,7 +44,7 @@ export const pathOfConversation = (id, message) =>
   `#/c/${encodeURIComponent(id)}${message === undefined ? '' : `/${encodeURIComponent(message)}`}`;
 
 /**
- * Goes there. `replaces` leaves no step for Back.
+ * Goes to an address. `replaces` leaves no step for Back.
  * @param {string} hash
  * @param {{ readonly replaces?: boolean }} [options]
  */

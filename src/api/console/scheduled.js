@@ -1,4 +1,4 @@
-// Own sends that wait for their time, above the box to write in.
+// Scheduled messages of the open conversation, above the box for writing.
 
 import { call } from './api.js';
 import { fill, h, icon } from './dom.js';

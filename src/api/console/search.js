@@ -1,4 +1,4 @@
-// The search box above the conversations: people and groups by name, then messages.
+// The search box above the conversations: finds people and groups by name, then messages.
 
 import { pageOf } from './api.js';
 import { chip } from './choices.js';
@@ -10,11 +10,11 @@ import { goTo, pathOfConversation } from './route.js';
 import { isHub } from './service.js';
 import { counted, personOf, reasonOf, timeOf } from './words.js';
 
-/** All clients share the rate limit: nothing is requested while somebody types. */
+/** All clients share the rate limit, so nothing is requested while the user types. */
 const WAIT_MS = 400;
 const MIN_CHARACTERS = 3;
 const HITS_AT_ONCE = 30;
-/** Length of the shown text, and of the part before the first match. */
+/** Length of the text shown, and of the part before the first match. */
 const SHOWN_CHARACTERS = 240;
 const SHOWN_BEFORE = 40;
 
@@ -32,10 +32,10 @@ const state = h('p', { id: 'search-state', class: 'hint', role: 'status' });
 const people = h('ul', { id: 'people-list', 'aria-label': 'People and groups', hidden: true });
 const hits = h('ul', { id: 'hit-list', 'aria-label': 'Messages found, newest first' });
 const more = h('button', { id: 'more-hits', type: 'button', class: 'btn', hidden: true }, 'More');
-/** Results take the place of the conversations. */
+/** The results, shown in place of the conversations. */
 export const found = h('div', { class: 'scroll', id: 'found', hidden: true }, people, hits, more);
 
-/** Buttons that write the syntax, so that typing and clicking are the same. */
+/** Buttons that type the search syntax, so that clicking and typing do the same. */
 const OFFERS = /** @type {const} */ ([
   ['From', 'from:'],
   ['In', 'in:'],
@@ -61,10 +61,10 @@ let running = new AbortController();
 let isAsking = false;
 /** The query of the shown hits. */
 let asked = '';
-/** The message that the next address names, so that it need not be loaded. @type {any} */
+/** The message that the next address names, kept so that it need not be loaded. @type {any} */
 let wanted;
 
-/** Takes the message that was chosen among the hits. @param {string} id */
+/** Returns the message that was chosen among the hits, once. @param {string} id */
 export function takeWanted(id) {
   const message = wanted?.id === id ? wanted : undefined;
   wanted = undefined;
@@ -92,7 +92,7 @@ export const searchForm = () =>
     ),
   );
 
-/** While somebody types, the last word may be unfinished. @param {string} text */
+/** Treats the last word as unfinished while the user types. @param {string} text */
 function unfinished(text) {
   const isQuoted = text.split('"').length % 2 === 0;
   return !isQuoted && /(?:^|\s)[\p{L}\p{M}\p{N}]{3,}$/u.test(text) ? `${text}*` : text;
@@ -107,7 +107,7 @@ async function search(query) {
   await show(path, (items) => fill(hits, items));
 }
 
-/** People and groups come first: most searches are for them. @param {string} query */
+/** People and groups come first, because most searches are for them. @param {string} query */
 async function showPeople(query) {
   const words = query.replace(/[*"]/g, '').trim();
   const entries = /\w:/.test(words) ? [] : (await suggestions(words)).slice(0, 4);
@@ -231,12 +231,12 @@ function itemOf({ message, highlights }) {
 }
 
 /**
- * The part of the text around the first match, with marks; file names for a message without text.
+ * Returns the part of the text around the first match, with marks; file names for a message without text.
  * @param {any} message
  * @param {readonly (readonly [number, number])[]} highlights
  */
 function textOf({ body, attachments, details }, highlights) {
-  // The match is not in a text, but for example in the title of a link.
+  // The match is elsewhere, for example in the title of a link.
   const files = attachments.map((/** @type {string} */ path) => `[${path.split('/').at(-1)}]`);
   if (highlights.length === 0 && details?.sentence !== undefined) return [[details.sentence, ...files].join(' ')];
   if (body === '') return [files.join(' ')];

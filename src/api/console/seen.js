@@ -1,12 +1,14 @@
-// Conversations looked at in this browser. Postern never marks anything read in Messages, so the count of Messages
-// alone would never fall.
+// Conversations opened in this browser. Postern never marks anything as read in Messages, so the unread counts from
+// Messages would never go down.
 
 /** @import { Conversation } from '../../domain/conversation.ts' */
 
 const NAME = 'postern-seen';
 const KEPT = 500;
 
-/** Ids of the newest message seen, by conversation, the last opened one last. @type {Map<string, string>} */
+/**
+ * Ids of the newest message seen, by conversation; the conversation opened last is last. @type {Map<string, string>}
+ */
 const seen = new Map(read());
 
 /** @returns {[string, string][]} */
@@ -20,7 +22,7 @@ function read() {
 }
 
 /**
- * Unread messages that nobody has looked at here.
+ * Returns the number of unread messages that were not opened in this browser.
  * @param {Conversation} conversation
  */
 export function unseenIn({ id, details }) {
@@ -30,7 +32,7 @@ export function unseenIn({ id, details }) {
 }
 
 /**
- * Notes that the newest message of a conversation is on the screen.
+ * Records that the newest message of a conversation is on the screen.
  * @param {Conversation | undefined} conversation
  */
 export function noteSeen(conversation) {

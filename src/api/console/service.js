@@ -1,4 +1,4 @@
-// Facts about the service: who is signed in, and whether it is a hub or a demo.
+// Facts about the service: who is signed in, and whether the service is a hub or a demo.
 
 import { call, statusOf } from './api.js';
 
@@ -42,19 +42,19 @@ export const may = (scope) => isOwner() || (key?.scopes ?? []).some((one) => one
 /** @returns {readonly FleetMac[]} */
 export const macs = () => status?.macs ?? [];
 
-/** The command line's name for this service, for lines to copy. */
+/** Returns a command line for this service, for lines to copy. */
 export const commandOf = (/** @type {string} */ rest) => `postern ${rest}${isDemo() ? ' --demo' : ''}`;
 
-/** The includes for each message: a hub knows no names of people. */
+/** Returns the includes for each message. A hub knows no names of people. */
 export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
 
 /**
- * The Mac in a hub's id; undefined if there is none.
+ * Returns the Mac in a hub's id; undefined if the id names none.
  * @param {string} id
  */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);
 
-/** The owner's names for the limited keys. Read once, and again after `forgetKeyNames`. */
+/** Returns the owner's names for the limited keys. Read once, and again after `forgetKeyNames`. */
 export function namesOfKeys() {
   keyNames ??= call('keys', { isByItself: true }).then(
     (/** @type {KeyRecord[]} */ keys) => new Map(keys.map(({ id, name }) => [id, name])),
@@ -72,7 +72,7 @@ export function forgetKeyNames() {
 }
 
 /**
- * The name of a key, or of the owner.
+ * Returns the name of a key, or of the owner.
  * @param {string} id
  * @param {ReadonlyMap<string, string>} names
  */

@@ -1,4 +1,4 @@
-// A person's preferences on this device, kept in the browser once changed.
+// The user's preferences on this device, stored in the browser once changed.
 
 export const SCHEMES = /** @type {const} */ (['auto', 'light', 'dark']);
 
@@ -14,7 +14,7 @@ export function applyScheme() {
 }
 
 /**
- * Keeps a preference, unless it is the usual one.
+ * Stores a preference, unless it has the usual value.
  * @param {'scheme' | 'enter' | 'letters'} name
  * @param {string} value
  * @param {string} usual

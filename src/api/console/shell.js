@@ -1,4 +1,4 @@
-// The frame around the views: navigation, badges, the state of the connection.
+// The frame around the views: navigation, badges, and the state of the connection.
 
 import { element, fill, h, icon } from './dom.js';
 import { currentRoute } from './route.js';
@@ -25,16 +25,16 @@ const ACCESS = [
   { view: 'audit', icon: 'log', text: 'Audit log', isHere: hasKeys },
 ];
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings', isHere: () => true };
-/** On a phone the tab bar has five places; the others are in Settings. */
+/** The tab bar of a phone has room for five places; the others are listed in Settings. */
 const TABS = ['overview', 'messages', 'approvals', 'events'];
 
 /** @type {Map<string, { readonly count: number, readonly words: string }>} */
 const badges = new Map();
 
-/** The places this key may go to. */
+/** Returns the places that the signed-in key may visit. */
 export const places = () => [...MAIN, ...ACCESS].filter(({ isHere }) => isHere());
 
-/** Shows the places that the signed-in key may go to. */
+/** Shows the places that the signed-in key may visit. */
 export function showNavigation() {
   const access = ACCESS.filter(({ isHere }) => isHere());
   fill(
@@ -61,7 +61,7 @@ export function showNavigation() {
 const linkOf = ({ view, icon: name, text }) =>
   h('a', { href: `#/${view}`, 'data-place': view }, icon(name), h('span', null, text), h('span', 'count'));
 
-/** Marks where the page is. */
+/** Marks the current place. */
 export function markPlace() {
   const { view } = currentRoute();
   for (const link of document.querySelectorAll('[data-place]')) {
@@ -73,7 +73,7 @@ export function markPlace() {
 }
 
 /**
- * Shows how many things a view has for the person: blue where they wait for a decision.
+ * Shows how many items in a view need attention, in blue if they wait for a decision.
  * @param {string} view
  * @param {number} count
  * @param {string} words
@@ -104,7 +104,7 @@ function titled() {
 }
 
 /**
- * The state of the connection, at the foot of the side bar; an outage also as a banner that moves nothing else away.
+ * Shows the connection state at the bottom of the sidebar, and an outage also as a banner that does not move the page.
  * @param {'good' | 'warning' | 'bad'} state
  * @param {string} text
  */

@@ -1,4 +1,4 @@
-// Signing in by an address: with the one-time code of `postern open`, or with a key in the address.
+// Signing in through an address: with the one-time code of `postern open`, or with a key in the address.
 
 import { call, currentKey, statusOf } from './api.js';
 import { element } from './dom.js';
@@ -10,8 +10,8 @@ import { reasonOf } from './words.js';
 const WRONG = 'The key in the address is wrong. Nothing was changed.';
 
 /**
- * Resolves with the key to sign in with: the address's if it may be taken at once, else the kept one. A key that
- * differs from the kept one is only offered, because any web page can lead to such an address.
+ * Resolves with the key to sign in with: the key in the address if it may be used directly, otherwise the stored one. A
+ * key that differs from the stored one is only offered, because any web page can lead to such an address.
  */
 export async function keyToEnter() {
   const kept = keptKey();
@@ -23,7 +23,7 @@ export async function keyToEnter() {
 }
 
 /**
- * Follows an address while the console is open: another key starts over with it.
+ * Follows an address while the console is open. A different key starts the console again.
  * @param {Address} address
  * @param {(key: string) => Promise<void>} enter
  */
@@ -36,7 +36,7 @@ export async function followAddress(address, enter) {
 }
 
 /**
- * Exchanges a code for the owner's key. An invalid one is only mentioned.
+ * Exchanges a code for the owner's key. An invalid code is only mentioned.
  * @param {Address} address
  * @returns {Promise<{ readonly key: string, readonly isOwners: boolean } | undefined>}
  */

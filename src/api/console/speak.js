@@ -1,4 +1,4 @@
-// "Speak as …": controls a demo's people. Other services have no such thing.
+// "Speak as …": controls the people of a demo. Other services do not have this.
 
 import { call } from './api.js';
 import { fill, h } from './dom.js';

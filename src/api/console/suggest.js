@@ -1,4 +1,4 @@
-// A field that proposes people and groups while somebody types.
+// A field that suggests people and groups while the user types.
 
 import { hasWords, suggestions } from './directory.js';
 import { fill, h, newId } from './dom.js';
@@ -9,7 +9,7 @@ import { avatar } from './parts.js';
 const WAIT_MS = 150;
 
 /**
- * Proposes people below a field. `choose` gets the chosen one.
+ * Suggests people below a field. Calls `choose` with the chosen one.
  * @param {HTMLInputElement} input
  * @param {(entry: Entry) => void} choose
  */
@@ -67,7 +67,7 @@ export function suggestPeople(input, choose) {
     fill(list, found.map(itemOf));
     list.hidden = found.length === 0;
     input.setAttribute('aria-expanded', String(!list.hidden));
-    // A late answer takes nobody's choice away.
+    // A late answer must not undo the user's choice.
     select(selected === undefined ? -1 : found.findIndex((entry) => entry.id === selected));
   };
   /**
@@ -93,7 +93,7 @@ export function suggestPeople(input, choose) {
 
   input.addEventListener('input', () => {
     clearTimeout(timer);
-    // Proposals that no longer fit go at once: the next key might choose one.
+    // Suggestions that no longer match disappear at once, because the next key might choose one.
     if (!list.hidden) showFound(found.filter((entry) => hasWords(entry, input.value)));
     timer = setTimeout(() => void open(), WAIT_MS);
   });
@@ -116,7 +116,7 @@ export function suggestPeople(input, choose) {
 }
 
 /**
- * People and groups with buttons to remove them.
+ * Shows people and groups with buttons that remove them.
  * @param {string} label
  * @param {readonly Entry[]} chosen
  * @param {(entries: readonly Entry[]) => void} changed

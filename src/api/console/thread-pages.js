@@ -16,7 +16,7 @@ export const pathOf = (conversation, query) =>
 export const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
 
 /**
- * The newest messages, oldest first, if the wanted one is among them; else those from it on.
+ * Returns the newest messages, oldest first, if the wanted one is among them; otherwise those from the wanted one on.
  * @param {string} conversation
  * @param {any} wanted
  */
@@ -26,7 +26,7 @@ export async function around(conversation, wanted) {
   if (wanted === undefined || isThere) {
     return { items: newest.items.reverse(), next: newest.next, isNewest: true };
   }
-  // The shown time of a message lacks the fraction of a second.
+  // The displayed time of a message lacks fractions of a second.
   const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
   const { items, next } = await pageOf(pathOf(conversation, { limit: String(FIRST), order: 'asc', since }));
   return { items, next, isNewest: next === undefined };

@@ -1,4 +1,4 @@
-// The messages of the open conversation: a window of bounded size that moves with the scrolling.
+// The messages of the open conversation: a window of bounded size that moves as the user scrolls.
 
 import { pageOf } from './api.js';
 import { isOfPoll } from './content.js';
@@ -10,12 +10,12 @@ import { reasonOf } from './words.js';
 
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
-/** A cursor names a message inside the shown ones, so a page repeats up to one page of them. */
+/** The cursor names a message within the shown ones, so that a page repeats up to a page of them. */
 const MORE = 100;
 const MAX_SHOWN = 400;
-/** Distance from an end, in pixels, at which the next page is loaded. */
+/** Distance from an end, in pixels, at which the next page loads. */
 const NEAR = 600;
-/** Notes that stay beside a message. */
+/** Notes that are kept beside a message. */
 const MARKS = new Set(['edited', 'unsent']);
 
 export const list = h('ol', {
@@ -31,15 +31,15 @@ export const toNewest = h(
   'Show the newest messages',
 );
 let openId = '';
-/** Number of conversations opened: only the last one is shown. */
+/** Number of conversations opened. Only the last one is shown. */
 let openings = 0;
-/** The shown messages, oldest first: the items of each page, and a cursor inside it. */
+/** The pages shown, oldest first: the items of each page, and a cursor to a message inside it. */
 let pages = /** @type {Page[]} */ ([]);
 let hasOlder = false;
 let hasNewer = false;
 let isLoading = false;
 let wasAtEnd = true;
-/** Keeps the newest message in view when a picture loads, and when the text box below grows. */
+/** Keeps the newest message visible when a picture loads and when the text box below grows. */
 const sizes = new ResizeObserver(() => {
   if (wasAtEnd) list.scrollTop = list.scrollHeight;
 });
@@ -49,7 +49,7 @@ export const openedConversation = () => openId;
 /** Id of the last shown message. */
 export const lastShown = () => messages().at(-1)?.dataset.id;
 
-/** Pictures and files of the shown messages. */
+/** Returns the pictures and files of the shown messages. */
 export const shownAttachments = () => [...list.querySelectorAll('.attachments')];
 
 /**
@@ -102,8 +102,8 @@ async function show(wanted) {
   list.setAttribute('aria-busy', 'true');
   try {
     const { items, next, isNewest } = await around(openId, wanted);
-    if (own !== openings) return; // Another conversation was chosen meanwhile.
-    // Messages that arrived as events meanwhile stay, after the loaded ones.
+    if (own !== openings) return; // Another conversation has been opened since.
+    // Messages that arrived as events in the meantime stay, after the loaded ones.
     const known = new Set(items.map((message) => message.id));
     const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];
     pages = [{ items: [...items.map((message) => itemOf(message)), ...later], cursor: cursorIn(next) }];
@@ -166,7 +166,7 @@ const messages = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll('
 const shown = (id) => messages().find((item) => item.dataset.id === id);
 
 /**
- * Keeps what the person looks at in its place on the screen.
+ * Keeps the messages that the user is looking at in their place on the screen.
  * @param {readonly HTMLElement[]} added
  * @param {() => void} change
  */
@@ -200,7 +200,7 @@ function mark({ id }) {
   item.focus({ preventScroll: true });
 }
 
-/** Reloads the newest messages of the open conversation; a place further back stays. */
+/** Reloads the newest messages of the open conversation. A position further back stays. */
 export async function reloadThread() {
   if (openId !== '' && !hasNewer) await show();
 }
@@ -217,9 +217,9 @@ export function updateMessage(message, changes) {
   if (item === undefined) return;
   const isAtEnd = isScrolledToEnd();
   const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
-  // Keeps the other known details of the message.
+  // Keeps the details of the message that are already known.
   if (message.details === undefined) for (const part of ['blockquote', '.reactions']) takeOver(part, item, next);
-  // Keeps a picture that is shown.
+  // Keeps a picture that is already shown.
   if (!changes.includes('attachment') && !changes.includes('transcript')) takeOver('.attachments', item, next);
   next.classList.toggle('found', item.classList.contains('found'));
   for (const { items } of pages) {
@@ -272,7 +272,7 @@ export function noteReaction(reaction, isAdded) {
 const isScrolledToEnd = () => list.scrollHeight - list.scrollTop - list.clientHeight < 80;
 
 /**
- * Adds a message that has just arrived, if the end of its conversation is shown.
+ * Adds a message that has just arrived, if the end of the message's conversation is shown.
  * @param {any} message
  */
 export function addMessage(message) {

@@ -1,4 +1,4 @@
-// One sentence that says whether everything is all right, and what needs a person.
+// One sentence that says whether everything works, and what needs attention.
 
 import { counted, listed, number, spanOf } from './words.js';
 
@@ -17,7 +17,7 @@ const inWords = (count) => NUMBERS[count] ?? number(count);
 const isBehind = ({ state }) => state === 'failing' || state === 'held';
 
 /**
- * Worst first.
+ * Returns the sentence for the worst problem.
  * @param {StatusReport} status
  * @param {number} held sends that wait for a decision
  * @returns {Verdict}
@@ -100,7 +100,7 @@ function fleetVerdict({ backend, macs = [], webhooks }) {
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /**
- * The parts that the verdict is made of.
+ * Returns the facts from which the verdict is made.
  * @param {StatusReport} status
  * @returns {readonly Fact[]}
  */

@@ -1,4 +1,4 @@
-// Sends that wait for a decision, as cards: exactly what would go out, to whom, and how long there is.
+// Sends that wait for a decision, as cards: exactly what would be sent, to whom, and the time left.
 
 import { call, statusOf } from './api.js';
 import { cardOf, recipientOf, showLeft } from './approval-card.js';
@@ -49,7 +49,7 @@ export function create() {
   return {
     root,
     async show() {
-      // Decisions of an earlier look need no place any more.
+      // Cards decided since the view was last opened are removed.
       for (const [id, card] of cards) if (card.dataset.ended !== undefined) drop(id);
       [names] = await Promise.all([namesOfKeys(), may('read') && readDirectory().catch(() => {})]);
       await read();
@@ -70,7 +70,7 @@ async function read() {
   noteHeld(held);
   const ids = new Set(held.map((/** @type {Shown} */ { id }) => id));
   for (const [id, card] of cards) {
-    // A card that somebody is about to decide must not move away under the pointer or the focus.
+    // A card that the user is about to decide must not move away under the pointer or the focus.
     if (!ids.has(id)) end(card, 'It was decided elsewhere, or nobody decided in time.');
   }
   /** @type {Shown[]} */
@@ -171,7 +171,7 @@ async function decide(card, { id, shown }, action) {
   } catch (error) {
     for (const one of buttons) one.disabled = false;
     toast(reasonOf(error), true);
-    // Somebody joined, or it was decided elsewhere: the card is made again from what holds now.
+    // Somebody joined, or the send was decided elsewhere: the card is made again from the current state.
     if (statusOf(error) === 409) {
       drop(id);
       await read().catch(() => {});
@@ -180,7 +180,7 @@ async function decide(card, { id, shown }, action) {
 }
 
 /**
- * The card stays as a line about its outcome until the view is opened again.
+ * Replaces the card by a line about its outcome, which stays until the view is opened again.
  * @param {HTMLElement} card
  * @param {string} sentence
  */

@@ -19,7 +19,7 @@ const AT_ONCE = 200;
 const ROW_PX = 40;
 const PHONE_ROW_PX = 64;
 const NARROW = matchMedia('(max-width: 760px)');
-/** Distance from the end, in pixels, at which the next page is loaded. */
+/** Distance from the end, in pixels, at which the next page loads. */
 const NEAR = 600;
 const DAY_MS = 86_400_000;
 
@@ -41,7 +41,7 @@ let rows;
 let entries = [];
 /** @type {ReadonlyMap<string, string>} */
 let names = new Map();
-/** To whom held sends go, by the id of the approval. @type {ReadonlyMap<string, string>} */
+/** Recipients of held sends, by the id of the approval. @type {ReadonlyMap<string, string>} */
 let approvals = new Map();
 let isRefusedOnly = false;
 let text = '';
@@ -150,7 +150,7 @@ function pathOfFirst() {
   return `audit?${query}`;
 }
 
-/** Reads the newest lines that the filters leave. */
+/** Reads the newest lines that match the filters. */
 async function read() {
   asked += 1;
   const own = asked;
@@ -173,7 +173,7 @@ async function readMore() {
     next = page.next;
     show();
   } catch {
-    // The next scroll tries again.
+    // The next scroll will try again.
   } finally {
     isLoading = false;
   }
@@ -255,7 +255,7 @@ function rowOf(entry) {
   );
 }
 
-/** A cell of a spreadsheet; one that begins like a formula stays text. @param {string | number} value */
+/** Returns a cell for a spreadsheet. A cell that begins like a formula stays text. @param {string | number} value */
 function cell(value) {
   const plain = String(value);
   const safe = /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain;

@@ -1,4 +1,4 @@
-// Events in columns as they happen, and one of them as JSON beside them.
+// Events in columns as they happen, and one event as JSON beside them.
 
 import { curlOf } from './api.js';
 import { chip, searchBox } from './choices.js';
@@ -18,11 +18,11 @@ const ROW_PX = 36;
 const PHONE_ROW_PX = 60;
 const NARROW = matchMedia('(max-width: 760px)');
 
-/** The groups that are shown; empty for all. @type {Set<string>} */
+/** The groups shown; empty for all. @type {Set<string>} */
 const groups = new Set();
 let text = '';
 let conversation = '';
-/** While paused: the events up to here are shown. @type {string | undefined} */
+/** The last event shown while paused. @type {string | undefined} */
 let pausedAt;
 /** @type {readonly Taken[]} */
 let shown = [];
@@ -117,7 +117,7 @@ function pause() {
   show();
 }
 
-/** Events while paused are collected and counted. */
+/** Counts the events that arrived while paused. */
 function waiting() {
   if (pausedAt === undefined) return 0;
   const at = takenEvents().findIndex(({ key }) => key === pausedAt);

@@ -1,4 +1,4 @@
-// Limited keys: their rights, their use, and what can be done about them.
+// Limited keys: their rights, their use, and the actions on them.
 
 import { call } from './api.js';
 import { meter } from './charts.js';
@@ -20,7 +20,7 @@ import { agoOf, number, reasonOf } from './words.js';
 /** @typedef {KeyRecord & { readonly today?: { readonly read: number, readonly asked: number, readonly sent: number, readonly refused: number } }} Key */
 
 const MOST = 1000;
-/** Below this share of its cap, a key is nearly used up. */
+/** A key with less than this share of its cap left is nearly used up. */
 const SCARCE = 0.2;
 
 const root = h('div', { class: 'page', id: 'keys', 'data-view': 'keys' });
@@ -236,7 +236,7 @@ export async function run(action) {
   }
 }
 
-/** Groups that somebody joined since they were listed. @param {readonly Key[]} keys */
+/** Notes about groups that somebody joined since they were listed. @param {readonly Key[]} keys */
 const closedNotes = (keys) =>
   keys.flatMap((key) =>
     key.closed.map(({ conversation_id: group, joined }) =>
@@ -253,7 +253,7 @@ const closedNotes = (keys) =>
           'acts',
           button('mini', joined.length === 1 ? 'Open it again with them' : 'Open it again with all of them', () =>
             run(async () => {
-              // Listing a group again records its current members.
+              // Listing a group again records its present members.
               await call(pathOf(key.id), { method: 'PATCH', body: { send: key.send } });
               toast(`${key.name} may write to the group again`);
               await showTable();

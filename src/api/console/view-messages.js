@@ -62,7 +62,7 @@ export function create() {
     const isShown = mail.classList.toggle('with-info');
     detailsButton.setAttribute('aria-pressed', String(isShown));
   });
-  // In a narrow window it is a sheet over the thread.
+  // In a narrow window the details are a sheet over the thread.
   const isWide = innerWidth > 1100;
   detailsButton.setAttribute('aria-pressed', String(isWide));
   detailsButton.id = 'details-button';
@@ -189,7 +189,7 @@ function showHead(id, conversation) {
   showDetails(conversation);
 }
 
-/** For a conversation that is too old for the list. @param {string} id */
+/** Reads a conversation that is too old for the list. @param {string} id */
 async function readHead(id) {
   try {
     /** @type {Conversation} */
@@ -242,7 +242,7 @@ function take({ type, data, changes }) {
   }
 }
 
-/** For the keyboard: Escape goes back to the list, and `/` to the search. */
+/** Escape closes the conversation and returns to the list. */
 addEventListener('keydown', (event) => {
   if (event.key !== 'Escape' || mail.hidden || document.querySelector('dialog[open]') !== null) return;
   if (/^(?:INPUT|SELECT)$/.test(document.activeElement?.tagName ?? '') || !location.hash.startsWith('#/c/')) return;

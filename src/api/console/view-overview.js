@@ -1,4 +1,4 @@
-// The home page: one sentence that says whether everything is all right, and the reasons for it.
+// The home page: one sentence that says whether everything works, and the reasons.
 
 import { call } from './api.js';
 import { readDirectory } from './directory.js';
@@ -22,7 +22,7 @@ export function create() {
   return { root, show: () => read() };
 }
 
-/** Lets the browser draw and answer before the next part. */
+/** Lets the browser draw and respond before the next part. */
 const pause = () => new Promise((resolve) => setTimeout(resolve));
 
 /** @param {{ readonly isByItself?: boolean }} [options] */
@@ -66,7 +66,7 @@ async function read(options) {
   if (focused) document.getElementById(focused)?.focus();
 }
 
-/** Nothing has been set up yet. @param {any} overview */
+/** Reports whether nothing has been set up yet. @param {any} overview */
 const isFresh = ({ status, keys, events }) =>
   !isHub() &&
   status.webhooks.length === 0 &&
@@ -118,7 +118,7 @@ const factStrip = (status) =>
     ),
   );
 
-/** For a service on which nothing has been set up. */
+/** Suggests first steps for a service on which nothing has been set up. */
 const firstSteps = () =>
   h(
     'section',

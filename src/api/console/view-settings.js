@@ -1,4 +1,4 @@
-// Preferences of this browser, permissions of macOS, and the settings of config.toml.
+// Preferences of this browser, permissions on macOS, and the settings in config.toml.
 
 import { call, currentKey, statusOf } from './api.js';
 import { segments } from './choices.js';
@@ -84,7 +84,7 @@ async function show() {
   );
 }
 
-/** The settings by section; undefined where the service does not tell. */
+/** Returns the settings by section; undefined if the service does not reveal them. */
 async function readConfig() {
   try {
     const { settings } = await call('config');

@@ -1,4 +1,4 @@
-// The table of webhooks; one of them and the form are modules that load on demand.
+// The table of webhooks. A single webhook and the form are modules that load on demand.
 
 import { call, statusOf } from './api.js';
 import { tickStrip } from './charts.js';
@@ -73,7 +73,7 @@ async function showTable(options) {
 }
 
 /**
- * Deliveries of the last 24 hours, by webhook; empty where nothing is counted.
+ * Returns the deliveries of the last 24 hours, by webhook; empty if nothing is counted.
  * @param {{ readonly isByItself?: boolean }} [options]
  * @returns {Promise<Readonly<Record<string, Hours>>>}
  */

@@ -1,4 +1,7 @@
-/** Characters that are invisible or change the direction of visible ones, and more than 8 spaces or tabs in a row. */
+/**
+ * Matches characters that are invisible or change the direction of the text around them, and more than 8 spaces or tabs
+ * in a row.
+ */
 const INVISIBLE =
   /[ \t]{9,}|(?![\n\t ])(?:\p{C}|\p{Z}|\p{Default_Ignorable_Code_Point}|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u{1d159}])/gu;
 

@@ -1,4 +1,4 @@
-// Links of strangers: only http and https, opened without telling where from.
+// Links written by strangers: only http and https, opened without a referrer.
 
 import { h } from './dom.js';
 
@@ -8,7 +8,7 @@ import { h } from './dom.js';
 const LINK = /https?:\/\/[^\s<>"]*[^\s<>"'.,;:!?)\]}]/g;
 
 /**
- * The address, if it is one of the web.
+ * Returns the address if it is a web address.
  * @param {string | undefined} address
  */
 export function webAddress(address) {
@@ -34,7 +34,7 @@ export const webLink = (href, kind, ...children) =>
   h('a', { href, class: kind, target: '_blank', rel: 'noopener noreferrer' }, ...children);
 
 /**
- * A text with its links.
+ * Returns a text with its links as elements.
  * @param {string} text
  * @returns {(string | Node)[]}
  */

@@ -40,7 +40,7 @@ export function menuOf(webhook, again) {
 }
 
 /**
- * Runs an action of a menu, says its result, and shows the view again.
+ * Runs an action of a menu, shows its result, and shows the view again.
  * @param {() => Promise<string>} run
  * @param {() => Promise<unknown>} again
  */
@@ -64,7 +64,7 @@ export const sendTest = ({ id }) => sendOnce(`${pathOf(id)}/test`);
 export const sendAgain = ({ id }, delivery) =>
   sendOnce(`${pathOf(id)}/deliveries/${encodeURIComponent(delivery)}/resend`);
 
-/** Posts once, and says what the receiver answered. @param {string} path */
+/** Posts once and shows the receiver's answer. @param {string} path */
 async function sendOnce(path) {
   const { delivered, status, error, duration_ms: ms } = await call(path, { method: 'POST' });
   if (delivered) toast(`The receiver answered ${status} after ${number(ms)} ms`);
@@ -93,7 +93,7 @@ async function replayFrom(id, from) {
 }
 
 /**
- * Asks from where.
+ * Asks where to replay from.
  * @param {ShownWebhook} webhook
  * @param {() => Promise<unknown>} again
  */

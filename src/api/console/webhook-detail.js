@@ -1,4 +1,4 @@
-// One webhook: what is wrong and what happens next, its deliveries, its settings.
+// One webhook: what is wrong and what happens next, its deliveries, and its settings.
 
 import { call } from './api.js';
 import { barChart } from './charts.js';

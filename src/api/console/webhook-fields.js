@@ -1,11 +1,11 @@
-// Fields of a webhook's form: the events it gets, in groups or one by one, and headers.
+// Fields of a webhook's form: its events, in groups or one by one, and its headers.
 
 import { option } from './choices.js';
 import { fill, h } from './dom.js';
 import { button } from './parts.js';
 import { isHub } from './service.js';
 
-/** Four groups of types; the names of the types stand in the titles. */
+/** Four groups of types; the titles have the names of the types. */
 const GROUPS = [
   { title: 'Received', text: 'Somebody wrote.', types: ['message.received'] },
   { title: 'Sent', text: 'You wrote, on any device.', types: ['message.sent'] },
@@ -17,7 +17,7 @@ const GROUPS = [
   },
 ];
 
-/** Groups, and each type for those who want to choose. @param {readonly string[]} chosen */
+/** Shows groups, and each type for those who want to choose. @param {readonly string[]} chosen */
 export function typeChoice(chosen) {
   const groups = GROUPS.filter(({ title }) => !isHub() || title !== 'Changes');
   const boxes = new Map(
@@ -72,7 +72,7 @@ export function typeChoice(chosen) {
   return { view, chosen: () => [...boxes].filter(([, box]) => box.checked).map(([type]) => type) };
 }
 
-/** Headers for each delivery. The value of a known one is never shown. @param {readonly string[]} known */
+/** Shows headers for each delivery. The value of a stored header is never shown. @param {readonly string[]} known */
 export function headerRows(known) {
   const list = h('ul', 'stack');
   /** @type {Set<string>} */

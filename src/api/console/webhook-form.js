@@ -1,4 +1,4 @@
-// The form that adds a webhook or changes one, beside the request that the receiver will see.
+// The form that adds or changes a webhook, beside the request that the receiver will get.
 
 import { call } from './api.js';
 import { field, option } from './choices.js';
@@ -59,7 +59,7 @@ export function webhookForm(webhook) {
 
   const settings = () => {
     const filter = {
-      // Members that this form does not show stay.
+      // Members that this form does not show are kept.
       ...webhook?.filter,
       conversation_ids: conversations.length > 0 ? conversations.map(conversationId) : undefined,
       senders: senders.length > 0 ? senders.map(({ id }) => id) : undefined,
@@ -258,7 +258,7 @@ const entryOf = (id) => ({
   isGroup: id.includes(';+;'),
 });
 
-/** A person's conversation, if only the address was chosen. @param {Entry} entry */
+/** Returns a person's conversation if only the address was chosen. @param {Entry} entry */
 const conversationId = ({ id }) => (id.includes(';') ? id : `any;-;${id}`);
 
 /** @param {HTMLInputElement} secret */

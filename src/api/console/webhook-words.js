@@ -16,7 +16,7 @@ export const STATES = {
   paused: ['off', 'Paused'],
 };
 
-/** Only the list has passwords in URLs: they are for programs, not for a screen. @param {string} address */
+/** Masks the password in a URL. Only the list returns it, for programs, not for a screen. @param {string} address */
 export function withoutPassword(address) {
   const url = new URL(address);
   if (url.password === '') return address;
@@ -31,7 +31,8 @@ export const nameOfWebhook = ({ name, url }) => name ?? new URL(url).host;
 export const shortAddress = (url) => withoutPassword(url).replace(/^https?:\/\//, '');
 
 /**
- * The trouble of a webhook, since when, and what becomes of the events. Undefined while nothing is.
+ * Describes what is wrong with a webhook, since when, and what happens to its events. Returns undefined if nothing is
+ * wrong.
  * @param {ShownWebhook} webhook
  * @param {string | null | undefined} lastError
  */
@@ -62,7 +63,7 @@ export function troubleOf(
 const total = ({ counts }) =>
   (counts.delivered ?? 0) + (counts.retried ?? 0) + (counts.dropped ?? 0) + (counts.failed ?? 0);
 
-/** One tick for each hour. @param {Hours} hours */
+/** Returns one tick for each hour. @param {Hours} hours */
 export const ticksOf = ({ points }) =>
   points.map((point) =>
     total(point) === 0
@@ -74,7 +75,7 @@ export const ticksOf = ({ points }) =>
           : /** @type {const} */ ('good'),
   );
 
-/** "99.2 %"; undefined if nothing was to be delivered. @param {Hours} hours */
+/** Returns, for example, "99.2 %"; undefined if nothing was to be delivered. @param {Hours} hours */
 export function shareOf({ points }) {
   const all = points.reduce((sum, point) => sum + total(point), 0);
   const done = points.reduce((sum, { counts }) => sum + (counts.delivered ?? 0) + (counts.retried ?? 0), 0);

@@ -1,11 +1,11 @@
-// A list of which only the rows in view are in the document: a browser lays out everything it contains.
+// A list of which only the rows in view are in the document, because a browser lays out every element in it.
 
 import { h } from './dom.js';
 
 const SPARE = 8;
 
 /**
- * Shows `items` in a scrolling element. Rows that stay in view are not touched, so they keep the focus.
+ * Shows `items` in a scrolling element. Rows that stay in view are left alone, so that they keep the focus.
  * @template Item
  */
 export class WindowList {
@@ -39,7 +39,7 @@ export class WindowList {
   }
 
   /**
-   * Shows these items. Visible ones stay in their place when items are added above them.
+   * Shows these items. Visible items keep their place when others are added above them.
    * @param {readonly Item[]} items
    * @param {number} [addedAbove]
    */
@@ -51,7 +51,7 @@ export class WindowList {
     this.#draw();
   }
 
-  /** Makes every row again, at the height that rows have now. */
+  /** Makes every row again, for the height that rows have now. */
   renew() {
     this.#box.style.height = `${this.#items.length * this.#height()}px`;
     this.#shown.clear();
@@ -60,7 +60,7 @@ export class WindowList {
   }
 
   /**
-   * Scrolls so that the item is in view, and returns its element.
+   * Scrolls until the item is in view, and returns its element.
    * @param {number} place
    */
   reveal(place) {

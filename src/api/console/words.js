@@ -3,7 +3,7 @@
 /** @typedef {Readonly<Record<string, string>>} Names */
 
 /**
- * The name of an address, if the Address Book has one.
+ * Returns the name of an address, if the Address Book has one.
  * @param {string} address
  * @param {Names} [names]
  */
@@ -14,15 +14,17 @@ export const personOf = (address, names = {}) =>
 export const number = (count) => count.toLocaleString('en-US');
 
 /**
- * "1 message", "3 messages".
+ * Returns, for example, "1 message" or "3 messages".
  * @param {number} count
  * @param {string} one
  * @param {string} [many]
  */
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
-/** Only the time of day if it is today.
- * @param {string | number} at */
+/**
+ * Returns the time of day if the date is today, otherwise the date too.
+ * @param {string | number} at
+ */
 export function timeOf(at) {
   const time = new Date(at);
   return isToday(time)
@@ -30,8 +32,10 @@ export function timeOf(at) {
     : time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** Only the time of day if it is today, the day if it was this week, else the date.
- * @param {string | number} at */
+/**
+ * Returns the time of day if the date is today, the day if it was this week, otherwise the date.
+ * @param {string | number} at
+ */
 export function shortTimeOf(at) {
   const time = new Date(at);
   if (isToday(time)) return time.toLocaleTimeString([], { timeStyle: 'short' });
@@ -41,8 +45,10 @@ export function shortTimeOf(at) {
   return time.toLocaleDateString([], { dateStyle: 'medium' });
 }
 
-/** With seconds, the day unless it is today, and the year unless it is this one.
- * @param {string | number} at */
+/**
+ * Returns the time with seconds, the day unless it is today, and the year unless it is the current one.
+ * @param {string | number} at
+ */
 export function exactTimeOf(at) {
   const time = new Date(at);
   const clock = time.toLocaleTimeString([], { timeStyle: 'medium' });
@@ -54,16 +60,20 @@ export function exactTimeOf(at) {
 /** @param {Date} time */
 const isToday = (time) => time.toDateString() === new Date().toDateString();
 
-/** A duration, roughly.
- * @param {number} seconds */
+/**
+ * Returns a duration, rounded.
+ * @param {number} seconds
+ */
 export function spanOf(seconds) {
   if (seconds < 60) return `${Math.max(0, Math.floor(seconds))} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
 }
 
-/** "12 s ago".
- * @param {string | number} at */
+/**
+ * Returns, for example, "12 s ago".
+ * @param {string | number} at
+ */
 export const agoOf = (at) => `${spanOf((Date.now() - new Date(at).getTime()) / 1000)} ago`;
 
 /** @param {number} bytes */
@@ -79,15 +89,21 @@ export function bytesOf(bytes) {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** "Ana, Ben and Cho".
- * @param {readonly string[]} items */
+/**
+ * Returns, for example, "Ana, Ben and Cho".
+ * @param {readonly string[]} items
+ */
 export const listed = (items) =>
   items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 
-/** The readable part of a conversation's id.
- * @param {string} id */
+/**
+ * Returns the readable part of a conversation's id.
+ * @param {string} id
+ */
 export const addressIn = (id) => id.split(/;[+-];/).at(-1) ?? id;
 
-/** An error's own words.
- * @param {unknown} error */
+/**
+ * Returns an error's message.
+ * @param {unknown} error
+ */
 export const reasonOf = (error) => (error instanceof Error ? error.message : String(error));

@@ -16,11 +16,14 @@ export interface AccessControlParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly callers: Callers;
-  /** Paths of pages without data: neither counted nor locked (decision E9). */
+  /** Paths of pages without data, which are neither counted nor locked (decision E9). */
   readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
 }
 
-/** Paths whose key is not in the header. The exact spelling counts, because everything else is locked. */
+/**
+ * Paths that expect their key elsewhere than in the header. Only the exact spelling counts, because everything else is
+ * locked.
+ */
 const KEY_PLACES: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
 );
@@ -33,7 +36,7 @@ const OUTSIDE: ReadonlySet<string> = new Set(
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
 
-/** The answer to a browser that asks on behalf of a listed page. */
+/** The answer to a browser that asks on behalf of an allowed page. */
 const PREFLIGHT: Answer = {
   status: 204,
   headers: {
@@ -44,10 +47,13 @@ const PREFLIGHT: Answer = {
   },
 };
 
-/** Guard, then limit, then key (decision E3). Outside the API, only existing paths (decision S3). */
+/**
+ * Checks each request in this order: guard, limit, key (decision E3). Outside the API, only existing paths are counted
+ * (decision S3).
+ */
 export class AccessControl {
   readonly guard: OriginPolicy;
-  /** Returns a guard with the same rules for another port. */
+  /** Returns a guard with the same rules, for another port. */
   readonly newGuard: () => OriginPolicy;
   readonly #limit: RateLimit;
   readonly #keys: ApiKeys;
@@ -65,7 +71,7 @@ export class AccessControl {
   }
 
   /**
-   * Throws the refusal. Returns the answer to a preflight, or undefined for a request that may proceed; the exchange
+   * Throws the refusal. Returns the answer to a preflight, or undefined for a request that may proceed, whose exchange
    * then has its caller.
    */
   async admit(exchange: Exchange): Promise<Answer | undefined> {
@@ -91,7 +97,7 @@ export class AccessControl {
     const place = KEY_PLACES.get(path);
     if (place === 'none' && isReading) return undefined;
     if (place === 'code') {
-      // A browser names the page in every POST, so a request without one is not the console's.
+      // A browser names the page in every POST, so a request that names none is not from the console.
       if (!isReading && (source !== 'own' || request.headers.origin === undefined))
         throw problem('own_origin_required');
       return undefined;
@@ -104,8 +110,8 @@ export class AccessControl {
   }
 
   /**
-   * Admits a request with a limited key at the port of another protocol, which has its own guard. Returns false
-   * without a valid one: the owner's key is refused there like any other text.
+   * Admits a request with a limited key at the port of another protocol, which has its own guard. Returns false without
+   * a valid limited key: the owner's key is refused there like any other text.
    */
   async admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
     const admitted = this.#admitWire(exchange, guard, key);
@@ -125,7 +131,7 @@ export class AccessControl {
     return true;
   }
 
-  /** Counts a request with an access token, like one with the key that it stands for (decision Y5). */
+  /** Counts a request with an access token like one with the key that the token stands for (decision Y5). */
   async admitToken(exchange: Exchange, caller: Caller): Promise<void> {
     const { headers } = exchange;
     await this.#limit.count(headers);
@@ -133,7 +139,7 @@ export class AccessControl {
     exchange.caller = caller;
   }
 
-  /** Admits a WebSocket handshake, which any page may send: only the key lets it in (decision E4). */
+  /** Admits a WebSocket handshake. Any page may send one, so only the key decides (decision E4). */
   async admitHandshake(exchange: Exchange): Promise<Caller> {
     const admitted = this.#admitHandshake(exchange);
     if ((await admitted.catch(() => undefined)) === undefined) await this.#countKeyless(exchange);
@@ -147,7 +153,7 @@ export class AccessControl {
       if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
     } else this.guard.checkHost(request);
     const caller = this.#keys.inQuery(rawQuery, request);
-    // Uncounted, so that no foreign page can use up the limit.
+    // Not counted, so that no foreign page can use up the limit.
     if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized(request);
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized(request);
@@ -157,8 +163,8 @@ export class AccessControl {
   }
 
   /**
-   * Counts a request without a key, which holds memory until its answer was read. The owner's programs at the socket
-   * are not bounded.
+   * Counts a request without a key, which holds memory until its answer has been read. The owner's programs at the
+   * socket are not limited.
    */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;
@@ -170,7 +176,10 @@ export class AccessControl {
   }
 }
 
-/** Reports whether nothing ever exists at a path, for any key: uncounted, as the pages are (decision S3). */
+/**
+ * Reports whether nothing ever exists at a path, for any key. Requests for it are not counted, like those for pages
+ * (decision S3).
+ */
 function isNowhere(path: string): boolean {
   return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
 }

@@ -3,41 +3,41 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 /** The answer of a handler. */
 export interface Answer {
   readonly status: number;
-  /** Sent as JSON, unchanged. If absent there is no body, unless there is `content`. */
+  /** Sent as JSON, unchanged. If absent, the answer has no body, unless it has `content`. */
   readonly body?: unknown;
   /** A body that is not JSON. */
   readonly content?: { readonly type: string; readonly text: string | Buffer };
-  /** A body that is read while it is sent. Its type is in `headers`. */
+  /** A body that is read while it is sent. `headers` contain its type. */
   readonly stream?: AnswerStream;
-  /** A body that does not end by itself. */
+  /** An endless body. */
   readonly live?: LiveAnswer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An answer that ends with its connection. */
 export interface LiveAnswer {
-  /** Called with the response once its headers are sent, and ends it. */
+  /** Called with the response once its headers are sent. It ends the response. */
   begin(response: ServerResponse): void;
-  /** Call this instead of `begin`. */
+  /** Called instead of `begin`. */
   giveUp(): void;
 }
 
 export interface AnswerStream {
-  /** Absent if unknown: the answer ends when reading does. */
+  /** Absent if unknown, in which case the answer ends when reading does. */
   readonly bytes?: number;
   read(): AsyncIterable<Uint8Array>;
-  /** Call this instead of `read`. */
+  /** Called instead of `read`. */
   close(): Promise<void>;
 }
 
-/** The headers of an answer in the making. */
+/** The headers of an answer that is being prepared. */
 export type Headers = Record<string, string | number>;
 
-/** Larger bodies are sent in slices, so that it shows whether the client takes them. */
+/** Larger bodies are sent in slices, which shows whether the client reads them. */
 const MAX_WHOLE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
-/** The slices of a large body share its memory; undefined for a small one. */
+/** Returns the slices of a large body, which share its memory; undefined for a small body. */
 export function inSlices(body: string | Buffer | undefined): AnswerStream | undefined {
   if (body === undefined || body.length <= MAX_WHOLE_BYTES) return undefined;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -50,7 +50,7 @@ export function inSlices(body: string | Buffer | undefined): AnswerStream | unde
   };
 }
 
-/** Merges the answer's headers into those collected so far. Returns the text of its body. */
+/** Merges the answer's headers into those collected so far. Returns the answer's body. */
 export function completeAnswer(answer: Answer, headers: Headers): string | Buffer | undefined {
   if (answer.stream?.bytes !== undefined) headers['Content-Length'] = answer.stream.bytes;
   if (answer.body === undefined && answer.content === undefined) {
@@ -64,7 +64,7 @@ export function completeAnswer(answer: Answer, headers: Headers): string | Buffe
   return text;
 }
 
-/** An answer as raw HTTP, for a socket without a response. It is the last one there. */
+/** Returns an answer as raw HTTP, for a socket without a response. No answer follows on that socket. */
 export function rawAnswer(status: number, headers: Headers, text: string | Buffer = ''): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, 'Connection: close', '', String(text)].join(

@@ -20,12 +20,12 @@ export class ApiKeys {
     this.#callers = callers;
   }
 
-  /** Undefined for an invalid key, and if two headers have different keys (decision S2). */
+  /** Returns undefined for an invalid key, and if two headers contain different keys (decision S2). */
   inHeader({ headers }: IncomingMessage): Caller | undefined {
     const given = headers['x-api-key'];
     const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
     if (given === undefined) return bearer === undefined ? undefined : this.#callers.find(bearer);
-    // Two headers arrive joined: no key.
+    // Two headers of one name arrive joined, which is no valid key.
     if (typeof given !== 'string' || (bearer !== undefined && bearer !== given)) return undefined;
     // Node decodes header bytes as Latin-1; the key in the configuration is UTF-8.
     return this.#is(Buffer.from(given, 'latin1')) ? this.#callers.owner : this.#callers.find(given);
@@ -67,8 +67,8 @@ function decoded(text: string): string | undefined {
 }
 
 /**
- * The error for a missing key and a wrong one alike (decision E6). A Bearer token has its own words, the same for the
- * owner's key and for any other text.
+ * Returns the same error for a missing key and a wrong one (decision E6). A Bearer token has a different text, which is
+ * the same for the owner's key and for any other text.
  */
 export function unauthorized({ headers }: Pick<IncomingMessage, 'headers'> = { headers: {} }): AppError {
   const isBearer = headers['x-api-key'] === undefined && /^Bearer\b/i.test(headers.authorization ?? '');

@@ -4,12 +4,12 @@ import { problem } from '../../domain/problems.ts';
 
 /** Decision E2. */
 const MAX_BYTES = 1024 * 1024;
-/** For what arrives without a key. */
+/** Maximum size of a body that needs no key. */
 export const MAX_FORM_BYTES = 64 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads a request's JSON. Throws the problem with it. */
+/** Reads the JSON in a request. Throws what is wrong with it. */
 export async function readJson(request: IncomingMessage, limit = MAX_BYTES): Promise<unknown> {
   checkMediaType(request);
   const bytes = await readBytes(request, limit);
@@ -17,7 +17,7 @@ export async function readJson(request: IncomingMessage, limit = MAX_BYTES): Pro
   return parse(decode(bytes));
 }
 
-/** Reads a form's fields. Throws the problem with it. */
+/** Reads the fields of a form. Throws what is wrong with it. */
 export async function readUrlEncoded(request: IncomingMessage): Promise<URLSearchParams> {
   const { 'content-type': type = '' } = request.headers;
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
@@ -32,7 +32,7 @@ function checkMediaType({ headers }: IncomingMessage): void {
   throw problem('unsupported_media_type', {}, { headers: { Accept: 'application/json' } });
 }
 
-/** Parameters other than the charset mean nothing for JSON (RFC 8259, 11). */
+/** Parameters other than the charset have no meaning for JSON (RFC 8259, 11). */
 function isJsonInUtf8(type: string): boolean {
   const [name = '', ...parameters] = type.split(';');
   const charsets = parameters.filter((parameter) => /^\s*charset\s*=/i.test(parameter));
@@ -46,7 +46,7 @@ async function readBytes(request: IncomingMessage, limit: number): Promise<Buffe
   try {
     return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (error) {
-    // The rest is discarded: closing in the middle could cost the client the answer.
+    // Discards the rest, because closing now could cost the client the answer.
     request.resume();
     const { type } = error as { type?: unknown };
     if (type !== 'entity.too.large') throw problem('incomplete_body', {}, { cause: error });
@@ -66,7 +66,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    // The engine's own message quotes the body, which belongs in no log and no answer.
+    // The engine's own message quotes the body, which must not get into a log or an answer.
     const position = /position (\d+)/.exec(String(cause))?.[1];
     const where = position === undefined ? '' : ` at position ${position}`;
     throw problem('invalid_json', { where }, { cause });

@@ -7,7 +7,7 @@ export function isKnown(exchange: Exchange, etag: string): boolean {
   return header.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
 }
 
-/** The `Vary` of an answer that also depends on these headers. */
+/** Returns the `Vary` of an answer that also depends on these headers. */
 export function vary({ headers }: Exchange, ...names: readonly string[]): string {
   return [...(headers.Vary === undefined ? [] : [String(headers.Vary)]), ...names].join(', ');
 }

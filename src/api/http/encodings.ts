@@ -5,12 +5,15 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 export type Encoding = 'br' | 'gzip' | 'identity';
 
 const MIN_BYTES = 512;
-/** Makes a large file nearly as small as the best quality does, in a twentieth of its time. */
+/** Makes a large file nearly as small as the best quality does, in a twentieth of the time. */
 const FAST = 9;
-/** The best takes at most 60 ms for a file of the console, once, on another thread. */
+/**
+ * Files up to this size are compressed with the best quality, which takes at most 60 ms for a file of the console,
+ * once, on another thread.
+ */
 const MAX_FOR_BEST = 64 * 1024;
 
-/** The best encoding that an `Accept-Encoding` header allows (RFC 9110, 12.5.3). */
+/** Returns the best encoding that an `Accept-Encoding` header allows (RFC 9110, 12.5.3). */
 export function encodingFor(header: string | undefined): Encoding {
   const allowed = (header ?? '')
     .split(',')
@@ -19,7 +22,7 @@ export function encodingFor(header: string | undefined): Encoding {
   return (['br', 'gzip'] as const).find((name) => allowed.includes(name)) ?? 'identity';
 }
 
-/** The bytes in this encoding; compressed on another thread. */
+/** Returns the bytes in this encoding. Compresses them on another thread. */
 export function encoded(bytes: Buffer, encoding: Encoding): Promise<Buffer> {
   if (encoding === 'br') {
     const quality = bytes.length <= MAX_FOR_BEST ? constants.BROTLI_MAX_QUALITY : FAST;
@@ -28,7 +31,7 @@ export function encoded(bytes: Buffer, encoding: Encoding): Promise<Buffer> {
   return encoding === 'gzip' ? promisify(gzip)(bytes, { level: 9 }) : Promise.resolve(bytes);
 }
 
-/** False for a body so small that a header would cost more. */
+/** Returns false for a body so small that the additional header would cost more. */
 export function isWorthEncoding(bytes: Buffer): boolean {
   return bytes.length >= MIN_BYTES;
 }

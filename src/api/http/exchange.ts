@@ -14,12 +14,12 @@ import { readJson } from './body.ts';
 import { isForPerson, missingPage } from './missing-page.ts';
 import { problemAnswer } from './problem-answer.ts';
 
-/** A client's id is used if it is harmless in a header and in a log (decision E8). */
+/** A client's request id is used if it is harmless in a header and in a log (decision E8). */
 const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;
-/** How long the rest of a refused client's input is read. */
+/** How long the rest of a refused client's input is read, in milliseconds. */
 const LINGER_MS = 2000;
 
-/** Any other counts as one: a client must not be able to create numbers without end. */
+/** All other methods count as one, so that a client cannot create metrics without end. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const NO_QUERY = new URLSearchParams();
@@ -29,14 +29,14 @@ export interface ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
-  /** True once the server closes: every answer is the last on its connection. */
+  /** True once the server is closing, when every answer is the last on its connection. */
   readonly isClosing: boolean;
 }
 
-/** The entrance of a request: the TCP port, the Unix socket (decision O1), or another protocol's port (decision Y2). */
+/** How a request arrived: at the TCP port, the Unix socket (decision O1), or another protocol's port (decision Y2). */
 export type Arrival = 'port' | 'socket' | 'wire';
 
-/** One request and its answer, which goes to the response, or as raw bytes to the socket of a handshake. */
+/** One request and its answer. The answer goes to the response, or as raw bytes to the socket of a handshake. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly method: string;
@@ -58,7 +58,10 @@ export class Exchange {
   readonly #startedAtMs: number;
   #isAbandoned = false;
   #abandonment: AbortController | undefined;
-  /** Node closes only the first response of a connection that is gone. */
+  /**
+   * Called when the exchange is over. Node reports a closed connection only to the first of several pipelined
+   * responses.
+   */
   #onOver: (() => void) | undefined;
 
   constructor(
@@ -96,12 +99,12 @@ export class Exchange {
     return this.#caller !== undefined;
   }
 
-  /** The segment of the path at `{name}`, decoded. */
+  /** Returns the segment of the path at `{name}`, decoded. */
   param(name: string): string {
     return this.params[name] ?? '';
   }
 
-  /** The request's JSON. Its key may have ended while the body was arriving. */
+  /** Returns the JSON in the request. Throws if the key has ended while the body was arriving. */
   async json(): Promise<unknown> {
     const body = await readJson(this.request);
     this.#caller?.assertAlive?.();
@@ -118,12 +121,12 @@ export class Exchange {
     return this.isStrict ? strictBody(body) : body;
   }
 
-  /** The body as it arrives, which may take longer than that of every other request. */
+  /** Returns the body as it arrives, which may take longer than other bodies. */
   arrivingBody(closing: AbortSignal): AsyncIterable<Uint8Array> {
     return arrivingBody(this.request, this.#context.clock, closing);
   }
 
-  /** The only value of a header; undefined if it is missing. */
+  /** Returns the only value of a header; undefined if the header is missing. */
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return typeof value === 'string' ? value : undefined;
@@ -159,7 +162,7 @@ export class Exchange {
         live?.giveUp();
         output.end(text);
       } else {
-        // The first part may take long.
+        // The first part of the body may take long.
         if (stream.bytes === undefined) output.flushHeaders();
         void this.#pour(stream, output);
       }
@@ -169,7 +172,7 @@ export class Exchange {
     this.done(answer.status);
   }
 
-  /** A client that leaves, or a file that shrinks meanwhile, ends the connection in the middle. */
+  /** A client that leaves, or a file that shrinks while it is read, ends the connection in the middle. */
   async #pour(stream: AnswerStream, response: ServerResponse): Promise<void> {
     response.strictContentLength = stream.bytes !== undefined;
     try {
@@ -185,7 +188,7 @@ export class Exchange {
     }
   }
 
-  /** Calls `run` once the client has taken the whole answer, or the connection is gone. */
+  /** Calls `run` once the client has taken the whole answer, or the connection has closed. */
   whenOver(run: () => void): void {
     let isOver = false;
     const end = (): void => {
@@ -200,14 +203,14 @@ export class Exchange {
     this.#output.once('close', end);
   }
 
-  /** Closes everything still being read for the answer, because the connection is gone. */
+  /** Closes everything that is still being read for the answer, because the connection has closed. */
   abandon(): void {
     this.#isAbandoned = true;
     this.#onOver?.();
     this.#abandonment?.abort();
   }
 
-  /** Logs an error that is no problem of the catalogue. */
+  /** Logs an error that is not a problem of the catalogue. */
   noteDefect(error: unknown): void {
     if (!isAppError(error)) this.#context.log.error('a request failed', { requestId: this.id, error });
   }
@@ -237,8 +240,8 @@ function requestId({ headers }: IncomingMessage): string {
 }
 
 /**
- * Ends a socket with a last answer and reads for another moment: closing with unread input would reset the
- * connection, and the client might never see the answer.
+ * Ends a socket with a last answer and keeps reading for a moment: closing with unread input would reset the
+ * connection, and the client might never receive the answer.
  */
 export function endSocket(socket: Duplex, text: string, clock: Clock): void {
   socket.on('error', () => socket.destroy());

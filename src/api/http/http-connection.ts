@@ -8,7 +8,10 @@ import { completeAnswer, rawAnswer } from './answer.ts';
 import { type ExchangeContext, endSocket } from './exchange.ts';
 import { problemAnswer } from './problem-answer.ts';
 
-/** Thousands of one-letter headers fit into the byte limit, and take ten times that memory. */
+/**
+ * Maximum number of header lines. Thousands of one-letter headers fit into the byte limit, and take ten times that
+ * memory.
+ */
 export const MAX_HEADER_LINES = 200;
 
 export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
@@ -16,12 +19,12 @@ export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Answers input that never became a request: Node's parser gave up on it or ran out of time, it was a CONNECT, or
- * `error` is the refusal.
+ * Answers input that never became a request: Node's parser gave up or ran out of time, or it was a CONNECT, or `error`
+ * is the refusal.
  */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
-  // The parser complains again about everything that still arrives.
+  // The parser reports the error again for everything that still arrives.
   if (!socket.writable) return;
   const requestId = randomUUID();
   const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
@@ -40,9 +43,9 @@ const REFUSALS = {
 } as const;
 
 /**
- * Returns a request to its socket without the offered upgrade, and so ignores the offer (RFC 9110, 7.8). Java's
- * HttpClient and `curl --http2` offer h2c with any request; Node leaves such a request to the listener for upgrades,
- * its body unread.
+ * Returns a request to its socket without the upgrade that it offered, and so ignores the offer (RFC 9110, 7.8). Java's
+ * HttpClient and `curl --http2` offer h2c with any request; Node passes such a request to the listener for upgrades,
+ * with its body unread.
  */
 export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = request;
@@ -56,12 +59,12 @@ export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: B
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
 }
 
-/** The connection options of a Connection header, without the upgrade offer. */
+/** Returns the options of a Connection header without the upgrade offer. */
 function aboutConnection(options: string): string {
   return options.match(/\b(?:close|keep-alive)\b/gi)?.join(', ') ?? '';
 }
 
-/** Reports whether this is a WebSocket handshake on its path. */
+/** Reports whether this is a WebSocket handshake on the right path. */
 export function isHandshake({ method, headers, url = '' }: IncomingMessage, path: string): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === path;
 }
@@ -69,7 +72,7 @@ export function isHandshake({ method, headers, url = '' }: IncomingMessage, path
 export interface BaseAddress {
   /** Without a path. */
   readonly url: string;
-  /** True if only this machine reaches it. */
+  /** True if only this machine can reach it. */
   readonly isLoopback: boolean;
 }
 

@@ -31,8 +31,8 @@ export interface IssuerDoorParts {
 }
 
 /**
- * The door for the internet (decision Y5): requests whose Host is the issuer's. Only `/mcp` with an access token, the
- * metadata and the endpoints of OAuth exist there, with a limit of their own.
+ * The entrance from the internet (decision Y5): requests whose Host is the issuer's. It has only `/mcp` with an access
+ * token, the metadata and the endpoints of OAuth, and its own limit.
  */
 export class IssuerDoor {
   readonly #parts: IssuerDoorParts;
@@ -44,12 +44,15 @@ export class IssuerDoor {
   constructor(parts: IssuerDoorParts) {
     this.#parts = parts;
     this.#hostname = new URL(parts.issuer).hostname;
-    // Half of the contract's limit, so that strangers cannot use up the owner's nor that of programs with a token.
+    // Half of the contract's limit, so that strangers cannot use up the owner's limit or that of programs with a token.
     this.#limit = new RateLimit(Math.max(1, Math.floor(parts.rateLimitPerMinute / 2)));
     this.#routes = mcpRoutes({ ...parts.mcp, settings: { allowOwnerKey: false } });
   }
 
-  /** True for every port of the host: a stranger chooses it in the header. Headers such as Forwarded decide nothing. */
+  /**
+   * Reports whether a request is for the issuer's host, with any port, because a stranger chooses the port in the
+   * header. Headers such as Forwarded decide nothing.
+   */
   isFor({ headers: { host = '' } }: IncomingMessage): boolean {
     return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '') === this.#hostname;
   }
@@ -72,7 +75,7 @@ export class IssuerDoor {
     if (refusal !== undefined) throw refusal;
     const { origin } = request.headers;
     if (origin !== undefined && origin !== issuer) throw problem('origin_not_allowed');
-    // Uncounted, as at the other hosts (decision S3): programs that look for holes ask for many such paths.
+    // Not counted, as at other hosts (decision S3): programs that look for holes request many such paths.
     if (!isMcp && !PATHS.has(path)) throw problem('not_found');
     exchange.route = path;
     if (caller === undefined) await this.#limit.count(headers);
@@ -115,7 +118,7 @@ function answerOf({ status, json, page, policy = "default-src 'none'", location 
   const headers = {
     'Content-Security-Policy': policy,
     'X-Frame-Options': 'DENY',
-    // With no-referrer a browser would not say which page posts the form: it sends `Origin: null`.
+    // With no-referrer a browser would not reveal which page posts the form: it sends `Origin: null`.
     'Referrer-Policy': 'same-origin',
     ...(location !== undefined && { Location: location }),
   };

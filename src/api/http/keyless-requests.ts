@@ -2,15 +2,15 @@ import type { AppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Requests without a key at one entrance, over all of its connections. */
+/** Maximum number of requests without a key at one entrance, over all its connections. */
 const MAX_KEYLESS = 256;
 const RETRY_S = 5;
 
-/** Counts requests without a key, which hold memory until their answers were read. */
+/** Counts requests without a key, which hold memory until their answers have been read. */
 export class KeylessRequests {
   #count = 0;
 
-  /** Takes a place until the exchange is over. Returns the refusal if none is free. */
+  /** Takes a place until the exchange is over. Returns the refusal if no place is free. */
   take(exchange: Exchange): AppError | undefined {
     if (this.#count >= MAX_KEYLESS) {
       exchange.headers.Connection = 'close';

@@ -7,8 +7,8 @@ import type { onDemandRoutes } from './routes/on-demand.ts';
 type OnDemand = ReturnType<typeof onDemandRoutes>;
 
 /**
- * Completes the handlers. The routes missing in `loaded` are rarely used: their code and schemas are loaded with the
- * first request to one of them.
+ * Completes the handlers. Routes that `loaded` lacks are rarely used: their code and schemas are loaded at the first
+ * request to one of them.
  */
 export function withLazyRoutes(
   loaded: Omit<Handlers, keyof OnDemand>,

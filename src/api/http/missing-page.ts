@@ -4,16 +4,16 @@ import type { Exchange } from './exchange.ts';
 
 const POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Reports whether a browser shows the answer to a person. */
+/** Reports whether a browser shows the answer to its user. */
 export function isForPerson(exchange: Exchange): boolean {
   return (
     (exchange.method === 'GET' || exchange.method === 'HEAD') && /\btext\/html\b/i.test(exchange.header('accept') ?? '')
   );
 }
 
-/** Returns the page for a browser at an address where nothing is. It shows nothing of the address. */
+/** Returns the page for a browser at an address that does not exist. The page shows nothing of the address. */
 export function missingPage(exchange: Exchange): Answer {
-  // Relative, so that it also works behind a proxy that adds a folder.
+  // Relative, so that it also works behind a proxy that adds a folder to the path.
   const up = '../'.repeat(Math.max(0, exchange.path.split('/').length - 2)) || './';
   const links = [
     ['console', 'The console'],

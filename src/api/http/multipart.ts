@@ -18,15 +18,15 @@ const LIMITS = {
 
 export interface Form<File> {
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** Includes files that were kept before a failure. */
+  /** Includes files that were stored before a failure. */
   readonly files: readonly File[];
-  /** The reason why the form could not be read. */
+  /** Why the form could not be read. */
   readonly failure?: AppError;
 }
 
 /**
  * Reads a `multipart/form-data` body: fields into memory, each file through `keep` as it arrives. Does not throw, so
- * that kept files can be removed.
+ * that stored files can be removed.
  */
 export async function readForm<File>(
   headers: IncomingHttpHeaders,
@@ -69,7 +69,7 @@ class FormReading<File> {
     await finished;
   }
 
-  /** Only the first reason counts; the others follow from it. */
+  /** Keeps only the first reason, because the others follow from it. */
   fail(error: unknown): void {
     if (this.#failed.signal.aborted) return;
     this.#failure = isAppError(error) ? error : problem('invalid_form', {}, { cause: error });
@@ -95,7 +95,7 @@ class FormReading<File> {
     });
     parser.on('file', (_field, content, name, _encoding, mimeType) => {
       this.#streams.push(content);
-      // Even before anybody reads it.
+      // Handles errors even before the content is read.
       content.on('error', () => {});
       this.#keeping.push(this.#kept({ name: name ?? '', mimeType, content }));
     });

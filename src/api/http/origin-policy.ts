@@ -4,19 +4,19 @@ import { problem } from '../../domain/problems.ts';
 import type { Arrival } from './exchange.ts';
 
 export interface OriginSettings {
-  /** Names in lower case, with or without a port, besides the machine's own. */
+  /** Names in lower case, with or without a port, in addition to the machine's own. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
 }
 
-/** The origin of a request: the person or a program, a listed web page, or a foreign web page. */
+/** The source of a request: a program or the user, a listed web page, or a foreign web page. */
 export type Source = 'own' | 'listed' | 'foreign';
 
 const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Turns uninvited web pages away before anything is counted (decision E4). */
+/** Refuses web pages that are not listed, before anything is counted (decision E4). */
 export class OriginPolicy {
-  /** Set once the address is known; until then the stricter rule applies. */
+  /** Set once the address is known. Until then the stricter rule applies. */
   isLoopback = true;
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
@@ -38,7 +38,7 @@ export class OriginPolicy {
     const { origin, host = '', 'sec-fetch-site': site } = request.headers;
     if (origin !== undefined) {
       if (this.#origins.has(origin.toLowerCase())) return 'listed';
-      // A browser leaves the default port out of an origin.
+      // A browser omits the default port from an origin.
       if (origin.toLowerCase() !== `http://${host.toLowerCase().replace(/:80$/, '')}`) return 'foreign';
     }
     const isOwn = site === undefined || site === 'same-origin' || site === 'none';
@@ -47,8 +47,8 @@ export class OriginPolicy {
 }
 
 /**
- * The policy at the Unix socket (decision O1), which only own programs can reach: exactly one Host, and no web page
- * at all.
+ * The policy at the Unix socket (decision O1), which only the owner's programs can reach: exactly one Host, and no web
+ * page at all.
  */
 export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
   checkHost(request) {
@@ -59,14 +59,14 @@ export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
     headers.origin === undefined && headers['sec-fetch-site'] === undefined ? 'own' : 'foreign',
 };
 
-/** The Host in lower case. Throws if it is missing in HTTP/1.1, or repeated. */
+/** Returns the Host in lower case. Throws if it is missing in HTTP/1.1, or repeated. */
 function onlyHost(request: IncomingMessage): string | undefined {
   const host = request.headers.host?.toLowerCase();
   if (!isHostMalformed(request, host)) return host;
   throw problem('invalid_host');
 }
 
-/** Reports whether it is missing in HTTP/1.1, or repeated (RFC 9112, 3.2). */
+/** Reports whether the Host is missing in HTTP/1.1, or repeated (RFC 9112, 3.2). */
 function isHostMalformed(request: IncomingMessage, host: string | undefined): boolean {
   if (host === undefined) return request.httpVersion !== '1.0';
   const names = request.rawHeaders;
@@ -82,12 +82,12 @@ function withoutPort(host: string): string {
   return host.replace(/:\d*$/, '');
 }
 
-/** Reports whether the person followed a link: it shows a document, and no page can read it. */
+/** Reports whether the user followed a link: the browser shows a document, and no page can read it. */
 function isTopLevelNavigation({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }
 
-/** The error for a foreign web page. */
+/** Returns the error for a foreign web page. */
 export function originNotAllowed(arrival: Arrival): AppError {
   return problem(arrival === 'socket' ? 'origin_on_socket' : 'origin_not_allowed');
 }

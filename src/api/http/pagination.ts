@@ -1,14 +1,16 @@
-/** Absent ones are left out. */
+/** Parameters without a value are left out. */
 type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** The value of a `Link` header to the next page (decision B9): a path on this service with these parameters. */
+/**
+ * Returns the value of a `Link` header to the next page (decision B9): a path on this service with these parameters.
+ */
 export function nextPage(path: string, parameters: Parameters): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null);
   const query = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&');
   return `<${path}?${query}>; rel="next"`;
 }
 
-/** Names the Macs that a list at a hub lacks (decision N1). */
+/** Returns the header that names the Macs missing from a list at a hub (decision N1). */
 export function partialHeader({
   missing = [],
 }: {

@@ -6,11 +6,11 @@ import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 const MAX_RUNNING = 16;
 const MAX_WAITING = 2000;
 const UNREAD_MS = 60_000;
-/** Over all connections: a waiting request costs some kilobytes. */
+/** Maximum number of waiting requests over all connections. Each costs some kilobytes. */
 const MAX_WAITING_TOTAL = 4000;
 const CHECK_MS = 5000;
 
-/** Starts the work on a request. `abandon` is called if the connection closes before the answer is complete. */
+/** Starts the work on a request. Its `abandon` is called if the connection closes before the answer is complete. */
 type Start = () => { abandon(): void };
 
 interface PipelinesParts {
@@ -44,7 +44,7 @@ export class Pipelines {
     if (this.#running === 0) this.#onIdle?.();
   }
 
-  /** Calls `onIdle` once no request runs, possibly at once. */
+  /** Calls `onIdle` once no request is running, possibly at once. */
   whenIdle(onIdle: () => void): void {
     this.#onIdle = onIdle;
     if (this.#running === 0) onIdle();
@@ -57,7 +57,7 @@ class Pipeline {
   readonly #all: Pipelines;
   readonly #running = new Map<ServerResponse, ReturnType<Start>>();
   readonly #waiting: (readonly [ServerResponse, Start])[] = [];
-  /** The work after the answers. */
+  /** The work to do after the answers. */
   #next: (() => void) | undefined;
   #isEnding = false;
   #cancelCheck: Cancel | undefined;
@@ -75,10 +75,10 @@ class Pipeline {
   }
 
   add(response: ServerResponse, start: Start): void {
-    // Node still delivers the rest of a chunk after the connection ended.
+    // Node still delivers the rest of a chunk after the connection has ended.
     if (this.#socket.destroyed) return;
     if (this.#isEnding) {
-      // Nothing will answer further input, so reading stops.
+      // No further input will be answered, so reading stops.
       this.#socket.pause();
       return;
     }
@@ -91,20 +91,20 @@ class Pipeline {
   }
 
   /**
-   * Calls `next` once all complete requests so far are answered; never if the connection closes first. Until then,
-   * further calls are ignored. If `next` had to wait, the socket is paused when it runs.
+   * Calls `next` once all complete requests so far are answered; never if the connection closes first. Further calls
+   * are ignored until then. If `next` had to wait, the socket is paused when it runs.
    */
   whenAnswered(next: () => void): void {
     if (this.#next !== undefined) return;
     this.#next = next;
     if (this.#isBusy()) {
-      // Node no longer listens to a socket that it gave up for an upgrade.
+      // Node no longer listens to a socket that it released for an upgrade.
       this.#socket.on('drain', this.#onDrain).on('error', this.#onError);
     }
     this.#continue();
   }
 
-  /** Like `whenAnswered`, for the last words on this connection: no later request runs. */
+  /** Like `whenAnswered`, for the last answer on this connection: no later request runs. */
   end(next: () => void): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -124,7 +124,7 @@ class Pipeline {
     this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
-      // Node notifies a connection's first response before the connection notifies us.
+      // Node notifies a connection's first response before the connection's own listener runs.
       if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);
@@ -181,7 +181,7 @@ class Pipeline {
     this.#running.clear();
     this.#waiting.length = 0;
     this.#next = undefined;
-    // Node notifies only the first response that its socket is gone.
+    // Node notifies only the first response that the connection has closed.
     for (const exchange of running) exchange.abandon();
     this.#all.countRunning(-running.length);
   }

@@ -3,14 +3,17 @@ import { problem } from '../../domain/problems.ts';
 import { problemDocument } from '../../schema/problem.ts';
 import type { Answer } from './answer.ts';
 
-/** The answer for a failure (decision E1). Anything but an AppError is a defect of ours: 500, without details. */
+/**
+ * Returns the answer for a failure (decision E1). Anything other than an AppError is a defect of Postern: 500, without
+ * details.
+ */
 export function problemAnswer(error: unknown): Answer {
   const known = isAppError(error) ? error : (storageProblem(error) ?? problem('internal_error'));
   const headers = { 'Content-Type': 'application/problem+json', ...known.headers };
   return { status: known.status, body: problemDocument(known), headers };
 }
 
-/** The problem for errors of state.db: failures of chat.db arrive as an AppError. */
+/** Returns the problem for errors of state.db. Failures of chat.db arrive as an AppError. */
 function storageProblem(error: unknown): AppError | undefined {
   const code = errorCode(error) ?? '';
   if (code === 'SQLITE_FULL') return problem('disk_full');

@@ -6,7 +6,7 @@ import { problem } from '../../domain/problems.ts';
 import type { Headers } from './answer.ts';
 
 const WINDOW_S = 60;
-/** The one window of the whole API, which the contract counts together. */
+/** The name of the one window for the whole API, whose requests the contract counts together. */
 const EVERYONE = 'default';
 const ALL_KEYS = 'keys';
 
@@ -32,7 +32,9 @@ export class RateLimit {
     this.#allKeys = window(3 / 4);
   }
 
-  /** Counts one request and puts the remaining number into `headers`. Rejects with `rate_limited` if none was left. */
+  /**
+   * Counts one request and writes the remaining number into `headers`. Rejects with `rate_limited` if none was left.
+   */
   async count(headers: Headers): Promise<void> {
     const { counted, isFull } = await consume(this.#everyone, EVERYONE);
     headers['RateLimit-Policy'] = this.#policy(EVERYONE, this.#everyone);
@@ -41,8 +43,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request of a limited key, which `count` has counted. Rejects with `key_rate_limited` if the share of the
-   * key or of all keys is used up; the request then uses up nothing of the owner's.
+   * Counts a request of a limited key that `count` has already counted. Rejects with `key_rate_limited` if the share of
+   * the key or of all keys is used up. Such a request does not reduce the owner's limit.
    */
   async countKey(id: string, headers: Headers): Promise<void> {
     const own = await consume(this.#eachKey, id);
@@ -70,13 +72,16 @@ export class RateLimit {
     return problem(name, { seconds }, { headers: { 'Retry-After': String(seconds) } });
   }
 
-  /** Whole seconds until the window ends. A wall clock that was set back makes nobody wait longer than a window. */
+  /**
+   * Returns the whole seconds until the window ends. If the wall clock was set back, nobody waits longer than one
+   * window.
+   */
   #secondsLeft({ msBeforeNext }: RateLimiterRes): number {
     return Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), this.#windowS);
   }
 }
 
-/** Counts one request. The limiter rejects with its result if there is no room; anything else is an error. */
+/** Counts one request. The limiter rejects with its result if the limit is reached; any other rejection is an error. */
 async function consume(
   limiter: RateLimiterMemory,
   key: string,

@@ -10,7 +10,7 @@ import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { OpenPages } from './routes/static-files.ts';
 
-/** Carries out one operation. Throws the AppError to answer with. */
+/** Performs one operation. Throws the AppError to answer with. */
 type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** A handler for every operation. Uses the ports of `exchange.caller`. */
@@ -27,14 +27,14 @@ interface RoutedRequest extends Request {
 export class Router {
   readonly #app: App<RoutedRequest, Response>;
   readonly #pages: OpenPages;
-  /** Paths that end where an id should be, such as `/messages/`: tinyhttp takes them for the list. */
+  /** Paths that end where an id is expected, such as `/messages/`: tinyhttp takes them for the list. */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
   constructor(handlers: Handlers, pages: OpenPages, demo: DemoHandlers | undefined) {
     this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
-      // Its conveniences on request and response cost more than the rest, and nothing here uses them.
+      // tinyhttp's additions to request and response cost more than everything else, and nothing here uses them.
       applyExtensions: (_request, _response, next) => next?.(),
       noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
@@ -59,7 +59,7 @@ export class Router {
     request.exchange = exchange;
     const page = this.#pages.get(exchange.path);
     if (page !== undefined) {
-      // One name each in the metrics, whatever follows.
+      // One name for each in the metrics, whatever follows.
       const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
       void route(path, new Map([['GET', page]]))(request);
       return;
@@ -74,7 +74,7 @@ export class Router {
   }
 }
 
-/** The one async wrapper: tinyhttp catches rejections only from functions declared `async`. */
+/** The only async wrapper: tinyhttp catches rejections only from functions declared `async`. */
 function route(path: string, methods: ReadonlyMap<string, Handler>) {
   return async ({ exchange, params }: RoutedRequest): Promise<void> => {
     exchange.route = path;
@@ -118,7 +118,7 @@ function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
   };
 }
 
-/** Operations without parameters ignore the query. The table is loaded only here, because nothing else needs it. */
+/** Operations without parameters ignore the query. Loads the table only here, because nothing else needs it. */
 async function assertTakesQuery(id: RouteId | undefined, query: URLSearchParams): Promise<void> {
   const { OPERATIONS } = await import('../openapi/operations.ts');
   const operation: Operation | undefined = id && OPERATIONS[id];
@@ -131,7 +131,7 @@ function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
   return problem('method_not_allowed', { methods: allowed }, { headers: { Allow: allowed } });
 }
 
-/** tinyhttp receives only paths that it can decode: percent-encoded UTF-8, without NUL. */
+/** Throws for a path that tinyhttp cannot decode: it must be percent-encoded UTF-8, without NUL. */
 function checkPath(path: string): void {
   try {
     if (path.startsWith('/') && !decodeURIComponent(path).includes('\0')) return;

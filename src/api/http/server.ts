@@ -47,7 +47,7 @@ import { type Diagnose, healthRoutes, statusRoutes } from './routes/status.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
 
-/** Takes over a socket whose handshake was admitted. To refuse it, throws an AppError before writing anything. */
+/** Accepts a socket whose handshake was admitted. To refuse it, throws an AppError before writing anything. */
 export type AcceptWebSocket = (
   request: IncomingMessage,
   socket: Duplex,
@@ -59,14 +59,14 @@ export type AcceptWebSocket = (
 interface HttpTimeouts {
   readonly headersMs: number;
   readonly requestMs: number;
-  /** How often connections are checked for the two above. */
+  /** Interval at which connections are checked for the two limits above. */
   readonly checkMs: number;
 }
 
 export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly settings: AccessSettings;
   readonly apiKey: string;
-  /** Handlers use the ports of the caller. */
+  /** Finds the caller whose ports the handlers use. */
   readonly callers: Callers;
   readonly access: () => Promise<AccessService>;
   readonly home: Home;
@@ -76,7 +76,7 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
   readonly mcp: McpRouteParts;
-  /** The door for the internet; undefined if there is none. */
+  /** The entrance from the internet; undefined if there is none. */
   readonly issuer?: ((access: AccessControl) => IssuerDoor) | undefined;
   /** The simulated people. Demo only. */
   readonly people?: DemoPeople | undefined;
@@ -90,7 +90,7 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly timeouts?: HttpTimeouts;
 }
 
-/** They bound the arrival of a request, not the work on it (decision E7). */
+/** These limits apply to the arrival of a request, not to the work on it (decision E7). */
 export const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
 const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -108,7 +108,7 @@ export class HttpServer implements ExchangeContext {
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
   readonly #timeouts: HttpTimeouts;
-  /** One for each port, and one for the Unix socket if there is one. */
+  /** One server for each port, and one for the Unix socket if there is one. */
   readonly #servers: Server[] = [];
   readonly #pipelines: Pipelines;
   readonly #stopping = new AbortController();
@@ -149,7 +149,7 @@ export class HttpServer implements ExchangeContext {
     return this.#closing !== undefined;
   }
 
-  /** Resolves with the base address. Rejects with the error of the socket, whose `code` may be `EADDRINUSE`. */
+  /** Resolves with the base address. Rejects with the socket's error, whose `code` may be `EADDRINUSE`. */
   async listen(host: string, port: number): Promise<string> {
     const server = this.#newServer('port');
     server.listen(port, host);
@@ -160,7 +160,7 @@ export class HttpServer implements ExchangeContext {
     return url;
   }
 
-  /** Listens on another port for the protocol of another program (decision Y2). Rejects as `listen` does. */
+  /** Listens on another port for the protocol of another program (decision Y2). Rejects like `listen`. */
   async listenForWire(host: string, port: number, wire: Wire): Promise<string> {
     const { WirePort } = await import('./wire-port.ts');
     const { clock } = this;
@@ -171,7 +171,7 @@ export class HttpServer implements ExchangeContext {
     return wirePort.listensAt(baseAddressOf(server));
   }
 
-  /** Listens on a Unix socket too (decision O1). The caller holds the folder's lock. Rejects with the obstacle. */
+  /** Listens on a Unix socket too (decision O1). The caller holds the folder's lock. Rejects with the reason. */
   async listenOnSocket(path: string): Promise<void> {
     const server = this.#newServer('socket');
     listenPrivately(server, path);
@@ -180,14 +180,14 @@ export class HttpServer implements ExchangeContext {
 
   async #listening(server: Server): Promise<void> {
     await once(server, 'listening');
-    // For example no file handle is left for another connection: that one is lost, not the service.
+    // For example, no file handle is left for another connection: that connection is lost, the service is not.
     server.on('error', (error) => this.log.error('could not accept a connection', { error }));
     this.#servers.push(server);
   }
 
   /**
-   * Accepts no more connections, lets running requests finish, and cuts off the rest after `deadlineMs`. Does not
-   * wait for accepted WebSockets, which are closed with their clients.
+   * Accepts no more connections, lets running requests finish, and cuts off the rest after `deadlineMs`. Does not wait
+   * for accepted WebSockets, which are closed with their clients.
    */
   close(deadlineMs: number): Promise<void> {
     this.#stopping.abort();
@@ -217,8 +217,8 @@ export class HttpServer implements ExchangeContext {
       // The guard answers a missing Host with a problem.
       requireHostHeader: false,
     });
-    // Node drops headers beyond this number, even a Content-Length: one more than allowed reveals that there are too
-    // many.
+    // Node drops headers beyond this number, even a Content-Length. Allowing one more than the limit reveals that there
+    // are too many.
     server.maxHeadersCount = MAX_HEADER_LINES + 1;
     // A client that closes its own side after its request, such as `nc -N`, still waits for the answer. Node's types
     // lack this option.
@@ -246,10 +246,10 @@ export class HttpServer implements ExchangeContext {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
-      // Now, because a socket that has ended takes nothing back.
+      // Done now, because a socket that has ended takes nothing back.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
-        // Earlier answers may have left the time limit of an idle connection.
+        // Earlier answers may have set the time limit of an idle connection.
         socket.setTimeout(0);
         if (isWebSocket) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
         else {
@@ -283,10 +283,10 @@ export class HttpServer implements ExchangeContext {
       const { isStrict } = exchange;
       if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
       const query = parseQuery(exchange.rawQuery, isStrict);
-      // Read above; not a parameter of the events.
+      // Already read, and not a parameter of the events.
       query.delete('api_key');
       await this.#acceptWebSocket(exchange.request, socket, head, query, caller);
-      // Earlier waiting requests may have paused the socket, and Node then stops reading below it too.
+      // Requests that waited may have paused the socket, in which case Node also stops reading below it.
       socket._read(0);
       socket.resume();
       exchange.done(101);

@@ -5,7 +5,7 @@ const CODE_BYTES = 16;
 /** How long a code is valid. */
 export const CODE_LIFETIME_MS = 60_000;
 const MAX_WRONG_CODES = 5;
-/** The oldest is dropped: nobody opens so many consoles in a minute. */
+/** Maximum number of open codes; the oldest is dropped. Nobody opens this many consoles in a minute. */
 const MAX_CODES = 16;
 
 /** One-time codes that the console exchanges for the key (decision S6). Only in memory, as hashes. */
@@ -28,7 +28,7 @@ export class SignInCodes {
     return code;
   }
 
-  /** Returns true once for each code, within 60 seconds. The fifth wrong code voids all. */
+  /** Returns true once for each code, within 60 seconds. The fifth wrong code invalidates all of them. */
   redeem(code: string): boolean {
     this.#dropEnded();
     if (this.#ends.delete(digest(code))) return true;
@@ -37,7 +37,7 @@ export class SignInCodes {
     return false;
   }
 
-  /** Wrong codes count only while there is one to guess. */
+  /** Wrong codes count only while there is a code to guess. */
   #dropEnded(): void {
     const now = this.#clock.monotonic();
     for (const [hashed, endMs] of this.#ends) if (endMs <= now) this.#ends.delete(hashed);

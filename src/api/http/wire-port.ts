@@ -20,7 +20,7 @@ export interface WirePortParts {
   readonly closing: AbortSignal;
 }
 
-/** The requests at the port of another program's protocol: admits them, reads them, and writes the answers. */
+/** The requests at the port of another program's protocol: admits and reads them, and writes the answers. */
 export class WirePort {
   readonly #guard: OriginPolicy;
   readonly #parts: WirePortParts;
@@ -32,7 +32,7 @@ export class WirePort {
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Takes the address that it listens at, and returns the URL. */
+  /** Receives the address that it listens on, and returns the URL. */
   listensAt({ url, isLoopback }: BaseAddress): string {
     this.#guard.isLoopback = isLoopback;
     return url;
@@ -99,7 +99,7 @@ export class WirePort {
   }
 }
 
-/** The decoded segments of a path. Throws `invalid_path`. */
+/** Returns the decoded segments of a path. Throws `invalid_path`. */
 function pathOf({ path }: Exchange): readonly string[] {
   try {
     const segments = path.split('/').slice(1).map(decodeURIComponent);

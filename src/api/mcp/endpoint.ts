@@ -10,11 +10,11 @@ import { LocalTime } from './text/times.ts';
 
 const OWNER = '';
 const ZONE_KEPT_MS = 60_000;
-/** Per key; each holds a connection. */
+/** Maximum number of subscriptions per key. Each holds a connection. */
 const MAX_SUBSCRIPTIONS = 16;
 /** The only part of the address that the protocol reads. */
 const URL = 'http://localhost/mcp';
-/** How long the event streams of an ended key have to say so. */
+/** How long the event streams of an ended key may take to report it. */
 const LAST_WORDS_MS = 1000;
 
 interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {
@@ -23,16 +23,16 @@ interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {
   readonly isStream: boolean;
 }
 
-/** Both generations of the protocol over HTTP: 2026-07-28, and the stateless form of the earlier ones. */
+/** Answers both generations of the protocol over HTTP: 2026-07-28, and the stateless form of the earlier ones. */
 export class McpEndpoint implements McpService {
   readonly #parts: McpParts;
-  /** One per key, so that a subscription hears only of what its own key may read. */
+  /** One handler per key, so that a subscription receives only what its own key may read. */
   readonly #handlers = new Map<string, McpHttpHandler>();
   readonly #ending = new AbortController();
-  /** Kept until answered: a signal whose request was collected is never aborted (Node 20). */
+  /** Kept until answered, because in Node 20 a signal is never aborted once its request was garbage-collected. */
   readonly #running = new Map<Request, Running>();
   readonly #inFlight = new AnswersInFlight();
-  /** Requests except subscriptions, which end only with the service. */
+  /** Number of running requests, without subscriptions, which end only with the service. */
   #calls = 0;
   #onIdle = (): void => {};
   #time: { readonly local: LocalTime; readonly fromMs: number } | undefined;
@@ -75,7 +75,7 @@ export class McpEndpoint implements McpService {
 
   async close(): Promise<void> {
     this.#ending.abort();
-    // Calls are answered, including a running send; the server cuts off calls that take too long.
+    // Calls are answered, even a running send. The server cuts off calls that take too long.
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
       if (this.#calls === 0) resolve();
@@ -83,7 +83,7 @@ export class McpEndpoint implements McpService {
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()));
   }
 
-  /** Resolves once the event streams of a key have ended by themselves, or had the time to. */
+  /** Resolves once the event streams of a key have ended by themselves, or their time is up. */
   #lastWords(of: Caller): Promise<unknown> {
     const flows = [...this.#running.values()].filter(({ caller, isStream }) => isStream && caller === of);
     let cancel = (): void => {};
@@ -94,7 +94,7 @@ export class McpEndpoint implements McpService {
   }
 
   /**
-   * Cached for a minute: the zone is slow to look up, its formats to create, and it changes only when the Mac
+   * Cached for a minute: looking up the zone and creating its formats is slow, and the zone changes only when the Mac
    * travels.
    */
   #localTime(): LocalTime {
@@ -153,15 +153,15 @@ async function* chunks(body: ReadableStream<Uint8Array>, flow: Flow, done: () =>
 }
 
 const MEGABYTE = 1_000_000;
-/** Bytes of answers being made or sent, per key and in total. */
+/** Maximum number of bytes in answers that are being made or sent, per key and in total. */
 const MAX_OF_KEY = 16 * MEGABYTE;
 const MAX_OF_ALL = 64 * MEGABYTE;
-/** Connections are read quickly, or end after 60 s (decision O2). */
+/** Seconds to wait before a retry. Connections are read quickly, or end after 60 s (decision O2). */
 const RETRY_S = 5;
 
 /** The memory reserved for one answer. */
 interface Reservation {
-  /** Replaces the reserved size by the answer's. */
+  /** Replaces the reserved size by the answer's actual size. */
   readonly resize: (bytes: number) => void;
   /** May be called more than once. */
   readonly release: () => void;
@@ -172,7 +172,7 @@ export class AnswersInFlight {
   readonly #ofKeys = new Map<string, number>();
   #ofAll = 0;
 
-  /** Reserves memory for an answer of at most `bytes`. Throws `too_many_answers` if there is none. */
+  /** Reserves memory for an answer of at most `bytes`. Throws `too_many_answers` if there is not enough. */
   reserve(keyId: string, bytes: number): Reservation {
     const ofKey = this.#ofKeys.get(keyId) ?? 0;
     if (ofKey + bytes > MAX_OF_KEY || this.#ofAll + bytes > MAX_OF_ALL) {

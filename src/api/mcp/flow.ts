@@ -1,13 +1,15 @@
-/** Bytes that a stream may be ahead of its client. */
+/** Maximum number of bytes that a stream may be ahead of its client. */
 const MAX_AHEAD = 256 * 1024;
 
-/** Lets the writer of a streamed answer wait for its reader: the protocol's package takes any amount at once. */
+/**
+ * Lets the writer of a streamed answer wait for its reader, because the protocol's package accepts any amount at once.
+ */
 export class Flow {
   #ahead = 0;
   #isOver = false;
   #wake = (): void => {};
   #noteEnd = (): void => {};
-  /** Resolves once nobody reads any more. */
+  /** Resolves once the reader has gone. */
   readonly ended = new Promise<void>((resolve) => {
     this.#noteEnd = resolve;
   });
@@ -17,12 +19,12 @@ export class Flow {
   }
 
   noteTaken(bytes: number): void {
-    // Frames make what is taken larger than what was sent.
+    // Framing makes the bytes that are read more than those that were written.
     this.#ahead = Math.max(0, this.#ahead - bytes);
     this.#wake();
   }
 
-  /** Resolves once there is room for more, or nobody reads any more. */
+  /** Resolves once there is room for more, or the reader has gone. */
   async room(): Promise<void> {
     while (this.#ahead > MAX_AHEAD && !this.#isOver) {
       await new Promise<void>((resolve) => {

@@ -71,7 +71,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Notifies the subscriptions of one key about conversations with something new, while there are any. */
+/** Notifies the subscriptions of one key about conversations with new messages, while there are subscriptions. */
 export function conversationEvents(caller: Caller): ServerEventBus {
   return {
     publish() {},

@@ -14,15 +14,15 @@ export interface McpParts {
   readonly counters: Counters;
   /** The numbers of MCP Events' errors (decision Y3). */
   readonly eventErrors: EventErrorNumbers;
-  /** The record of the calling limited key. */
+  /** Returns the record of the limited key that makes the call. */
   readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
-  /** Name of the zone for displayed times, such as `Europe/Berlin`. */
+  /** Returns the name of the zone for displayed times, such as `Europe/Berlin`. */
   readonly timeZone: () => string;
-  /** Ids of those messages that macOS filed as junk (decision V5). */
+  /** Returns the ids of those messages that macOS filed as junk (decision V5). */
   readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
 }
 
-/** Loads the protocol with its first request: a service that nobody uses over MCP stays as small as before. */
+/** Loads the protocol at its first request, so that a service that nobody uses over MCP stays small. */
 export function lazyMcpService(parts: McpParts): McpService {
   let service: Promise<McpService> | undefined;
   let isClosed = false;

@@ -11,7 +11,7 @@ const SCOPES = ['read', 'events', 'send'];
 const MAX_STATE = 2000;
 
 export interface AuthorizationServerParts {
-  /** The https origin under which hosted agents reach this service. */
+  /** The https origin at which hosted agents reach this service. */
   readonly issuer: string;
   readonly clock: Clock;
   readonly store: OAuthStore;
@@ -74,7 +74,9 @@ export class AuthorizationServer implements OAuthService {
     }
   }
 
-  /** Sends nobody anywhere before the owner decided: anybody may register an address (RFC 9700, 4.11.2). */
+  /**
+   * Redirects nobody before the owner has decided, because anybody may register a redirect address (RFC 9700, 4.11.2).
+   */
   async #authorize(query: URLSearchParams): Promise<OAuthAnswer> {
     assertOnce(query);
     await this.#tokens.endUnredeemed();
@@ -130,7 +132,7 @@ export class AuthorizationServer implements OAuthService {
   }
 }
 
-/** Throws for a parameter that comes twice (RFC 6749, 3.1 and 3.2). */
+/** Throws for a repeated parameter (RFC 6749, 3.1 and 3.2). */
 function assertOnce(given: URLSearchParams): void {
   if (new Set(given.keys()).size < given.size) {
     throw new OAuthError('invalid_request', 'The request has a parameter twice.');

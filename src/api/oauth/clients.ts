@@ -11,11 +11,14 @@ const MAX_NAME = 100;
 interface OAuthClientsParts {
   readonly store: OAuthStore;
   readonly clock: Clock;
-  /** Reads the JSON of a public https address. Rejects with the obstacle. */
+  /** Reads the JSON at a public https address. Rejects with the reason. */
   readonly readDocument: (url: URL) => Promise<unknown>;
 }
 
-/** The programs that may ask for access: registered (RFC 7591), or described by a document at their own address. */
+/**
+ * The programs that may ask for access: those that registered (RFC 7591), and those described by a document at their
+ * own address.
+ */
 export class OAuthClients {
   readonly #parts: OAuthClientsParts;
 
@@ -23,7 +26,7 @@ export class OAuthClients {
     this.#parts = parts;
   }
 
-  /** Throws an OAuthError for a client that is unknown or whose document cannot be used. */
+  /** Throws an OAuthError for a client that is unknown or whose document is unusable. */
   async find(id: string): Promise<OAuthClient> {
     const known = this.#parts.store.client(id);
     if (known !== undefined) return known;
@@ -33,7 +36,7 @@ export class OAuthClients {
     return documentClient(id, await this.#read(url));
   }
 
-  /** Registers a client and returns its record. Throws an OAuthError for addresses that cannot be used. */
+  /** Registers a client and returns its record. Throws an OAuthError for unusable redirect addresses. */
   register(given: unknown): object {
     const { store, clock } = this.#parts;
     const client = { id: randomUUID(), ...metadataOf(given) };
@@ -61,7 +64,7 @@ export class OAuthClients {
   }
 }
 
-/** Reports whether the client listed this address. Only the port of a program on the person's machine may differ. */
+/** Reports whether the client listed this address. Only the port of a program on the user's machine may differ. */
 export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolean {
   return redirectUris.includes(uri) || redirectUris.some((listed) => isLoopback(listed) && sameButPort(listed, uri));
 }
@@ -84,10 +87,10 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
   return { name: shown === '' ? 'A program without a name' : shown, redirectUris: uris as string[] };
 }
 
-/** Schemes that a browser opens itself, and those of macOS that act on the address. */
+/** Schemes that a browser handles itself, and schemes of macOS that act on the address. */
 const NO_PROGRAM =
   /^(?:javascript|data|file|filesystem|blob|about|vbscript|view-source|wss?|ftps?|mailto|tel|sms|imessage|facetime(?:-audio)?|shortcuts|itms-services|x-apple[\w.+-]*):$/;
-/** A plain name or address. In a URL a host may also hold `;` or `,`, which end a directive of the page's policy. */
+/** A plain name or address. A host in a URL may also contain `;` or `,`, which end a directive of the page's policy. */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])$/;
 
 function isRedirectUri(uri: unknown): boolean {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { visible } from '../../domain/visible.ts';
 
-/** The tokens and the form of the console. The issuer's address serves no files, so they stand in the page. */
+/** The console's tokens and form styles. They are part of the page, because the issuer's address serves no files. */
 const STYLE = `:root{color-scheme:light dark;--page:light-dark(#f7f6f3,#0f1114);--card:light-dark(#fff,#16181c);
 --sunk:light-dark(#f2f0eb,#1e2126);--text:light-dark(#1b1d20,#eceae5);--quiet:light-dark(#62666d,#9a9fa8);
 --line:light-dark(#e8e5de,#262a30);--edge:light-dark(#d8d4ca,#343941);--field:light-dark(#8b8981,#727984);
@@ -41,7 +41,7 @@ interface Entered {
   readonly mistakes: readonly string[];
 }
 
-/** The page on which the owner decides what a program may do: by the owner's key, people, and a preset. */
+/** Returns the page on which the owner decides what a program may do: with the owner's key, people, and a preset. */
 export function consentPage({ id, clientName, clientId, redirectUri }: Consent, entered: Entered): string {
   const { people, preset, mistakes } = entered;
   const option = (value: string, title: string, text: string): string =>
@@ -70,12 +70,12 @@ it.</span></div>
   );
 }
 
-/** A page that says why nothing can be allowed. Never a redirect: the address may be a stranger's. */
+/** Returns a page that says why nothing can be allowed. Never a redirect, because the address may be a stranger's. */
 export function refusalPage(sentence: string): string {
   return page('This cannot be allowed', `<p role="alert">${shown(sentence)}</p>`);
 }
 
-/** The policy of a page. A browser also applies `form-action` to the redirect that answers the form. */
+/** Returns the policy of a page. A browser also applies `form-action` to the redirect that answers the form. */
 export function pagePolicy(redirectUri?: string): string {
   const { protocol = '', origin = 'null' } = redirectUri === undefined ? {} : new URL(redirectUri);
   const target = origin === 'null' ? protocol : origin;
@@ -88,7 +88,7 @@ function page(title: string, body: string): string {
 <body><main><h1>${title}</h1>${body}</main></body></html>`;
 }
 
-/** Names a host only for https, where its owner is known: behind another scheme any host may be written. */
+/** Names a host only for https, where its owner is known. With another scheme, any host could be written there. */
 function receiverOf(uri: string): string {
   const { host, protocol } = new URL(uri);
   if (protocol === 'https:') return `<code>${shown(host)}</code>`;
@@ -96,7 +96,7 @@ function receiverOf(uri: string): string {
   return `a program on the computer you are sitting at (<code>${shown(place)}</code>)`;
 }
 
-/** Writes out invisible characters too: they could turn the text around. */
+/** Writes out invisible characters too, because they could reverse the text around them. */
 function shown(text: string): string {
   return escaped(visible(text));
 }

@@ -11,7 +11,7 @@ import type { OAuthTokens } from './tokens.ts';
 
 const MAX_OPEN = 20;
 const OPEN_MS = 10 * 60_000;
-/** Wrong keys that a consent allows. */
+/** Maximum number of wrong keys for one consent. */
 const MAX_WRONG = 5;
 const MAX_PEOPLE = 200;
 const MAX_NAME = 64;
@@ -39,7 +39,7 @@ interface Consent extends Authorization {
   wrong: number;
 }
 
-/** The questions to the owner that wait for an answer. */
+/** The open questions to the owner. */
 export class OAuthConsents {
   readonly #parts: ConsentsParts;
   readonly #open = new Map<string, Consent>();
@@ -50,7 +50,7 @@ export class OAuthConsents {
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Shows the page with a new question. Beyond 20 open ones, the oldest is dropped. */
+  /** Shows the page with a new question. Beyond 20 open questions, the oldest is dropped. */
   ask(asked: Authorization): OAuthAnswer {
     const nowMs = this.#parts.clock.now();
     for (const { id, untilMs } of this.#open.values()) {
@@ -87,7 +87,7 @@ export class OAuthConsents {
     return this.back(redirectUri, { code, state });
   }
 
-  /** Returns to the program, with the issuer's name against mix-ups (RFC 9207). */
+  /** Redirects back to the program, with the issuer's name as protection against mix-ups (RFC 9207). */
   back(redirectUri: string, result: Readonly<Record<string, string | null>>): OAuthAnswer {
     const url = new URL(redirectUri);
     for (const [name, value] of Object.entries({ ...result, iss: this.#parts.issuer })) {
@@ -123,7 +123,7 @@ export class OAuthConsents {
 
   async #wrongKey(consent: Consent, people: string, preset: string): Promise<OAuthAnswer> {
     consent.wrong += 1;
-    // Before the wait: keys that come meanwhile are not tried.
+    // Decided before the wait, so that keys that arrive meanwhile are not tried.
     const isLast = consent.wrong >= MAX_WRONG;
     if (isLast) this.#open.delete(consent.id);
     await this.#wrongKeys.wait();
@@ -132,7 +132,7 @@ export class OAuthConsents {
   }
 }
 
-/** The page that refuses without sending anybody anywhere. */
+/** Returns the page that refuses, without a redirect. */
 export function refused(sentence: string, status = 400): OAuthAnswer {
   return { status, page: refusalPage(sentence), policy: pagePolicy() };
 }

@@ -9,7 +9,7 @@ const ACCESS_S = 3600;
 /** A refresh token: the id of its family, which stays, and a part that changes with each rotation. */
 const REFRESH = /^refresh_([\w-]{22})[\w-]{43}$/;
 
-/** The terms under which a code may be redeemed. */
+/** The terms on which a code may be redeemed. */
 export interface CodeTerms {
   readonly clientId: string;
   readonly redirectUri: string;
@@ -22,7 +22,7 @@ export interface CodeTerms {
 interface TokensParts {
   readonly store: OAuthStore;
   readonly clock: Clock;
-  /** The address of `/mcp` at the issuer, the only resource. */
+  /** The address of `/mcp` at the issuer, which is the only resource. */
   readonly resource: string;
   readonly callerOf: (keyId: string) => Caller | undefined;
   /** Revokes a key, if it still exists. */
@@ -34,7 +34,7 @@ interface Code extends CodeTerms {
   isSpent: boolean;
 }
 
-/** Codes and tokens: opaque, random, and known here by their hashes alone. */
+/** Codes and tokens: opaque and random. Only their hashes are stored. */
 export class OAuthTokens {
   readonly #parts: TokensParts;
   readonly #codes = new Map<string, Code>();
@@ -43,7 +43,7 @@ export class OAuthTokens {
     this.#parts = parts;
   }
 
-  /** Returns a code for one exchange within a minute. */
+  /** Returns a code that can be exchanged once, within a minute. */
   newCode(terms: CodeTerms): string {
     const { store, clock } = this.#parts;
     const code = randomBytes(32).toString('base64url');
@@ -62,7 +62,7 @@ export class OAuthTokens {
     return code;
   }
 
-  /** Revokes the keys of codes that nobody redeemed in time, before a restart too. */
+  /** Revokes the keys of codes that were not redeemed in time, including those from before a restart. */
   async endUnredeemed(): Promise<void> {
     const nowMs = this.#parts.clock.now();
     for (const [key, { untilMs }] of this.#codes) if (untilMs <= nowMs) this.#codes.delete(key);
@@ -87,7 +87,7 @@ export class OAuthTokens {
     throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
   }
 
-  /** Ends the grant of a token, with its key. A token that is unknown is no mistake (RFC 7009). */
+  /** Ends the grant of a token, and its key. An unknown token is not an error (RFC 7009). */
   async revoke(token: string): Promise<void> {
     const { store } = this.#parts;
     const grant = store.grantOfAccess(digest(token)) ?? store.grantOfRefresh(digest(token));
@@ -99,7 +99,7 @@ export class OAuthTokens {
     const wrong = new OAuthError('invalid_grant', 'The code is unknown, spent or expired, or was made for others.');
     if (code === undefined) throw wrong;
     if (code.isSpent) {
-      // Somebody else has it too (RFC 6749, 10.5).
+      // The code was used twice, so somebody else has it (RFC 6749, 10.5).
       await this.#end(code.keyId);
       throw wrong;
     }
@@ -120,7 +120,7 @@ export class OAuthTokens {
     const wrong = new OAuthError('invalid_grant', 'The refresh token is unknown or spent, or its key was revoked.');
     const grant = store.grantOfRefresh(digest(token));
     if (grant === undefined) {
-      // However long ago it was spent, two have it: the client and a thief.
+      // However long ago the token was used, two programs have it: the client and a thief.
       const stolen = family && store.grantOfFamily(digest(family));
       if (stolen) await this.#end(stolen.keyId);
       throw wrong;
@@ -155,7 +155,7 @@ function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** 32 random bytes need no slow hash. */
+/** A secret of 32 random bytes needs no slow hash. */
 function digest(text: string): string {
   return hash('sha256', text, 'hex');
 }

@@ -40,7 +40,10 @@ const WEBHOOK_HEADERS = {
   },
 };
 
-/** The AsyncAPI 3 document of the WebSocket, the streams and the webhooks, from the schemas of the OpenAPI one. */
+/**
+ * Returns the AsyncAPI 3 document of the WebSocket, the streams and the webhooks, made from the schemas of the OpenAPI
+ * document.
+ */
 export function asyncApi(version: string): Json {
   return {
     asyncapi: '3.0.0',

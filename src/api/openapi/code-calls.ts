@@ -2,7 +2,7 @@ import type { RouteId } from '../../schema/routes.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 
-/** Parameters of an operation's samples besides its route and the example of its body. */
+/** The needs of an operation's samples besides its route and the example of its body. */
 export interface CodeCall {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -11,20 +11,20 @@ export interface CodeCall {
   readonly file?: string;
   /** The file to write the answer to. */
   readonly download?: string;
-  /** The answer does not end. */
+  /** True if the answer has no end. */
   readonly isStream?: true;
-  /** A substitute for an operation that curl and Python cannot call. */
+  /** The operation shown instead, for one that curl and Python cannot call. */
   readonly overHttp?: 'listEvents';
   /** The kind of answer, if not JSON. */
   readonly reads?: 'text' | 'nothing';
-  /** With the typed client, as `postern`; `$id` and `$body` are those of the request. */
+  /** The call with the typed client, as `postern`; `$id` and `$body` are those of the request. */
   readonly typeScript: string;
   readonly imports?: readonly string[];
   /** Only over the Unix socket, whose path is in `SOCKET`. */
   readonly isOverSocket?: true;
   /** Replaces the code generated from the request. */
   readonly python?: string;
-  /** The typed client lacks it; `$url` is the request's. */
+  /** True if the typed client lacks the operation; `$url` is the request's. */
   readonly isPlainFetch?: true;
 }
 

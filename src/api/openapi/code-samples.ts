@@ -12,9 +12,9 @@ export interface CodeSample {
 
 const ENV = "import { env } from 'node:process';";
 const SERVICE = 'http://127.0.0.1:3001';
-/** The service's name on its Unix socket. */
+/** The host name used for requests over the Unix socket. */
 const LOCAL = 'http://localhost';
-/** For operations that neither every curl nor Python's standard library can call. */
+/** For operations that not every curl can call, nor Python's standard library. */
 const OVER_HTTP = '# The same events over plain HTTP, which need no program for WebSockets:';
 
 interface Request {
@@ -26,7 +26,7 @@ interface Request {
   readonly call: CodeCall;
 }
 
-/** Calls of an operation: with curl, with Python's standard library and with the typed client. */
+/** Returns calls of an operation: with curl, with Python's standard library and with the typed client. */
 export function codeSamples(id: RouteId): readonly CodeSample[] {
   const call: CodeCall = CODE_CALLS[id];
   if (call.overHttp === undefined) return samplesOf(id, call);
@@ -121,7 +121,7 @@ function pythonResult(isStream: boolean, download: string | undefined, reads: 'j
   return [reads === 'text' ? '    print(answer.read().decode())' : '    print(json.load(answer))'];
 }
 
-/** JSON and Python differ in only three words. */
+/** Converts JSON to Python, which differs in three words only. */
 function pythonValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {

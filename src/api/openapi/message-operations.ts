@@ -14,7 +14,7 @@ const RANGE = {
   schema: { type: 'string' },
 };
 
-/** A whole message as a form: repeated fields are arrays. */
+/** A whole message as a form. Repeated fields are arrays. */
 const SEND_FORM = {
   'multipart/form-data': {
     type: 'object',

@@ -7,7 +7,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 interface Place {
   readonly hasKey: boolean;
-  /** True if some keys are refused. */
+  /** True if the operation refuses some keys. */
   readonly needsScope: boolean;
   readonly hasParameterInPath: boolean;
   readonly isAtHub: boolean;
@@ -35,7 +35,9 @@ const OF_A_BODY: readonly ProblemName[] = [
   'unsupported_media_type',
 ];
 
-/** Errors not tied to an operation: unknown path, malformed HTTP, internal error, and at a hub a Mac that is away. */
+/**
+ * Problems that belong to no operation: unknown path, malformed HTTP, internal error, and at a hub a Mac that is away.
+ */
 const OF_NO_OPERATION: readonly ProblemName[] = [
   'not_found',
   'method_not_allowed',
@@ -88,7 +90,7 @@ const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
 ]);
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
-/** The problems of an operation by status, each with its possible codes. */
+/** Returns the problems of an operation by status, each with its possible codes. */
 export function problemResponses({ body, problems = [], mistakes }: Operation, place: Place): Json {
   const names: readonly ProblemName[] = [
     ...EVERYWHERE,
@@ -106,7 +108,7 @@ export function problemResponses({ body, problems = [], mistakes }: Operation, p
   );
 }
 
-/** The document's text about requests that reach no operation. */
+/** Returns the document's text about requests that reach no operation. */
 export function otherProblems(): Json {
   const statuses = OF_NO_OPERATION.map((name) => `${PROBLEMS[name].status} \`${exampleOf(name).code}\``).join(', ');
   return {
@@ -115,13 +117,13 @@ export function otherProblems(): Json {
   };
 }
 
-/** Every problem by name, for the answers to refer to. */
+/** Returns every problem by name, for the answers to refer to. */
 export function problemExamples(): Json {
   const examples = (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, exampleOf(name)] as const);
   return Object.fromEntries(examples.map(([name, value]) => [name, { summary: value.detail, value }]));
 }
 
-/** The problem as a client receives it, with the catalogue's example values. */
+/** Returns the problem as a client receives it, with the catalogue's example values. */
 function exampleOf(name: ProblemName): Problem {
   const { example, extra = {} }: ProblemText = PROBLEMS[name];
   const make = problem as (name: ProblemName, values: ProblemText['example'], options: AppErrorOptions) => AppError;

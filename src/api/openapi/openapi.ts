@@ -89,7 +89,7 @@ const SCHEMAS = {
   WebhookTest: webhookTestSchema,
 } as const;
 
-/** The OpenAPI 3.1 document, made from the schemas that check the requests. */
+/** Returns the OpenAPI 3.1 document, made from the schemas that check the requests. */
 export function openApi(version: string): Json {
   return {
     openapi: '3.1.1',
@@ -105,7 +105,7 @@ export function openApi(version: string): Json {
     },
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
     security: [{ key: [] }],
-    // The order on the reference page.
+    // In the order of the reference page.
     tags: [
       { name: 'Messages', description: 'Reading and sending' },
       { name: 'Events', description: 'Live or resumed' },

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Mistake } from '../../domain/errors.ts';
 import { namesOf, type ProblemName } from '../../domain/problems.ts';
 
-/** The OpenAPI description of one operation, besides method, path and key, which are in `ROUTES`. */
+/** The OpenAPI description of one operation, apart from method, path and key, which are in `ROUTES`. */
 export interface Operation {
   readonly tag:
     | 'Service'
@@ -24,7 +24,7 @@ export interface Operation {
   readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
-  /** Possible refusals, besides those of every operation, and of every one with a key or a body. */
+  /** Refusals besides those of every operation, and those of every operation with a key or a body. */
   readonly problems?: readonly ProblemName[];
   /** Examples of mistakes in the request. */
   readonly mistakes?: readonly Mistake[];
@@ -38,9 +38,9 @@ export interface OperationAnswer {
   readonly example?: unknown;
   /** Several examples by name, instead of one. */
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
-  /** Content type besides JSON, or instead of it. */
+  /** Content type in addition to JSON, or instead of it. */
   readonly type?: string;
-  /** Content types of answers that do not end. */
+  /** Content types of endless answers. */
   readonly streams?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -2,7 +2,7 @@ import type { ScheduledSend } from '../../domain/scheduled.ts';
 import { scheduledQuery } from '../../schema/scheduled.ts';
 import { CHAT_DB, type Operation, STATE_DB } from './operation.ts';
 
-/** A message of the owner that waits for its time. */
+/** A scheduled message of the owner. */
 export const scheduledExample: ScheduledSend = {
   id: '5a1f8c1e-0d4c-4a52-9c0b-6c2a1f6d8e10',
   source: 'postern',
@@ -19,7 +19,7 @@ export const scheduledExample: ScheduledSend = {
   problem: null,
 };
 
-/** Messages that wait for their time, by their names in `ROUTES`. */
+/** Messages to be sent at a set time, by their names in `ROUTES`. */
 export const SCHEDULED_OPERATIONS = {
   listScheduled: {
     tag: 'Messages',

@@ -6,22 +6,22 @@ import type { SendPreferences } from '../send-service.ts';
 import type { KeyUse } from '../statistics.ts';
 import type { SelfChats } from './self-chat.ts';
 
-/** A chat with the facts that access checks need. */
+/** A chat, with the facts on which access is decided. */
 export interface ChatMembers {
   /** Exactly as stored. */
   readonly guid: string;
   readonly isGroup: boolean;
   /** Addresses as stored, without the owner's own; empty if unknown. */
   readonly members: readonly string[];
-  /** Set if no key's list can open it. */
+  /** Set if no key's list can make the chat accessible. */
   readonly isClosed?: true;
 }
 
-/** The chats of chat.db and their members. Every method throws `chat_db_unavailable` while it is unreadable. */
+/** The chats of chat.db and their members. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
 export interface ChatDirectory {
-  /** Changes with each commit to chat.db, after which earlier results may be wrong. */
+  /** Changes with each commit to chat.db. Earlier results may be wrong after a change. */
   version(): unknown;
-  /** Chats that a recipient may refer to, best first, in the order of a send. */
+  /** Chats that a recipient may refer to, best match first, in the order in which a send tries them. */
   meant(recipient: string): readonly ChatMembers[];
   /** The chat with exactly this guid. */
   chat(guid: string): ChatMembers | undefined;
@@ -29,14 +29,14 @@ export interface ChatDirectory {
   withMember(address: string): readonly ChatMembers[];
   /** The conversation of a row; undefined if the row is gone. */
   conversationOf(rowId: number): string | undefined;
-  /** Reports whether the owner ever sent anything to this chat. */
+  /** Reports whether the owner has ever sent anything to this chat. */
   hasOwnMessage(guid: string): boolean;
 }
 
-/** A key as stored: hashes of its secrets, and when it was revoked. */
+/** A key as stored: with hashes of its secrets, and when it was revoked. */
 export interface StoredKey extends Key {
   readonly hash: string;
-  /** The secret before a rotation, still valid for a while. */
+  /** The secret before a rotation, which remains valid for a while. */
   readonly previous: { readonly hash: string; readonly untilMs: number } | null;
 }
 
@@ -48,9 +48,9 @@ export interface KeyStore {
   noteUse(id: string, at: string): void;
   /** Removes the key from the list. Its row stays for the audit log. */
   revoke(id: string, at: string): void;
-  /** This installation's secret with this name, created at the first call. */
+  /** Returns this installation's secret with this name. Creates it at the first call. */
   secret(name: string, make: () => string): string;
-  /** Reports whether there was ever a key, revoked ones included. */
+  /** Reports whether a key has ever existed, including revoked ones. */
   hasAny(): boolean;
 }
 
@@ -58,7 +58,7 @@ export interface KeyStore {
 export interface StoredApproval extends Approval {
   readonly options: SendPreferences;
   readonly shown: string;
-  /** Identifies the request, so that the same request is not held twice. */
+  /** Identifies the request, so that a repeated request is not held twice. */
   readonly ask: string;
   /** True if an Idempotency-Key identifies the request, which is then remembered for 30 days. */
   readonly hasKey: boolean;
@@ -75,7 +75,7 @@ export interface ApprovalStore {
   get(id: string): StoredApproval | undefined;
   /** Newest first. */
   list(state: ApprovalState | undefined, limit: number): readonly StoredApproval[];
-  /** The newest approval of a request made at or after `sinceMs`. */
+  /** Returns the newest approval of a request made at or after `sinceMs`. */
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
   heldBytes(): number;
@@ -84,8 +84,8 @@ export interface ApprovalStore {
   /** When the next held send expires. */
   nextExpiryMs(): number | undefined;
   /**
-   * Decides a held send durably, in one statement. Returns false if another decision came first, if it has expired,
-   * or if `shown` differs. Every final state erases the text.
+   * Decides a held send durably, in one statement. Returns false if it was decided already, has expired, or `shown`
+   * differs. Every final state erases the text.
    */
   decide(
     id: string,
@@ -93,8 +93,8 @@ export interface ApprovalStore {
     decision: { readonly at: string; readonly by: string | null; readonly nowMs: number; readonly shown?: string },
   ): boolean;
   /**
-   * Deletes approvals that expired, or would have, more than 30 days ago; and beyond 10,000 the oldest finished ones,
-   * except those with an Idempotency-Key.
+   * Deletes approvals that expired, or would have expired, more than 30 days ago. Beyond 10,000, also deletes the
+   * oldest finished ones, except those with an Idempotency-Key.
    */
   prune(nowMs: number): void;
   /** Records the outcome of an approved send. */
@@ -112,7 +112,7 @@ export interface AuditNote {
   readonly target?: string | null;
   readonly outcome: string;
   readonly textHmac?: string;
-  /** For a send that was let through: whether the recipient was new, and which request it was. */
+  /** For a send that was allowed: whether the recipient was new, and which request it was. */
   readonly isNew?: boolean;
   readonly ask?: string;
 }
@@ -121,13 +121,13 @@ export interface AuditQuery {
   readonly keyId?: string | undefined;
   /** If absent, the newest. */
   readonly after?: number | undefined;
-  /** Only lines before this one. */
+  /** Only lines before this number. */
   readonly before?: number | undefined;
   readonly sinceMs?: number | undefined;
   readonly action?: AuditAction | undefined;
   readonly outcome?: string | undefined;
   readonly target?: string | undefined;
-  /** Newest first; without it oldest first. */
+  /** Newest first if true, else oldest first. */
   readonly isNewestFirst?: boolean | undefined;
   readonly limit: number;
 }
@@ -140,7 +140,7 @@ export interface KeyUses {
   readonly count: number;
 }
 
-/** Sends in a period, and when the oldest of them stops counting. */
+/** Number of sends in a period, and when the oldest of them leaves the period. */
 export interface SendCount {
   readonly count: number;
   readonly freeAtMs: number;
@@ -149,25 +149,25 @@ export interface SendCount {
 export interface SendCounts {
   readonly minute: SendCount;
   readonly day: SendCount;
-  /** People other than the one in question. */
+  /** First messages to people other than this recipient. */
   readonly newContacts: SendCount;
   /** All limited keys together. */
   readonly dayOfAll: SendCount;
 }
 
 export interface AuditStore {
-  /** Returns the number of the line. */
+  /** Adds a line and returns its number. */
   add(note: AuditNote, atMs: number): number;
   /** Adds further occurrences to each of these lines. */
   count(lines: readonly { readonly id: number; readonly more: number }[]): void;
   list(query: AuditQuery): readonly AuditEntry[];
-  /** The actions of limited keys since then, in spans of `lengthMs`. */
+  /** The actions of limited keys since that time, in spans of `lengthMs`. */
   uses(sinceMs: number, lengthMs: number): readonly KeyUses[];
-  /** A key's earlier sends, for the decision on another send to `target`. */
+  /** Returns a key's earlier sends, on which the decision about another send to `target` depends. */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;
-  /** When a request's line was written, at or after `sinceMs`. */
+  /** Returns when a request's line was written, if at or after `sinceMs`. */
   ask(ask: string, sinceMs: number): number | undefined;
-  /** Removes lines beyond the limits of age and number. */
+  /** Removes lines beyond the maximum age and number. */
   trim(nowMs: number): void;
 }
 
@@ -179,7 +179,7 @@ export interface NewKey {
   readonly settings: KeyChanges;
 }
 
-/** In the form that clients use: lists of addresses and chat ids. */
+/** In the form that clients use: lists contain addresses and chat ids. */
 export type KeyChanges = Partial<
   Omit<KeySettings, 'read' | 'send' | 'caps'> & {
     readonly read: '*' | readonly string[];
@@ -188,13 +188,16 @@ export type KeyChanges = Partial<
   }
 >;
 
-/** The limited keys. Unknown ids throw `key_not_found`; list entries that match nobody throw `invalid_request`. */
+/**
+ * The limited keys. Methods throw `key_not_found` for unknown ids, and `invalid_request` for list entries that match no
+ * conversation or person.
+ */
 export interface Keys {
   list(): readonly KeyRecord[];
   get(id: string): KeyRecord;
-  /** The key of this caller. */
+  /** Returns this caller's own key. */
   mine(caller: Caller): KeyRecord;
-  /** `key` is the only place where the secret ever appears. */
+  /** Creates a key. `key` in the result is the only place where the secret ever appears. */
   add(key: NewKey): KeyRecord & { readonly key: string };
   change(id: string, changes: KeyChanges): KeyRecord;
   /** Reports the key's rights towards this recipient. Sends nothing. */
@@ -203,19 +206,19 @@ export interface Keys {
   revoke(id: string): void;
 }
 
-/** The held sends that a caller may see or decide. Others do not exist for it. */
+/** The held sends that a caller may see or decide. Others do not exist for the caller. */
 export interface Approvals {
   list(query: { readonly state?: ApprovalState | undefined; readonly waitMs: number }): Promise<readonly Approval[]>;
-  /** Waits until it has ended, at most `waitMs`. */
+  /** Returns an approval. Waits until it has ended, at most `waitMs`. */
   get(id: string, waitMs: number): Promise<Approval>;
   /**
-   * Throws `approval_changed` if `shown` differs from what would be sent, and `already_decided` if somebody was
-   * faster.
+   * Throws `approval_changed` if `shown` differs from what would be sent, and `already_decided` if it was decided
+   * meanwhile.
    */
   approve(id: string, shown: string): Promise<Approval>;
   deny(id: string): Promise<Approval>;
   withdraw(id: string): Promise<void>;
-  /** Reports whether the owner has never written there; undefined if that cannot be told. */
+  /** Reports whether the owner has never written to the recipient; undefined if unknown. */
   isNewContact(approval: Pick<Approval, 'to'>): boolean | undefined;
 }
 
@@ -225,7 +228,7 @@ export interface AuditLog {
   usedToday(): ReadonlyMap<string, KeyUse>;
 }
 
-/** Used only by the owner's routes. Loaded on first use. */
+/** The ports that only the owner's routes use. Loaded on first use. */
 export interface AccessService {
   readonly keys: Keys;
   readonly audit: AuditLog;

@@ -1,18 +1,18 @@
 import type { CanaryReport } from '../canary.ts';
 
-/** The last canary and what is known of push. */
+/** The last canary, and what is known about push. */
 export interface CanaryRecord {
-  /** The address that it was sent to. */
+  /** The address that the canary was sent to. */
   readonly address: string;
-  /** Eight hexadecimal digits, different for each. */
+  /** Eight hexadecimal digits, different for each canary. */
   readonly number: string;
-  /** When it was sent, Unix milliseconds; after the clock was set back, when that was noticed. */
+  /** When it was sent, Unix milliseconds. If the clock was set back since, when that was noticed. */
   readonly sentMs: number;
-  /** `waiting` until it has arrived or ten minutes are over, also while it is being sent. */
+  /** `waiting`: being sent, or sent less than ten minutes ago without having arrived. */
   readonly outcome: 'waiting' | 'arrived' | 'lost' | 'not_sent' | 'unknown';
-  /** Code of the problem that sending met. */
+  /** Code of the problem with which sending failed. */
   readonly problem: string | null;
-  /** When one last arrived; null before the first. */
+  /** When a canary last arrived; null before the first. */
   readonly arrivedMs: number | null;
   readonly delayMs: number | null;
   readonly deadSinceMs: number | null;
@@ -28,6 +28,6 @@ export interface CanaryStore {
 /** The canary as health, status and metrics see it. */
 export interface CanaryStatus {
   report(): CanaryReport;
-  /** The sentence for health while push is dead. */
+  /** Returns the sentence for health while push is dead. */
   warning(): string | undefined;
 }

@@ -7,30 +7,33 @@ import type { Offset } from '../offset.ts';
 export type Change =
   | { readonly kind: 'updated'; readonly rowId: number; readonly changes: readonly ChangeName[] }
   | { readonly kind: 'removed'; readonly rowId: number; readonly guid: string; readonly conversationId: string }
-  /** More changes at once than are listed (decision I3). */
+  /** More changes at once than are listed singly (decision I3). */
   | { readonly kind: 'many'; readonly firstRowId: number; readonly lastRowId: number; readonly count: number };
 
 export type LoggedChange = Change & {
-  /** Ascending and never reused, even after the log was restarted. */
+  /** Ascending and never reused, even after the log is restarted. */
   readonly seq: number;
 };
 
 /** The stored changes, in order. */
 export interface ChangeLog {
-  /** Counts how often the log was restarted: first start, off and on again, chat.db replaced. */
+  /**
+   * Counts the restarts of the log: at first start, when detection is switched off and on again, and when chat.db is
+   * replaced.
+   */
   generation(): number;
-  /** The number of the newest change ever; 0 before the first. */
+  /** The number of the newest change ever logged; 0 before the first. */
   newest(): number;
-  /** Changes after this number are kept; earlier ones are deleted. */
+  /** The number up to which changes have been deleted; later changes are kept. */
   floor(): number;
-  /** At most `limit` changes after `after` and up to `upTo`. */
+  /** Returns at most `limit` changes after `after` and up to `upTo`. */
   changes(after: number, upTo: number, limit: number): readonly LoggedChange[];
 }
 
 /** The switch of change detection. Survives restarts. */
 export interface DetectionState {
   readonly isOn: boolean;
-  /** Unix milliseconds of the last time somebody asked for changes. */
+  /** Unix milliseconds at which a client last asked for changes. */
   readonly askedAtMs: number;
   /** Unix milliseconds of the last complete sweep; null before the first. */
   readonly sweptAtMs: number | null;
@@ -39,26 +42,26 @@ export interface DetectionState {
 /** Number of rows whose prints are stored together. */
 export const BLOCK_ROWS = 1024;
 
-/** The change log together with its prints. Every writing method is one transaction. */
+/** The change log with its prints. Every method that writes is one transaction. */
 export interface ChangeStore extends ChangeLog {
   state(): DetectionState;
   /** Starts with an empty log, these prints and a new generation. */
   begin(nowMs: number, prints: ReadonlyMap<number, Print>): void;
-  /** Ends detection and deletes log and prints. */
+  /** Ends detection and deletes the log and the prints. */
   end(): void;
   noteAsked(nowMs: number): void;
   noteSwept(nowMs: number): void;
   /** The prints of a block, by `rowId % BLOCK_ROWS`; undefined if there are none. */
   prints(block: number): PrintArray | undefined;
-  /** The first block with prints, starting at `block`. */
+  /** Returns the first block that has prints, at or after `block`. */
   nextBlock(block: number): number | undefined;
-  /** Stores changes together with the prints that reveal them. */
+  /** Stores changes together with the prints that revealed them. */
   record(changes: readonly Change[], prints: ReadonlyMap<number, Print>, nowMs: number): void;
 }
 
 /** Prints of some rows of chat.db at one commit. */
 export interface PrintsRead {
-  /** Identity of the database that was read: it may have been replaced since the cursor was stored. */
+  /** Identity of the database that was read: chat.db may have been replaced since the cursor was stored. */
   readonly identity: LogIdentity;
   /** By row id. A row without a print does not exist. */
   readonly prints: ReadonlyMap<number, Print>;
@@ -66,22 +69,22 @@ export interface PrintsRead {
 
 /** Reads prints from chat.db. `at` is the cursor whose identity is returned. Throws `chat_db_unavailable`. */
 export interface PrintReader {
-  /** The newest `count` rows up to `upTo`, and the lowest row id among them. */
+  /** Reads the newest `count` rows up to `upTo`, and the lowest row id among them. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
-  /** Like `newest`, but only for ranges in which a row is gone or its print differs from the known one. */
+  /** Like `newest`, but returns only ranges in which a row is gone or its print differs from the known one. */
   differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
   /** Prints of these rows. */
   rows(at: Offset, rowIds: readonly number[]): PrintsRead;
-  /** Every row of the range, and the first row after it. */
+  /** Reads every row of the range, and the first row after it. */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
   /**
-   * Rows in the sets that chat.db indexes: a row that leaves or joins one has changed. Bounded. Returns the same
-   * array for a set that has not changed.
+   * Returns the row ids in each set that chat.db indexes: a row that joins or leaves a set has changed. The number of
+   * ids is bounded. A set that has not changed is the same array as before.
    */
   watched(): readonly (readonly number[])[];
-  /** Changes with every deleted row, if the database counts deletions. */
+  /** A number that changes with every deleted row, if the database counts deletions. */
   deletions(): number;
-  /** guid and conversation of the rows of a range, needed to report their removal. */
+  /** Returns guid and conversation of the rows in a range, which the report of their removal needs. */
   origins(from: number, to: number): readonly RowOrigin[];
 }
 
@@ -92,7 +95,7 @@ export interface DifferingPrints extends PrintsRead {
 }
 
 export interface KnownPrints {
-  /** `NO_PRINT` for an unknown row. */
+  /** The known print of a row; `NO_PRINT` if unknown. */
   of(rowId: number): Print;
 }
 
@@ -113,7 +116,7 @@ export interface BackgroundPrintReader {
 
 /** The status of change detection, for status and metrics. */
 export interface ChangeStatus {
-  /** `starting`: changes of old rows are not seen yet, because the first sweep is incomplete. */
+  /** `starting`: the first sweep is incomplete, so changes of old rows are not seen yet. */
   readonly state: 'off' | 'starting' | 'on';
   /** Changes kept for readers that resume. */
   readonly logged: number;
@@ -121,7 +124,7 @@ export interface ChangeStatus {
   readonly sweptAtMs: number | null;
 }
 
-/** Starts change detection when somebody asks for changes (decision I2). */
+/** Starts change detection when a client asks for changes (decision I2). */
 export interface ChangeControl {
   /** Throws `changes_disabled` if the configuration disables changes. */
   noteAsked(): void;

@@ -1,6 +1,6 @@
-/** Controls a demo's people, who write and react. Throws `invalid_request` for what they cannot do. */
+/** Controls a demo's simulated people, who write and react. Throws `invalid_request` for anything they cannot do. */
 export interface DemoPeople {
-  /** Without a conversation they write only to the owner. */
+  /** Makes a person write. Without a conversation the message goes to the owner alone. */
   say(message: {
     readonly from: string;
     readonly text: string;
@@ -13,11 +13,11 @@ export interface DemoPeople {
     readonly reaction: string;
     readonly isTakenBack: boolean;
   }): Promise<TheirRow>;
-  /** The owner opens a conversation, which marks its messages read. */
+  /** Opens a conversation as the owner, which marks its messages read. */
   read(conversationId: string): Promise<void>;
 }
 
-/** The row id of what they wrote. */
+/** The row id of the new message or reaction. */
 export interface TheirRow {
   readonly id: string;
 }

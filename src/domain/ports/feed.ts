@@ -5,16 +5,16 @@ import type { Narrowing } from '../narrowing.ts';
 import type { ClientOffset, Offset } from '../offset.ts';
 import type { Change } from './changes.ts';
 
-/** chat.db as a log. Every method throws `chat_db_unavailable` while it is unreadable. */
+/** chat.db as a log. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
 export interface MessageLog {
   /**
-   * Entries after `after` and up to `upTo`, in order, at most `limit`, fewer if bodies are large. Only an empty
+   * Returns entries after `after` and up to `upTo`, in order: at most `limit`, fewer if bodies are large. Only an empty
    * result means that there are no more. Deleted rows are omitted.
    */
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[];
   /**
-   * Unpublished rows after `after`, in order, as many as with `entries`. With `hasPrints` each has its print, read at
-   * the same commit.
+   * Returns unpublished rows after `after`, in order, bounded as in `entries`. With `hasPrints` each row comes with its
+   * print, read at the same commit.
    */
   pendingRows(after: Offset, limit: number, hasPrints?: boolean): readonly PendingRow[];
   /** The newest row, where a first start begins. */
@@ -25,24 +25,27 @@ export interface MessageLog {
 
 /** The result of taking from the feed. */
 export interface FeedBatch {
-  /** In log order. May be empty although there are more: a limited key may be allowed none of them. */
+  /** In log order. May be empty although more follow: a limited key may be allowed none of them. */
   readonly entries: readonly LogEntry[];
-  /** Once `entries` are done, everything up to here is: rows in between were deleted from chat.db. */
+  /** Everything up to here is done once `entries` are: rows in between were deleted from chat.db. */
   readonly upTo: Offset;
-  /** Events lost since the last take because this reader was too slow (decision C7). Always 0 for a resumed reader. */
+  /**
+   * Number of events lost since the last take because this reader was too slow (decision C7). Always 0 for a resumed
+   * reader.
+   */
   readonly missed: number;
 }
 
 /** A position in the log that moves forward as entries are taken. Taking never waits. */
 export interface FeedReader {
   /**
-   * The next entries, at most `limit`; none if caught up. A resumed reader throws `chat_db_unavailable` while chat.db
-   * is unreadable.
+   * Returns the next entries, at most `limit`; none if caught up. A resumed reader throws `chat_db_unavailable` while
+   * chat.db is unreadable.
    */
   take(limit: number): FeedBatch;
   /** Reports whether everything published has been taken. */
   isCaughtUp(): boolean;
-  /** Changes when the log was replaced (decision C5): earlier offsets are then meaningless. */
+  /** A number that changes when the log is replaced (decision C5). Earlier offsets are then meaningless. */
   generation(): number;
   close(): void;
 }
@@ -56,11 +59,11 @@ export interface FeedOptions {
 }
 
 export interface ResumeOptions extends FeedOptions {
-  /** Makes the publisher wait briefly (decision C7) for this reader while it is caught up. */
+  /** Makes the publisher wait briefly (decision C7) for this reader if it is caught up. */
   readonly backpressure?: boolean;
 }
 
-/** The result of handling an entry: done, with an outcome to record, or interrupted and to be handled again. */
+/** The result of handling an entry: done, with an outcome to record; or interrupted, to be handled again. */
 export type Handled<Outcome> =
   | { readonly isDone: true; readonly record?: Outcome | undefined }
   | { readonly isDone: false };
@@ -69,9 +72,9 @@ export type Handled<Outcome> =
 export interface ConsumerTask<Outcome> {
   /** The consumer's name in the log and in the state database. */
   readonly name: string;
-  /** The stored position to start after. Read again after the log was replaced (decision C5). */
+  /** Returns the stored position to start after. Called again after the log was replaced (decision C5). */
   storedOffset(): Offset;
-  /** Work to do before the next entry; undefined if there is none. Rejects like `handle`. */
+  /** Work to do before the next entry; undefined if there is none. Rejections are treated like those of `handle`. */
   readonly first?: () => Promise<void> | undefined;
   /** Handles one entry; the next one waits. A rejection is logged, and the entry is retried after a second. */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
@@ -85,7 +88,7 @@ export interface ConsumerTask<Outcome> {
 export interface EventConsumer {
   /** Everything up to here is done. */
   readonly offset: Offset;
-  /** Resolves once nothing is being handled any more, after `stop`. */
+  /** Resolves after `stop`, once no entry is being handled. */
   readonly ended: Promise<void>;
   /** Starts handling entries. Before that it only keeps its position. */
   start(): void;
@@ -109,62 +112,68 @@ export interface FeedPage {
 
 /** A page as its reader may see it. */
 export interface SeenPage extends FeedPage {
-  /** How many entries were read. A limited key may see few of them. */
+  /** How many entries were read, including those that a limited key may not see. */
   readonly looked: number;
 }
 
 /**
- * The published events as a stream that anyone may join. `onMore` is called when there may be more to take. A limited
- * key's feed contains only what the key may read at the moment of reading.
+ * The published events as a stream that any number of readers may join. `onMore` is called when there may be more to
+ * take. A limited key's feed contains only what the key may read at the moment of reading.
  */
 export interface EventFeed {
-  /** Position of the newest published event. */
+  /** Returns the position of the newest published event. */
   lastPublished(options?: FeedOptions): Offset;
-  /** Generation of the change log. Changes when the log is restarted. */
+  /** The generation of the change log, which changes when the log is restarted. */
   changeGeneration(): number;
   /**
-   * The text with which a client continues after this position; with the change log's generation for a client with
-   * changes. `resolve` understands it.
+   * Returns the text from which a client can continue after this position, with the change log's generation for a
+   * client with changes. `resolve` accepts it.
    */
   offsetText(offset: Offset, generation: number | undefined): string;
   /**
-   * Resolves a client's offset to a position; without one, to the newest. With `changes` it notes the interest in
-   * them, and a bare row id means: the rows after it, and changes from now on. Throws 410 `after_unknown` above the
-   * highest row id ever used (decision G3), 410 `offset_expired` for an offset of another generation or before the
+   * Resolves a client's offset to a position; without one, to the newest. With `changes` it records that a client wants
+   * them; a bare row id then stands for the rows after it and for changes from now on. Throws 410 `after_unknown` above
+   * the highest row id ever used (decision G3), 410 `offset_expired` for an offset of another generation or before the
    * oldest kept change, 404 `changes_disabled` if the configuration disables changes, and 503 while chat.db is
    * unavailable.
    */
   resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
-  /** Reports whether an entry may be shown now: the key's list may have shrunk since it was read. */
+  /** Reports whether an entry may still be shown: the key's list may have shrunk since the entry was read. */
   admits(entry: LogEntry): boolean;
   /**
-   * Returns a filter for the entries that a reader wants; undefined if it wants all. Throws 501 at a hub, which
-   * cannot tell.
+   * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. Throws 501 at a
+   * hub, which lacks the facts.
    */
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
   /**
-   * A reader from now on. If it falls behind by more than the capacity, it loses the oldest entries (decisions C7,
-   * G2).
+   * Returns a reader that begins now. If it falls behind by more than the capacity, it loses the oldest entries
+   * (decisions C7, G2).
    */
   live(onMore: () => void, options?: FeedOptions): FeedReader;
-  /** A reader of everything after `offset` without gaps: from chat.db until caught up, then live (decisions F4, G3). */
+  /**
+   * Returns a reader of everything after `offset`, without gaps: from chat.db until caught up, then live (decisions F4,
+   * G3).
+   */
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader;
-  /** Resumes with a task that handles the entries and stores its position. */
+  /** Returns a reader that hands each entry to the task and stores the task's position. */
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
-  /** One page for `GET /events` (decision G4), after a position from `resolve` or `upTo` of the previous page. */
+  /**
+   * Returns one page for `GET /events` (decision G4), after a position from `resolve` or from `upTo` of the previous
+   * page.
+   */
   page(after: Offset, limit: number, options?: FeedOptions): SeenPage;
 }
 
 export interface CursorStore {
   load(): Cursor | undefined;
   /**
-   * Stores the cursor with the first prints of the rows it publishes, and the changes to earlier rows that those rows
-   * imply: all or nothing (decision I4).
+   * Stores the cursor together with the first prints of the rows that it publishes and with the changes to earlier rows
+   * that those rows imply: all or nothing (decision I4).
    */
   save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**
-   * Starts over at `cursor` (first start, or the log was replaced: decisions C4, C5), with every consumer and the
-   * change log, in one transaction. `prints` are those of the newest rows.
+   * Starts over at `cursor` (at the first start, or after the log was replaced: decisions C4, C5), with every consumer
+   * and the change log, in one transaction. `prints` belong to the newest rows.
    */
   restart(cursor: Cursor, prints?: ReadonlyMap<number, Print>): void;
 }

@@ -2,15 +2,15 @@ import type { Offset } from '../offset.ts';
 
 /** The state of a fleet's agent: its identity, and how far the stream has acknowledged this Mac's events. */
 export interface FleetStore {
-  /** The generated id of this Mac, for a configuration that names none. */
+  /** Returns the generated id of this Mac, for a configuration without one. */
   ownMac(): string;
-  /** Changes after chat.db was replaced. */
+  /** A number that changes after chat.db was replaced. */
   epoch(): string;
   setEpoch(epoch: string): void;
   /** Creation time of the stream that `position` refers to; undefined before the first. */
   stream(): string | undefined;
   setStream(created: string): void;
-  /** Everything up to here was acknowledged, or need not be; undefined before the first connection. */
+  /** Everything up to here was acknowledged, or never has to be; undefined before the first connection. */
   position(): Offset | undefined;
   setPosition(offset: Offset): void;
 }
@@ -26,10 +26,10 @@ export interface FleetReport {
    * Upper bound of the published events that the stream has not acknowledged: some rows in between may have no event.
    */
   readonly behind: number;
-  /** How far this machine's clock is ahead of the broker's, in whole seconds; null while that is unknown. */
+  /** Whole seconds by which this machine's clock is ahead of the broker's; null while unknown. */
   readonly clock_ahead_s: number | null;
-  /** When the certificate of the server it is connected with ends (ISO 8601, UTC); null without TLS. */
+  /** When the certificate of the connected server expires (ISO 8601, UTC); null without TLS. */
   readonly certificate_ends: string | null;
-  /** The trouble; null if there is none. */
+  /** The current problem, as a sentence; null if there is none. */
   readonly problem: string | null;
 }

@@ -2,7 +2,7 @@ import type { ClientLines } from '../client-lines.ts';
 import type { Overview, ShownSetting } from '../overview.ts';
 import type { StatisticKind, StatisticSeries, StatisticSpan } from '../statistics.ts';
 
-/** One row of the counters: an amount of `name` in one span. */
+/** One stored count: how often `name` occurred in one span. */
 export interface StatisticCount {
   readonly kind: StatisticKind;
   /** The id of a webhook; empty for events and sends. */
@@ -16,15 +16,15 @@ export interface StatisticCount {
 
 /** Stores the counters (decision Z1). */
 export interface StatisticStore {
-  /** Undefined while nothing is counted. */
+  /** When counting began, and when somebody last asked for the counts. Undefined while nothing is counted. */
   times(): { readonly sinceMs: number; readonly askedMs: number } | undefined;
-  /** Notes that somebody asked. Begins counting unless it has begun. */
+  /** Records that somebody asked for the counts. Begins counting if it has not begun. */
   noteAsked(nowMs: number): void;
-  /** Ends counting and forgets everything. */
+  /** Ends counting and deletes all counts. */
   end(): void;
-  /** Adds to the stored counts, and removes those that are older than `keptFrom` of their span. */
+  /** Adds to the stored counts. Removes counts that are older than the `keptFrom` of their span. */
   add(counts: readonly StatisticCount[], keptFrom: Readonly<Record<StatisticSpan, number>>): void;
-  /** Counts of spans that begin at `fromMs` or later. */
+  /** Returns the counts of spans that begin at `fromMs` or later. */
   read(kind: StatisticKind, span: StatisticSpan, fromMs: number): readonly StatisticCount[];
 }
 

@@ -1,10 +1,10 @@
-/** Cancels what returned it. Calling it twice is fine. */
+/** Cancels the call that returned it. May be called twice. */
 export type Cancel = () => void;
 
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
-  /** Milliseconds that never go backwards. */
+  /** Returns milliseconds that never go backwards. */
   monotonic(): number;
   /** Calls `run` once after `ms` milliseconds. */
   after(ms: number, run: () => void): Cancel;

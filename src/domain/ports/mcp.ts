@@ -3,7 +3,7 @@ import type { Caller } from '../caller.ts';
 /** One request of the Model Context Protocol over HTTP. */
 export interface McpRequest {
   readonly caller: Caller;
-  /** Its header fields, in lower case. */
+  /** The request's header fields, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The parsed JSON. */
   readonly body: unknown;
@@ -14,7 +14,7 @@ export interface McpRequest {
 
 export interface McpAnswer {
   readonly status: number;
-  /** Its Content-Type; undefined without a body. */
+  /** The body's Content-Type; undefined without a body. */
   readonly type: string | undefined;
   /** The whole body, unless it is a stream. */
   readonly text?: string;
@@ -28,6 +28,6 @@ export interface McpAnswer {
 export interface McpService {
   /** Throws `too_many_answers` while too many bytes of earlier answers are in flight. */
   answer(request: McpRequest): Promise<McpAnswer>;
-  /** Ends waiting requests: tools answer with what they have. */
+  /** Ends waiting requests: their tools answer with what has arrived so far. */
   close(): Promise<void>;
 }

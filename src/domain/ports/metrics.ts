@@ -8,7 +8,7 @@ import type { FleetReport } from './fleet.ts';
 interface StreamCounts {
   /** Connected now. */
   readonly clients: number;
-  /** Events that slow clients lost since the start. */
+  /** Number of events that slow clients lost since startup. */
   readonly missed: number;
 }
 
@@ -37,19 +37,19 @@ export interface HubMetrics {
   readonly macs: readonly FleetMac[];
   /** True if it can serve (decision N4). */
   readonly isReady: boolean;
-  /** True while it delivers to the webhooks of the fleet. */
+  /** True while this hub delivers to the webhooks of the fleet. */
   readonly isDelivering: boolean;
-  /** Events that the webhook that is furthest behind has not handled yet; null unless this hub delivers. */
+  /** Events not yet handled for the webhook that is furthest behind; null unless this hub delivers. */
   readonly webhookBacklog: number | null;
-  /** Bytes that the stream of events takes in the servers; null before it was first asked. */
+  /** Bytes that the stream of events occupies on the servers; null until first measured. */
   readonly streamBytes: number | null;
-  /** How far the broker's clock is ahead, in milliseconds; null before the first measurement. */
+  /** Milliseconds by which the broker's clock is ahead; null before the first measurement. */
   readonly brokerAheadMs: number | null;
-  /** Milliseconds since the hub was level with the stream; 0 while it is. */
+  /** Milliseconds since the hub last had everything that the stream holds; 0 while it has. */
   readonly behindMs: number;
   /** Messages in the stream that are not events. */
   readonly rejected: number;
-  /** Rows that the stream lacked and their Macs supplied, and how often rows were missing for good. */
+  /** Number of rows that the stream lacked and their Macs supplied, and how often rows were lost for good. */
   readonly filled: number;
   readonly missing: number;
 }

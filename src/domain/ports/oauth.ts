@@ -5,13 +5,13 @@ export interface OAuthRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The fields of a form; undefined for other requests. */
+  /** The fields of a posted form; undefined for other requests. */
   readonly form: URLSearchParams | undefined;
   /** The parsed JSON of a registration. */
   readonly json: unknown;
 }
 
-/** Its answer: JSON, a page, or a redirect. */
+/** The answer: JSON, a page, or a redirect. */
 export interface OAuthAnswer {
   readonly status: number;
   readonly json?: object;
@@ -42,22 +42,27 @@ export interface OAuthGrant {
   readonly scope: string;
   readonly accessHash: string;
   readonly accessUntilMs: number;
-  /** Empty until the code is redeemed, as is `accessHash`; `accessUntilMs` is then the end of the code. */
+  /** Empty until the code is redeemed, as is `accessHash`; until then `accessUntilMs` is when the code expires. */
   readonly refreshHash: string;
-  /** The part that all refresh tokens of this grant share: a spent one shows that two programs have them. */
+  /**
+   * The hash of the part that all refresh tokens of this grant share. A used token that returns shows that two programs
+   * hold the grant.
+   */
   readonly familyHash: string;
 }
 
 export interface OAuthStore {
   client(id: string): OAuthClient | undefined;
-  /** Adds a client. Above `max`, forgets the oldest without a grant; returns false if all have one. */
+  /**
+   * Adds a client. Above `max`, removes the oldest client without a grant; returns false if every client has a grant.
+   */
   addClient(client: OAuthClient, nowMs: number, max: number): boolean;
   /** Adds a grant, or replaces its tokens. */
   saveGrant(grant: OAuthGrant): void;
   grantOfAccess(hash: string): OAuthGrant | undefined;
   grantOfRefresh(hash: string): OAuthGrant | undefined;
   grantOfFamily(hash: string): OAuthGrant | undefined;
-  /** Returns the keys of codes that ended before anybody redeemed them. */
+  /** Returns the keys of codes that expired before they were redeemed. */
   unredeemed(nowMs: number): readonly string[];
   removeGrant(keyId: string): void;
 }

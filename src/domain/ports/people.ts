@@ -1,4 +1,4 @@
-/** An address on cards with different names. It joins nobody (decision V4). */
+/** An address on cards with different names. It is not used to join them (decision V4). */
 export interface AmbiguousAddress {
   readonly address: string;
   /** The first ten by name. */
@@ -9,20 +9,20 @@ export interface AmbiguousAddress {
 export interface Person {
   /** Derived from the smallest address, so it may change when cards change. A limited key has its own ids. */
   readonly id: string;
-  /** Null if no card has one. */
+  /** Null if none of the person's cards has a name. */
   readonly name: string | null;
-  /** As in chat.db; those only on cards as in `Contact.addresses`. Never empty. */
+  /** Addresses as in chat.db, then those that stand only on cards, as in `Contact.addresses`. Never empty. */
   readonly addresses: readonly string[];
   /** Ids of the one-to-one conversations. Never empty. */
   readonly conversations: readonly string[];
-  /** The person's addresses that others have too; absent if there are none. */
+  /** Addresses that this person shares with others; absent if there are none. */
   readonly ambiguous?: readonly AmbiguousAddress[] | undefined;
 }
 
-/** The part of all people that exists for a limited key. */
+/** The people, and parts of people, that exist for a limited key. */
 export interface PeopleView {
   hasAddress(address: string): boolean;
-  /** Returns those of the conversations that exist for the key. */
+  /** Returns the given conversations that exist for the key. */
   conversations(ids: readonly string[]): readonly string[];
 }
 
@@ -30,14 +30,14 @@ export interface PeopleView {
 export interface People {
   /** People whose name or addresses contain every word of `text`, sorted by name; those without a name come last. */
   search(text: string, limit: number, view?: PeopleView): Promise<readonly Person[]>;
-  /** Returns undefined for an id that nobody has. */
+  /** Returns undefined if no person has this id. */
   person(id: string, view?: PeopleView): Promise<Person | undefined>;
 }
 
 /** A one-to-one conversation. */
 export interface OneToOneChat {
   readonly id: string;
-  /** Addresses as stored; more than one if the database is odd. */
+  /** Addresses as stored. More than one only in an inconsistent database. */
   readonly members: readonly string[];
 }
 

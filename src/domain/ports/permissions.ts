@@ -1,21 +1,21 @@
-/** The reason for a missing permission, for programs. `detail` explains it to a person. */
+/** Why a permission is missing, as a code for programs. `detail` explains it to the user. */
 export const PERMISSION_REASONS = [
-  /** macOS is asking on the screen, or Messages has not answered yet. */
+  /** macOS is showing its question, or Messages has not answered yet. */
   'asking',
-  /** Refused by the person, now or earlier. */
+  /** The user refused, now or earlier. */
   'refused',
   /** Refused by macOS at once, without a visible dialog. */
   'no_dialog',
   /** Messages is not running and could not be opened. */
   'messages_closed',
-  /** Full Disk Access comes first, so that two dialogs do not cover each other. */
+  /** Not requested yet: Full Disk Access comes first, so that two dialogs do not cover each other. */
   'not_asked',
-  /** The question failed, or got no answer. */
+  /** The request failed, or got no answer. */
   'failed',
 ] as const;
 export type PermissionReason = (typeof PERMISSION_REASONS)[number];
 
-/** State of one macOS permission, as far as it is known without asking. */
+/** State of one macOS permission, as far as it is known without prompting. */
 export interface PermissionReport {
   readonly name: 'full_disk_access' | 'automation';
   readonly state: 'granted' | 'denied' | 'unknown';
@@ -25,12 +25,12 @@ export interface PermissionReport {
 }
 
 export interface Permissions {
-  /** The last known state; empty before the first question. */
+  /** The last known state; empty before the first check. */
   readonly known: readonly PermissionReport[];
   fullDiskAccess(): Promise<PermissionReport>;
   /**
-   * Runs a harmless read-only script, which may make macOS ask the person. `asking` if nobody has answered after 20
-   * s.
+   * Runs a harmless read-only script, which may make macOS prompt the user. Returns `asking` if there is no answer
+   * after 20 s.
    */
   automation(): Promise<PermissionReport>;
 }

@@ -10,15 +10,15 @@ export interface BackendHealth {
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Opaque cursor of the next page, absent on the last one. */
+  /** Opaque cursor of the next page; absent on the last page. */
   readonly next?: string;
-  /** Only at a hub: the unreachable Macs, whose items are missing. */
+  /** Ids of the unreachable Macs, whose items are missing; only at a hub. */
   readonly missing?: readonly string[];
 }
 
 export interface MessageQuery {
   readonly conversationId?: string | undefined;
-  /** Only messages of the conversations with exactly these ids. */
+  /** Only messages in conversations with exactly these ids. */
   readonly conversationIds?: readonly string[] | undefined;
   /** After this instant (exclusive), in nanoseconds since the Unix epoch. */
   readonly sinceNs?: bigint | undefined;
@@ -48,7 +48,7 @@ export interface ReadOptions {
 /** Reads for clients. Every method throws `chat_db_unavailable` while chat.db is unreadable (decision C6). */
 export interface MessageReader {
   listMessages(query: MessageQuery): Promise<Page<Message>>;
-  /** Undefined if no message has the id, and for a reaction (decision B8). */
+  /** Returns undefined if no message has the id, or if it is a reaction (decision B8). */
   message(id: string, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
   /** Accepts every variant of the chat guid (decision B4). */
@@ -68,13 +68,13 @@ export interface AttachmentFile {
   close(): Promise<void>;
 }
 
-/** A form that every client shows or plays; `max` is the longer side in pixels (decision K4). */
+/** A form that every client can show or play. `max` limits the longer side, in pixels (decision K4). */
 export type ConvertedForm = { readonly as: 'jpeg'; readonly max: number | undefined } | { readonly as: 'm4a' };
 
 export interface AttachmentReader {
   /**
-   * Opens a message's n-th file, counted from 0; undefined if it is not on this machine (decision H). With a form it
-   * is converted; throws if that fails.
+   * Opens a message's n-th file, counted from 0; returns undefined if the file is not on this machine (decision H).
+   * With a form, converts the file, and throws if that fails.
    */
   open(id: string, n: number, form?: ConvertedForm): Promise<AttachmentFile | undefined>;
 }

@@ -6,13 +6,13 @@ export interface Span {
   readonly toMs: number;
 }
 
-/** Stores the ages of rows, and the periods in which chat.db was watched. */
+/** Stores the age of each late row when it was first seen, and the periods in which chat.db was watched. */
 export interface RowAgeStore {
-  /** Stores ages in seconds by row id. A row keeps its first one. */
+  /** Stores ages in seconds by row id. A row keeps the first one stored. */
   add(ages: ReadonlyMap<number, number>, nowMs: number): void;
-  /** Age in seconds; undefined for a row that was not old at its first sighting. */
+  /** Returns a row's age in seconds when it was first seen; undefined if the row was not late. */
   of(rowId: number): number | undefined;
-  /** By row id, for rows after `after` up to `upTo`. */
+  /** Returns the ages by row id, for rows after `after` and up to `upTo`. */
   between(after: Offset, upTo: Offset): ReadonlyMap<number, number>;
   spans(): readonly Span[];
   saveSpans(spans: readonly Span[]): void;

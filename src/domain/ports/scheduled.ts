@@ -1,7 +1,7 @@
 import type { ScheduledSend, ScheduledSource, ScheduledState } from '../scheduled.ts';
 import type { SendRequest } from './sending.ts';
 
-/** A scheduled send as it is kept. */
+/** A scheduled send in its stored form. */
 export interface StoredScheduled extends ScheduledSend {
   readonly key_id: string;
   readonly sendAtMs: number;
@@ -9,9 +9,9 @@ export interface StoredScheduled extends ScheduledSend {
   readonly createdMs: number;
   /** When it was handed to Messages. */
   readonly begunMs: number | null;
-  /** The readers it was approved for; null if only the list of the key decides. */
+  /** The readers that the owner approved; null if only the key's list decides. */
   readonly members: readonly string[] | null;
-  /** The owner approved it, so it is not held again. */
+  /** True if the owner approved it, so that it is not held again. */
   readonly isApproved: boolean;
   /** `X-Request-Id` of the request. */
   readonly requestId: string | null;
@@ -23,32 +23,35 @@ export interface ScheduledEnd {
   readonly problem?: string | undefined;
 }
 
-/** Scheduled sends in state.db. Every change of a state is one durable statement, so that one of two decisions wins. */
+/**
+ * Scheduled sends in state.db. Every change of a state is one durable statement, so that exactly one of two decisions
+ * wins.
+ */
 export interface ScheduledStore {
-  /** Within the transaction of its claim. One that is there stays. */
+  /** Adds an entry, in the transaction that claims its key. An existing entry stays. */
   add(entry: StoredScheduled): void;
   get(id: string): StoredScheduled | undefined;
-  /** By time; `keyId` undefined for those of all keys. */
+  /** Lists entries in order of time; of all keys if `keyId` is undefined. */
   list(query: {
     readonly states: readonly ScheduledState[];
     readonly keyId?: string | undefined;
   }): readonly StoredScheduled[];
-  /** Those that wait and whose time has come, by time. */
+  /** Returns the waiting entries whose time has come, in order of time. */
   due(nowMs: number): readonly StoredScheduled[];
-  /** When the next one is due. */
+  /** Returns when the next entry is due. */
   nextDueMs(): number | undefined;
-  /** From `scheduled` to `sending`: false when it was cancelled or ended before. */
+  /** Changes the state from `scheduled` to `sending`. Returns false if it was cancelled or has ended. */
   begin(id: string, nowMs: number): boolean;
-  /** Ends one that is in the state `from`, and erases its text: false when it is in another one. */
+  /** Ends an entry in the state `from` and erases its text. Returns false if the entry is in another state. */
   end(id: string, from: 'scheduled' | 'sending', state: ScheduledState, end: ScheduledEnd): boolean;
   countWaiting(keyId: string): number;
-  /** Bytes of the files of those that are not over. */
+  /** Returns the total size of the files of open entries, in bytes. */
   heldBytes(): number;
-  /** Forgets what ended more than 30 days ago, and beyond 10,000 the oldest. */
+  /** Deletes entries that ended more than 30 days ago, and the oldest ones beyond 10,000. */
   prune(nowMs: number): void;
 }
 
-/** The key that schedules, and the approval it may have. */
+/** The key that schedules a send, and the approval it may have. */
 export interface ScheduledBy {
   readonly keyId: string;
   /** The id, readers and files of an approved send. The files were copied when it was held. */
@@ -59,23 +62,23 @@ export interface ScheduledBy {
   };
 }
 
-/** Sends messages at their time. */
+/** Sends messages at their scheduled time. */
 export interface Scheduler {
   /**
-   * Keeps a request with `sendAtMs` for its time. Besides what a send throws before its turn: `too_many_scheduled`. The
-   * same `Idempotency-Key` gives the same entry, until a day after its time.
+   * Stores a request with `sendAtMs` until its time. Throws what a send throws before its turn, and
+   * `too_many_scheduled`. Until a day after its time, the same `Idempotency-Key` returns the same entry.
    */
   add(
     request: SendRequest,
     by: ScheduledBy,
   ): Promise<{ readonly scheduled: ScheduledSend; readonly replayed: boolean }>;
-  /** Cancels what waits for a key. */
+  /** Cancels every waiting send of a key. */
   cancelAll(keyId: string): void;
-  /** Bytes of the files that wait. */
+  /** Returns the total size of the files of waiting sends, in bytes. */
   heldBytes(): number;
-  /** Ids of those that are not over, whose files must stay. */
+  /** Returns the ids of open entries, whose files must be kept. */
   openIds(): readonly string[];
-  /** Those of all keys and of the phone, as the owner sees them. */
+  /** The scheduled sends of all keys and of the phone, as the owner sees them. */
   readonly entries: ScheduledSends;
 }
 
@@ -84,15 +87,18 @@ export interface ScheduledQuery {
   readonly source?: ScheduledSource | undefined;
 }
 
-/** The scheduled sends of one caller. Those of others do not exist for it. */
+/** The scheduled sends of one caller. Other callers' sends do not exist for it. */
 export interface ScheduledSends {
-  /** By time: those that wait, or those of one state. */
+  /** Lists sends in order of time: the open ones, or those in one state. */
   list(query: ScheduledQuery): readonly ScheduledSend[];
   /** Throws `scheduled_not_found`. */
   get(id: string): ScheduledSend;
-  /** Throws `too_late` when it was handed to Messages or is over, `scheduled_on_phone` for one of the phone. */
+  /**
+   * Throws `too_late` if the message was already handed to Messages or has ended, and `scheduled_on_phone` if it was
+   * scheduled on the phone.
+   */
   cancel(id: string): void;
 }
 
-/** Returns the messages that Messages will send by itself (Send Later), soonest first. Throws `chat_db_unavailable`. */
+/** Returns the messages that Messages itself will send (Send Later), soonest first. Throws `chat_db_unavailable`. */
 export type ScheduledOnPhone = () => readonly ScheduledSend[];

@@ -13,8 +13,8 @@ export interface SearchPage {
 export interface SearchIndex {
   status(): SearchStatus;
   /**
-   * Newest first. Reads each hit from chat.db again, so that it matches the current text. Rejects with AppError
-   * `search_disabled`, `search_unavailable` (with the reason), `invalid_cursor` or `chat_db_unavailable`.
+   * Returns hits, newest first. Reads each one from chat.db again, so that it matches the current text. Rejects with
+   * AppError `search_disabled`, `search_unavailable` (with the reason), `invalid_cursor` or `chat_db_unavailable`.
    */
   search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>>;
 }
@@ -27,11 +27,11 @@ export interface ChatNames {
   conversations(idOrAddress: string): readonly string[];
   /** Ids of the conversations with this display name, ignoring case and accents. */
   named(name: string): readonly string[];
-  /** Reports whether the text can be a sender: short codes and company names are addresses too. */
+  /** Reports whether the text can be a sender. Short codes and company names are addresses too. */
   isAddress(text: string): boolean;
 }
 
-/** Everything that can be named in a search. */
+/** Everything that a search can refer to by name. */
 export interface SearchNames {
   readonly contacts: Contacts;
   readonly chats: ChatNames;
@@ -49,15 +49,19 @@ export interface ListedRow {
 export interface ListedRows {
   /** Newest first by date. */
   readonly rows: readonly ListedRow[];
-  /** The start of the next page; absent at the end. */
+  /** The start of the next page; absent on the last. */
   readonly next?: string;
 }
 
-/** chat.db as the index reads it. Everything fails with AppError `chat_db_unavailable` while it is unreadable. */
+/**
+ * chat.db as the index reads it. Every method fails with AppError `chat_db_unavailable` while chat.db is unreadable.
+ */
 export interface IndexSource {
   /** The messages shown in lists, after the position of an earlier answer. */
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
-  /** The message of each row id; undefined if lists do not show it: gone, deleted by the person, or a reaction. */
+  /**
+   * Returns the message of each row id; undefined if lists do not show it: gone, deleted by the user, or a reaction.
+   */
   messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[];
   /** The conversation of each row id, read without text; undefined if there is none. */
   conversations(rowIds: readonly number[]): readonly (string | undefined)[];

@@ -28,17 +28,19 @@ export interface RequestMessage {
 /** The stored state of the self-chat. A replaced chat.db erases it. */
 export interface SelfChatStore {
   proof(): SelfChatProof | undefined;
-  /** Stores a proof and erases what belonged to the earlier one. Events after `offset` are then examined. */
+  /**
+   * Stores a proof and erases everything that belonged to the previous one. Events after `offset` are then examined.
+   */
   prove(proof: SelfChatProof, offset: Offset): void;
   request(guid: string): RequestMessage | undefined;
   addRequest(guid: string, request: RequestMessage): void;
   /**
-   * Counts a message that Postern is about to write into the self-chat, once per key. Returns undefined if it may be
-   * written, else when there is room.
+   * Reserves one of the messages that Postern may write into the self-chat, once per key. Returns undefined if it may
+   * be written, otherwise when the next one may be (Unix milliseconds).
    */
   reserve(key: string, nowMs: number): number | undefined;
   forget(): void;
-  /** Everything up to here was examined. */
+  /** Returns the position up to which events were examined. */
   offset(): Offset;
   progress(offset: Offset): void;
 }
@@ -51,11 +53,13 @@ export interface TapbackOn {
     | undefined;
 }
 
-/** The owner's traces in chat.db. Every method throws `chat_db_unavailable` while it is unreadable. */
+/**
+ * The owner's messages and tapbacks in chat.db. Every method throws `chat_db_unavailable` while chat.db is unreadable.
+ */
 export interface OwnerInChatDb {
-  /** Addresses that recent messages were sent from or came to, as stored. */
+  /** Returns the addresses that recent messages were sent from or arrived at, as stored. */
   addresses(): readonly string[];
-  /** Undefined if there is no such message. */
+  /** Returns undefined if the message does not exist. */
   tapbackOn(guid: string): TapbackOn | undefined;
 }
 

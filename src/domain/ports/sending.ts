@@ -18,7 +18,7 @@ export interface Attempt {
 
 export type Content = { readonly body: string } | { readonly attachment: string };
 
-/** One part of a send, by one route. */
+/** One part of a send, by one of the ways to reach the recipient. */
 export interface SendPart extends Attempt {
   readonly content: Content;
 }
@@ -27,7 +27,7 @@ export interface SendPart extends Attempt {
 export type RunOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly number: number | null; readonly message: string }
-  /** Killed at the time limit (decision D3) or by somebody else: it is unknown whether it was sent. */
+  /** Killed at the time limit (decision D3) or by another program: it is unknown whether the message was sent. */
   | { readonly kind: 'killed' }
   /** osascript could not be started at all. */
   | { readonly kind: 'not_started'; readonly message: string };
@@ -41,60 +41,69 @@ export interface MessagesApp {
   liveChatIds(signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** A known chat with the facts that a send needs. */
+/** A known chat, with the facts that a send needs. */
 export interface KnownChat {
   readonly guid: string;
   /** `iMessage`, `SMS`, `RCS`; null when unknown. */
   readonly service: string | null;
 }
 
-/** An own row above a mark, as a candidate for a send's confirmation (decision D5). */
+/** An outgoing row above a mark, as a candidate for a send's confirmation (decision D5). */
 export interface OwnRow {
   readonly rowId: number;
   readonly guid: string;
   /** Unix milliseconds. */
   readonly datedMs: number;
-  /** `style and identifier` of its chat: the chat guid after its first `;`; null while it has no chat. */
+  /** `style;identifier` of its chat, which is the chat guid after its first `;`; null while it has no chat. */
   readonly address: string | null;
   readonly body: string;
   /** File names of its attachments. */
   readonly attachmentNames: readonly string[];
-  /** For the link of a message that is two rows: guid of the row with its text. */
+  /** For the link of a message that is stored as two rows: guid of the row with the text. */
   readonly textGuid?: string;
 }
 
-/** A send's questions to chat.db. Every method throws `chat_db_unavailable` while it is unreadable. */
+/** The lookups of a send in chat.db. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
 export interface SendLookup {
   /**
-   * Chats that the typed recipient may refer to, best first: any spelling of a chat guid, or an address (decision
-   * B4).
+   * Returns the chats that the typed recipient may refer to, best match first: any spelling of a chat guid, or an
+   * address (decision B4).
    */
   chats(recipient: string): readonly KnownChat[];
-  /** Highest row id ever used. */
+  /** Returns the highest row id ever used. */
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
   /**
-   * The service of the newest own message to this address that was delivered, or sent by a service without receipts.
+   * Returns the service of the newest outgoing message to this address that was delivered, or that was sent by a
+   * service without receipts.
    */
   newestServiceTo(address: string): string | undefined;
-  /** Reports whether the row's conversation has no row up to `afterRowId`. False for a row without a conversation. */
+  /**
+   * Reports whether the row's conversation has no row up to `afterRowId`. Returns false for a row without a
+   * conversation.
+   */
   isNewChat(rowId: number, afterRowId: number): boolean;
   message(rowId: number): Message | undefined;
-  /** Names of the staging folder's folders that contain a file which chat.db refers to (decision T2). */
+  /**
+   * Returns the names of those folders in the staging folder that contain a file which chat.db refers to (decision T2).
+   */
   stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>>;
 }
 
 export interface SendRequest extends SendPreferences {
   readonly recipient: string;
-  /** Only at a hub: the Mac, or one of its addresses (decision N1). */
+  /** The Mac to send from, by id or by one of its addresses; only at a hub (decision N1). */
   readonly from?: string | undefined;
   readonly body: string;
   readonly attachments: readonly string[];
-  /** Uploaded files, which follow the attachments (decision R1). */
+  /** Uploaded files, which are sent after the attachments (decision R1). */
   readonly uploads?: readonly UploadedFile[];
   /** A repeat under the same key sends nothing (decision D9). */
   readonly idempotencyKey?: IdempotencyKey;
-  /** Recorded with its parts in place of the `idempotencyKey`, so that their rows can be found by it. Nothing is claimed. */
+  /**
+   * Recorded with the parts in place of `idempotencyKey`, so that their rows can be found by it. The key is not
+   * claimed.
+   */
   readonly recordedAs?: IdempotencyKey;
   /** Included in every log line of this send (decision E8). */
   readonly requestId?: string;
@@ -106,7 +115,7 @@ export interface SendRequest extends SendPreferences {
   readonly check?: () => void;
 }
 
-/** `confirmed` if the send's row was found; otherwise the Message is provisional (decision D6). */
+/** The result of a send. `confirmed` if its row was found; otherwise the Message is provisional (decision D6). */
 export interface SendResult {
   readonly confirmed: boolean;
   readonly message: Message;
@@ -114,11 +123,11 @@ export interface SendResult {
   readonly replayed: boolean;
 }
 
-/** The answer to a dry run: nothing is sent. */
+/** The answer to a dry run. Nothing is sent. */
 export interface DryRun {
   readonly would: 'send' | 'hold';
   readonly to: string;
-  /** Everybody who would read it. */
+  /** The addresses of everyone who would read it. */
   readonly members: readonly string[];
   readonly text: string;
 }
@@ -127,13 +136,13 @@ export type SendAnswer =
   | ({ readonly kind: 'sent' } & SendResult)
   /** The send waits for the owner's decision (decision L3). */
   | { readonly kind: 'held'; readonly approval: Approval }
-  /** It goes out at its time (decision X1). */
+  /** The send waits for its time (decision X1). */
   | { readonly kind: 'scheduled'; readonly scheduled: ScheduledSend; readonly replayed: boolean }
   | { readonly kind: 'dry_run'; readonly dryRun: DryRun };
 
 /** Sends for one caller. */
 export interface CallerSender {
-  /** Like `MessageSender`, but silent about files that the caller may not send. */
+  /** Like `MessageSender.attachmentMistakes`, but silent about files that the caller may not send. */
   attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
   /** Throws what `MessageSender.send` throws, and the refusals of decision L2. */
   send(request: SendRequest): Promise<SendAnswer>;
@@ -142,32 +151,37 @@ export interface CallerSender {
 /** The files of a send. */
 export type GivenFiles = Pick<SendRequest, 'attachments' | 'uploads'>;
 
-/** Copies of the files of held sends. */
+/** Stores copies of the files of held sends. */
 export interface HeldFiles {
-  /** Copies files that may be sent. Throws the trouble with them, or `storage_full` above `maxBytes`. */
+  /** Copies files that may be sent. Throws the problems with them, or `storage_full` above `maxBytes`. */
   copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]>;
-  /** Paths of the copies. Throws `attachment_changed` if one no longer matches. */
+  /** Returns the paths of the copies. Throws `attachment_changed` if a copy no longer matches. */
   paths(id: string, files: readonly HeldFile[]): Promise<readonly string[]>;
   remove(id: string): Promise<void>;
-  /** Removes all copies except those for these ids. */
+  /** Removes all copies except those that belong to these ids. */
   keepOnly(ids: ReadonlySet<string>): Promise<void>;
 }
 
 export interface MessageSender {
-  /** The mistakes in these attachments (decision D7), with pointers like `/attachments/0`; empty if all can be sent. */
+  /**
+   * Returns the mistakes in these attachments (decision D7), with pointers like `/attachments/0`; empty if all can be
+   * sent.
+   */
   attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
   /** Sends, after checking the attachments. Throws AppError as decisions D4, D7 and D9 say. */
   send(request: SendRequest): Promise<SendResult>;
 }
 
-/** Outcome of an earlier send, kept for 24 hours (decision D9). No text: hashes, a row id or a problem. */
+/**
+ * Outcome of an earlier send, kept for 24 hours (decision D9). Contains no text: only hashes, a row id or a problem.
+ */
 export type StoredOutcome =
   | { readonly state: 'running' }
-  /** It was running when an earlier process died: it is unknown whether it was sent. */
+  /** The process died while the send was running: it is unknown whether it was sent. */
   | { readonly state: 'interrupted' }
   | { readonly state: 'confirmed'; readonly rowId: number }
   | { readonly state: 'provisional' }
-  /** It is to be sent at its time, or was: the entry says more. */
+  /** Scheduled for a later time, or already sent at its time: the entry tells which. */
   | { readonly state: 'scheduled'; readonly id: string }
   | { readonly state: 'problem'; readonly problem: string };
 
@@ -185,7 +199,7 @@ export interface IdempotencyStore {
   finish(key: IdempotencyKey, outcome: StoredOutcome): void;
 }
 
-/** An idempotency store with claims that outlive the time of a scheduled send (decision X1). */
+/** An idempotency store whose claims can outlive the time of a scheduled send (decision X1). */
 export interface SchedulingStore extends IdempotencyStore {
   /**
    * Claims the key for a scheduled send and writes it with `write`, in one transaction. The key is kept until 24 hours

@@ -2,9 +2,9 @@ import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { ServiceReason } from '../send-service.ts';
 
 /**
- * Expected places of a sent part's row: in the chat with this `style;identifier`, in any one-to-one chat, or in
- * any chat and none (decision D5). For a send to a participant, Messages itself chooses among that person's
- * one-to-one chats.
+ * The expected places of a sent part's row: in the chat with this `style;identifier`, in any one-to-one chat, or in any
+ * chat or none (decision D5). For a send to a participant, Messages itself chooses among that person's one-to-one
+ * chats.
  */
 export type ExpectedChat = { readonly address: string } | 'one_to_one' | 'any';
 
@@ -13,13 +13,13 @@ export interface NewSentPart {
   /** Unix milliseconds. */
   readonly atMs: number;
   readonly requestId: string | undefined;
-  /** The reason for its service, if the request chose one (decision X3). */
+  /** Why its service was used, if the request chose one (decision X3). */
   readonly serviceReason?: ServiceReason | undefined;
   readonly idempotencyKey: IdempotencyKey | undefined;
   /** Highest row id before the run; undefined if chat.db was unavailable. */
   readonly afterRowId: number | undefined;
   readonly chat: ExpectedChat;
-  /** Hash of its text or file name, which its row has too. */
+  /** Hash of its text or file name, by which its row is recognised. */
   readonly content: string;
 }
 
@@ -38,30 +38,32 @@ export interface PairedPart {
   readonly idempotencyKey: string | undefined;
 }
 
-/** The parts that this service has sent, and their rows: 30 days, 100,000 parts (decision I5). Contains no text. */
+/**
+ * The parts that this service has sent, and their rows: 30 days, at most 100,000 parts (decision I5). Contains no text.
+ */
 export interface SentPartStore {
-  /** Durable even through a power failure. Returns the part's number. */
+  /** Records a part, durably even through a power failure. Returns the part's number. */
   record(part: NewSentPart): number;
-  /** Replaces the expected chat, which may differ with the next attempt. */
+  /** Replaces the expected chat, which may differ at the next attempt. */
   setChat(number: number, chat: ExpectedChat): void;
   /** Removes a part that was certainly not sent. */
   remove(number: number): void;
   pair(number: number, rowId: number, guid: string): void;
-  /** Stops waiting for the part's row. `highestRowId` is the highest one by now. */
+  /** Stops waiting for the part's row. `highestRowId` is the highest row id so far. */
   giveUp(number: number, highestRowId: number): void;
-  /** In the order of recording. */
+  /** Returns the open parts in the order in which they were recorded. */
   open(): readonly OpenPart[];
-  /** The row of the newest part with this key that has one. */
+  /** Returns the row of the newest part with this key that has a row. */
   rowOf(key: IdempotencyKey): number | undefined;
-  /** Undefined if the row belongs to no part. */
+  /** Returns undefined if the row belongs to no part. */
   ofRow(rowId: number): PairedPart | undefined;
   /**
-   * The expected chats of parts without a row that this row could belong to: parts with one of these contents, or
-   * with any.
+   * Returns the expected chats of parts without a row that this row could belong to: parts with one of these contents,
+   * or with any content.
    */
   unpaired(rowId: number, contents?: readonly string[]): readonly ExpectedChat[];
-  /** Every part with a row above this one is recorded here; undefined before `begin`. */
+  /** Every part with a row above this one is recorded here. Undefined before `begin`. */
   completeSince(): number | undefined;
-  /** From this row on, every part is recorded. */
+  /** Marks the row from which on every part is recorded. */
   begin(rowId: number): void;
 }

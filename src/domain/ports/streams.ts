@@ -5,7 +5,10 @@ import type { ClientOffset } from '../offset.ts';
 
 /** The request of a client that receives every event. */
 export interface StreamRequest {
-  /** If absent, from now on, and a client that is too slow loses the oldest events. */
+  /**
+   * The offset to continue from. If absent, the stream begins now, and a client that is too slow loses the oldest
+   * events.
+   */
   readonly after: ClientOffset | undefined;
   readonly changes: boolean;
   readonly include: IncludeSet;

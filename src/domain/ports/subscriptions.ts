@@ -10,9 +10,9 @@ import type {
 export interface SubscriptionStore {
   list(): readonly StoredSubscription[];
   get(id: string): StoredSubscription | undefined;
-  /** Adds it, or replaces one that has lapsed. */
+  /** Adds a subscription, or replaces one that has lapsed. */
   add(subscription: StoredSubscription): void;
-  /** Stores its secrets, its end and its health; the offset stays. */
+  /** Stores a subscription's secrets, lifetime and health. Its offset stays. */
   update(subscription: StoredSubscription): void;
   advance(id: string, offset: Offset, health: SubscriptionHealth): void;
   remove(id: string): void;
@@ -20,25 +20,28 @@ export interface SubscriptionStore {
 
 /** The subscriptions of all keys, each with its running worker. */
 export interface SubscriptionService {
-  /** Goes on with the stored ones. */
+  /** Continues the stored subscriptions. */
   start(): Promise<void>;
-  /** Those of a key that have not lapsed. */
+  /** Returns a key's subscriptions that have not lapsed. */
   of(keyId: string): readonly StoredSubscription[];
   /**
-   * Adds or refreshes; at most `maxOfKey` of one key. Throws `callback_failed` if the receiver does not confirm a new
-   * address, `too_many_webhooks`, `invalid_cursor`, and `chat_db_unavailable`.
+   * Adds or refreshes a subscription; at most `maxOfKey` per key. Throws `callback_failed` if the receiver does not
+   * confirm a new address, `too_many_webhooks`, `invalid_cursor`, and `chat_db_unavailable`.
    */
   subscribe(keyId: string, request: SubscriptionRequest, maxOfKey: number): Promise<SubscriptionGrant>;
-  /** Resolves once nothing is posted any more; false if it did not exist. */
+  /** Ends a subscription. Resolves once nothing is being posted; false if it did not exist. */
   unsubscribe(keyId: string, target: SubscriptionTarget): Promise<boolean>;
-  /** Ends it without a word to the receiver. */
+  /** Ends a subscription without notifying the receiver. */
   remove(id: string): void;
-  /** Ends all subscriptions of a key, and tells each receiver once. */
+  /** Ends all subscriptions of a key, and notifies each receiver once. */
   terminate(keyId: string): void;
   close(): Promise<void>;
 }
 
-/** A limited key's own subscriptions. Throws what `SubscriptionService` throws, and what the key may not do. */
+/**
+ * A limited key's own subscriptions. Throws what `SubscriptionService` throws, and the refusals of what the key may not
+ * do.
+ */
 export interface Subscriptions {
   subscribe(request: SubscriptionRequest): Promise<SubscriptionGrant>;
   unsubscribe(target: SubscriptionTarget): Promise<boolean>;

@@ -2,7 +2,7 @@ import type { Upload } from '../upload.ts';
 
 /** A file being uploaded. */
 export interface IncomingFile {
-  /** As the client sent it: any text. */
+  /** The name as the client sent it: any text. */
   readonly name: string;
   readonly mimeType: string | undefined;
   readonly content: AsyncIterable<Uint8Array>;
@@ -15,18 +15,20 @@ export interface UploadedFile {
   readonly bytes: number;
   readonly sha256: string;
   readonly path: string;
-  /** True once it was sent and its content removed. The record remains to recognize a repeat of that send. */
+  /**
+   * True once the file was sent and its content removed. The record stays, so that a repeat of the send is recognised.
+   */
   readonly isGone: boolean;
 }
 
-/** The uploads of one caller (decision R1). Those of others do not exist for it. */
+/** The uploads of one caller (decision R1). Other callers' uploads do not exist for it. */
 export interface Uploads {
   /**
-   * Stores an arriving file. Throws `upload_too_large`, `no_room_for_upload` or `too_many_uploads`, and then leaves
-   * nothing.
+   * Stores an arriving file. Throws `upload_too_large`, `no_room_for_upload` or `too_many_uploads`, and leaves nothing
+   * behind then.
    */
   add(file: IncomingFile): Promise<Upload>;
-  /** Throws `upload_not_found` with every id that does not exist. */
+  /** Returns the files with these ids. Throws `upload_not_found` with every unknown id. */
   files(ids: readonly string[]): readonly UploadedFile[];
   /** Removes the content of sent files. */
   discard(ids: readonly string[]): Promise<void>;

@@ -11,16 +11,16 @@ import type {
   WebhookWire,
 } from '../webhook.ts';
 
-/** Missing settings are those of `DEFAULT_SETTINGS`. */
+/** Settings that are not given have the values of `DEFAULT_SETTINGS`. */
 export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
   Partial<Omit<WebhookSettings, 'url' | 'events'>> & {
     /** The limited key that registers it; absent for the owner's. */
     readonly keyId?: string;
-    /** The protocol it was registered in, if that is not the API. */
+    /** The protocol that the webhook was registered with, if not the API. */
     readonly wire?: WebhookWire | undefined;
   };
 
-/** Missing settings stay. Named headers are set, or removed by null. */
+/** Settings that are not given stay. Each named header is set, or removed by null. */
 export interface WebhookChanges extends Partial<Omit<WebhookSettings, 'headers'>> {
   readonly headers?: Readonly<Record<string, string | null>> | null;
 }
@@ -34,14 +34,17 @@ export interface DroppedEvent {
 
 /** A finished delivery, ready to be stored. */
 export interface EndedDelivery extends DeliveryRecord {
-  /** For a dropped event: where it can be read again. */
+  /** For a dropped event: its place in the log, from which it can be read again. */
   readonly place?: DroppedEvent | undefined;
 }
 
-/** The point from which delivery continues: after a position, at the newest event, or with the dropped ones (decisions P1, P6). */
+/**
+ * The point at which delivery continues: after a position, at the newest event, or with the dropped events (decisions
+ * P1, P6).
+ */
 export type ReplayFrom = ClientOffset | 'latest' | 'dropped';
 
-/** A webhook's progress, and the outcome of the delivery that led there. */
+/** A webhook's progress, with the outcome of the delivery that led there. */
 export interface WebhookStep {
   readonly id: string;
   readonly offset: Offset;
@@ -58,56 +61,60 @@ export interface WebhookStore {
   add(webhook: NewWebhook, start: Offset): StoredWebhook;
   /**
    * Replaces the local record of a fleet's webhook. Without `keepsHistory` its deliveries and dropped events are
-   * deleted: another hub has had it since.
+   * deleted, because another hub has delivered since.
    */
   adopt(webhook: StoredWebhook, keepsHistory: boolean): void;
   /** Stores its settings, secrets and position. */
   update(webhook: StoredWebhook): void;
   /** Returns false if it did not exist. */
   remove(id: string): boolean;
-  /** Sets the offset up to which the webhook is done, and stores the record if there is one (the last 100 stay). */
+  /**
+   * Sets the offset up to which the webhook is done, and stores the record if there is one. The last 100 records are
+   * kept.
+   */
   advance(id: string, offset: Offset, record?: EndedDelivery): void;
-  /** Sets the offset by command: ends holding and replaying, and does not count events after the offset as dropped. */
+  /** Moves the offset by command: ends holding and replaying, and does not count the events skipped as dropped. */
   seek(id: string, offset: Offset): void;
-  /** Stores the held delivery, or that there is none any more. */
+  /** Stores the held delivery, or null when none is held any more. */
   hold(id: string, held: HeldDelivery | null): void;
-  /** Number of dropped events kept, at most 10,000 (decision P6). */
+  /** Returns the number of dropped events kept, at most 10,000 (decision P6). */
   droppedCount(id: string): number;
-  /** Marks the dropped events so far for another delivery. */
+  /** Marks all events dropped so far for redelivery. */
   replayDropped(id: string): void;
-  /** The first event in log order that is marked for another delivery. */
+  /** Returns the first event in log order that is marked for redelivery. */
   nextReplayed(id: string): DroppedEvent | undefined;
-  /** Ends the replay of an event: it was delivered, is gone, or with `isDropped` was dropped again. */
+  /** Ends the redelivery of an event: it was delivered, is gone, or with `isDropped` was dropped again. */
   endReplayed(id: string, event: DroppedEvent, isDropped: boolean): void;
   /** Like `advance`, for several webhooks and records, oldest first, in one transaction. */
   advanceMany(steps: readonly WebhookStep[]): void;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[];
-  /** The newest delivery; undefined before the first. */
+  /** Returns the newest delivery; undefined before the first. */
   lastDelivery(id: string): DeliveryRecord | undefined;
   health(id: string): WebhookHealth;
 }
 
 /**
- * The registered webhooks, each with its running worker (decision F3). A promise may be answered by another process.
+ * The registered webhooks, each with its running worker (decision F3). Methods that return a promise may be answered by
+ * another process.
  */
 export interface WebhookRegistry {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
   /**
-   * Registers a webhook from the next published event on. Throws `too_many_webhooks` (decisions F1, F4), and throws
-   * `changes_disabled` if it asks for changes and the configuration disables them.
+   * Registers a webhook, which receives events published from now on. Throws `too_many_webhooks` (decisions F1, F4),
+   * and `changes_disabled` if it asks for changes and the configuration disables them.
    */
   add(webhook: NewWebhook): StoredWebhook | Promise<StoredWebhook>;
   /** Changes settings, effective at the next attempt. Throws `webhook_not_found`, and what `add` throws. */
   change(id: string, changes: WebhookChanges): StoredWebhook | Promise<StoredWebhook>;
-  /** Resolves once nothing can be sent to it any more (decision F5); false if it did not exist. */
+  /** Resolves once nothing can be sent to the webhook any more (decision F5); false if it did not exist. */
   remove(id: string): Promise<boolean>;
-  /** This method and all below throw `webhook_not_found` for an unknown id. */
+  /** Like all methods below, throws `webhook_not_found` for an unknown id. */
   status(id: string): WebhookStatus | Promise<WebhookStatus>;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
-  /** The held delivery if there is one, then the same with attempts (decision Z2). */
+  /** Returns the held delivery if there is one, then the finished deliveries, all with their attempts (decision Z2). */
   detailedDeliveries(id: string): readonly DetailedDelivery[] | Promise<readonly DetailedDelivery[]>;
   /** Undefined before the first. */
   lastDelivery(id: string): DeliveryRecord | undefined | Promise<DeliveryRecord | undefined>;
@@ -115,10 +122,10 @@ export interface WebhookRegistry {
   test(id: string): Promise<WebhookTestResult>;
   /** Sends the event of a finished delivery again, once, ahead of waiting events. Throws `delivery_not_found`. */
   resend(id: string, delivery: string): Promise<WebhookTestResult>;
-  /** Attempts a held delivery now. Does nothing if there is none. */
+  /** Attempts a held delivery now. Does nothing if none is held. */
   retry(id: string): StoredWebhook | Promise<StoredWebhook>;
   /**
-   * Continues from there, durably. Throws `invalid_request` for a position ahead of the webhook's, and throws
+   * Continues delivery from `from`, durably. Throws `invalid_request` for a position ahead of the webhook's, and
    * `offset_expired` as the feed does.
    */
   replay(id: string, from: ReplayFrom): StoredWebhook | Promise<StoredWebhook>;

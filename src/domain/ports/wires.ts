@@ -3,7 +3,7 @@ import type { LogEntry } from '../event.ts';
 import type { AttachmentFile } from './reading.ts';
 import type { UploadedFile } from './uploads.ts';
 
-/** A request in the protocol of another program, with a limited key that was admitted. */
+/** A request in the protocol of another program, made with a valid limited key. */
 export interface WireRequest {
   readonly method: string;
   /** The decoded segments of the path. */
@@ -23,11 +23,11 @@ export interface WireAnswer {
   /** Sent as JSON, unless there is a file. */
   readonly body?: unknown;
   readonly file?: AttachmentFile;
-  /** The pattern of the path for logs and metrics. */
+  /** The pattern of the path, for logs and metrics. */
   readonly route?: string;
 }
 
-/** A refusal, before the protocol puts it into its own form. */
+/** A refusal, before the wire writes it in its protocol's form. */
 export interface WireFailure {
   readonly status: number;
   readonly code: string;
@@ -35,7 +35,7 @@ export interface WireFailure {
   readonly hint: string | undefined;
 }
 
-/** The protocol of another program: a translation to the use cases of this one, which decide everything. */
+/** The protocol of another program: a translation to Postern's own use cases, which make all decisions. */
 export interface Wire {
   /** Names of the parameters that may hold the key. */
   readonly keyNames: readonly string[];
@@ -44,5 +44,8 @@ export interface Wire {
   failure(failure: WireFailure): WireAnswer;
 }
 
-/** Serialises an event for the webhooks of another program's protocol; undefined for one it does not know. */
+/**
+ * Serialises an event for webhooks of another program's protocol; undefined for an event that the protocol does not
+ * know.
+ */
 export type WireEventJson = (entry: LogEntry, caller: Caller) => Promise<string | undefined>;

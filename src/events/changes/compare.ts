@@ -20,7 +20,7 @@ export class StoredPrints implements KnownPrints {
     return this.#block(blockOf(rowId))?.[rowId % BLOCK_ROWS] ?? NO_PRINT;
   }
 
-  /** Row ids of a range that have a print. */
+  /** Returns the row ids of a range that have a print. */
   between(from: number, to: number): number[] {
     const rowIds: number[] = [];
     const end = blockOf(to);
@@ -31,7 +31,7 @@ export class StoredPrints implements KnownPrints {
     ) {
       const first = number * BLOCK_ROWS;
       const prints = this.#block(number) ?? new Float64Array();
-      // An iterator over as many numbers would cost more than everything else here.
+      // A loop, because an iterator over as many numbers would cost more than everything else here.
       for (let at = Math.max(0, from - first); at < prints.length && first + at <= to; at += 1) {
         if (prints[at] !== NO_PRINT) rowIds.push(first + at);
       }
@@ -52,15 +52,15 @@ export function blockOf(rowId: number): number {
 /** The result of a comparison. */
 export interface Difference {
   readonly changes: readonly Change[];
-  /** Prints to store: the new one of each row that differs, and the first one of each row without a print. */
+  /** Prints to store: the new print of each row that differs, and the first print of each row without one. */
   readonly prints: ReadonlyMap<number, Print>;
-  /** Rows with a print that are gone, reactions included. */
+  /** Number of rows that have a print and are gone, reactions included. */
   readonly removed: number;
 }
 
 /**
- * Compares these rows with their stored prints. A row without one gets its first print silently: it is new, or older
- * than the detection.
+ * Compares these rows with their stored prints. A row without a stored print gets its first one silently: it is new, or
+ * older than the detection.
  */
 export function compare(
   rowIds: Iterable<number>,
@@ -97,7 +97,7 @@ function removal(rowId: number, origins: ReadonlyMap<number, RowOrigin>): Change
   return { kind: 'removed', rowId, guid, conversationId };
 }
 
-/** Returns one entry for too many changes (decision I3); undefined for none. */
+/** Returns one entry that stands for too many changes (decision I3); undefined if there are none. */
 export function summary(changes: readonly Change[]): Change | undefined {
   const rowIds = changes.flatMap((change) => (change.kind === 'many' ? [] : [change.rowId]));
   if (rowIds.length === 0) return undefined;

@@ -17,25 +17,27 @@ import { summary } from './compare.ts';
 import { Passes, type PassLimits } from './passes.ts';
 import { Sweep, type SweepLimits } from './sweep.ts';
 
-/** The configured value; `auto` switches on once somebody asks (decision I2). */
+/** The configured value. `auto` switches detection on once a client asks for changes (decision I2). */
 export type DetectionMode = 'auto' | true | false;
 
 /** Decision I4. */
 const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
 
-/** Gives a new message time to reach its readers before a pass begins. Messages also often commits several times. */
+/**
+ * Gives a new message time to reach its readers before a pass begins. Messages often makes several commits in a row.
+ */
 const PASS_AFTER_MS = 50;
 const PASS_EVERY_MS = 1000;
-/** Delay before the next pass after the store failed. */
+/** Delay after a failure of the store before the next pass. */
 const RETRY_MS = 1000;
-/** A block takes 1.3 ms: with this pause a sweep takes less than 3 % of a core. */
+/** A block takes 1.3 ms. With this pause a sweep takes less than 3 % of a core. */
 const SLICE_EVERY_MS = 50;
-/** Shorter for the first sweep: until it ends, changes of old rows are not seen. */
+/** Shorter for the first sweep, because changes of old rows are not seen until it ends. */
 const FIRST_SLICE_EVERY_MS = 2;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** Minimum time from the end of a sweep to the next one caused by doubt. */
+/** Minimum time from the end of a sweep to the next one that a doubt causes. */
 const SWEEP_REST_MS = 60_000;
-/** Detection ends when nobody has asked for this long (decision I2). */
+/** Detection ends when no client has asked for changes for this long (decision I2). */
 const KEPT_ON_MS = 30 * 24 * 60 * 60 * 1000;
 const NOTE_ASKED_EVERY_MS = 60 * 60 * 1000;
 
@@ -55,8 +57,8 @@ export interface DetectionParts {
 }
 
 /**
- * Detects changes of published rows (decision I4): a pass after commits compares the newest rows and those that
- * joined or left an index; a background sweep compares all rows.
+ * Detects changes of published rows (decision I4). After commits, a pass compares the newest rows and those that joined
+ * or left an index; in the background, a sweep compares all rows.
  */
 export class ChangeDetection implements ChangeControl {
   readonly #parts: DetectionParts;
@@ -71,10 +73,10 @@ export class ChangeDetection implements ChangeControl {
   #sweepEndedAtMs = Number.NEGATIVE_INFINITY;
   #isSweeping = false;
   #swept: Promise<void> = Promise.resolve();
-  /** Rows outside the newest may differ from the stored prints. */
+  /** True if rows older than the newest ones may differ from their stored prints. */
   #isDoubtful = true;
   #hasCommits = false;
-  /** The generation of the log that the rest refers to. */
+  /** The generation of the log that the other members refer to. */
   #generation = -1;
   readonly #passes: Passes;
 
@@ -103,7 +105,7 @@ export class ChangeDetection implements ChangeControl {
     else if (Math.abs(nowMs - store.state().askedAtMs) > NOTE_ASKED_EVERY_MS) store.noteAsked(nowMs);
   }
 
-  /** The first prints of the newest rows. */
+  /** Returns the first prints of the newest rows. */
   printsUpTo(at: Offset): ReadonlyMap<number, Print> {
     return this.#parts.prints.newest(at, at.rowId, this.#limits.windowRows).prints;
   }
@@ -126,7 +128,7 @@ export class ChangeDetection implements ChangeControl {
     return { state: sweptAtMs === null ? 'starting' : 'on', logged, sweptAtMs };
   }
 
-  /** Resolves once nothing is read or stored any more. */
+  /** Resolves once nothing is being read or stored. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const cancel of [this.#cancelPass, this.#cancelHour, this.#cancelSweep]) cancel?.();
@@ -150,7 +152,7 @@ export class ChangeDetection implements ChangeControl {
     try {
       this.#begin();
     } catch (error) {
-      // Retried at the next commit, or when chat.db is available again.
+      // Detection begins at the next commit, or when chat.db is available again.
       this.#parts.log.warn('detection of changes cannot begin yet', { error });
     }
   }
@@ -164,12 +166,12 @@ export class ChangeDetection implements ChangeControl {
     this.#lastPassAtMs = this.#parts.clock.monotonic();
     try {
       if (!this.#pass()) {
-        // The publisher notices and starts over.
+        // Makes the publisher notice that the log was replaced.
         this.#parts.publish();
         this.#passIn(RETRY_MS);
       }
     } catch (error) {
-      // The return of chat.db is noted like a commit.
+      // When chat.db returns, that is noted like a commit.
       if (isChatDbAway(error)) return;
       this.#parts.log.error('could not store changes, retrying', { error });
       this.#passIn(RETRY_MS);
@@ -197,7 +199,7 @@ export class ChangeDetection implements ChangeControl {
     if (changes.length > 0) publish();
   }
 
-  /** Discards what was remembered when the log was replaced: its rows are meaningless now. */
+  /** Discards what was remembered if the log was replaced, because it describes other rows. */
   #followGeneration(): void {
     const generation = this.#parts.store.generation();
     if (generation === this.#generation) return;
@@ -246,13 +248,13 @@ export class ChangeDetection implements ChangeControl {
     this.#sweepIfDoubtful();
   }
 
-  /** Returns false if the service ends. */
+  /** Waits. Returns false if the service is closing. */
   async #pause(ms: number): Promise<boolean> {
     await this.#wakeup.wait(ms);
     return !this.#isClosed;
   }
 
-  /** Sweeps what commits may have changed, and ends detection if nobody has asked for long. */
+  /** Sweeps what commits may have changed, and ends detection if no client has asked for changes for long. */
   #everyHour(): void {
     const { clock, store, stream, mode, log } = this.#parts;
     this.#cancelHour = clock.after(SWEEP_EVERY_MS, () => {

@@ -15,14 +15,11 @@ export interface PassParts {
 export interface PassLimits {
   /** Rows that every pass compares. */
   readonly windowRows: number;
-  /** With more changes than this, rows outside the newest may have changed too. */
+  /** With more changes than this, rows older than the newest ones may have changed too. */
   readonly maxListed: number;
 }
 
-/**
- * The passes after commits: each compares the newest rows, and those that joined or left an index since the last
- * pass.
- */
+/** Compares, after commits, the newest rows and the rows that joined or left an index since the last pass. */
 export class Passes {
   readonly #parts: PassParts;
   readonly #limits: PassLimits;
@@ -61,14 +58,14 @@ export class Passes {
     const found = compare(rowIds, all, stored, this.#origins.rows);
     record(found.changes, found.prints);
 
-    // Only now: after a failure the next pass must find them again.
+    // Kept only now, because after a failure the next pass must find these rows again.
     this.#watched.keep(watched);
     const deleted = deletions - (this.#deletions ?? deletions);
     this.#deletions = deletions;
     return { isDoubtful: deleted > found.removed || found.changes.length > maxListed };
   }
 
-  /** Discards what was remembered: its rows are meaningless now. */
+  /** Discards what was remembered, because it describes other rows. */
   forget(): void {
     this.#watched.forget();
     this.#origins.forget();
@@ -78,7 +75,7 @@ export class Passes {
 
 type RowIds = readonly number[];
 
-/** The sets that chat.db indexes: a row that joins or leaves one has changed. */
+/** The sets that chat.db indexes. A row that joins or leaves one has changed. */
 class WatchedSets {
   #known: readonly RowIds[] | undefined;
 
@@ -118,7 +115,7 @@ interface OriginReaders {
   readonly background: Pick<BackgroundPrintReader, 'origins'>;
 }
 
-/** guid and conversation of the newest rows, needed to report their removal. */
+/** Caches guid and conversation of the newest rows, which the report of their removal needs. */
 class RecentOrigins {
   readonly #readers: OriginReaders;
   #rows = new Map<number, RowOrigin>();
@@ -147,7 +144,7 @@ class RecentOrigins {
         (read) => {
           for (const row of read) rows.set(row.rowId, row);
         },
-        // The absence of chat.db is reported elsewhere; the next pass reads these rows.
+        // That chat.db is away is reported elsewhere. The next pass reads these rows.
         () => {
           if (rows === this.#rows) this.#upTo = Math.min(this.#upTo, before);
         },
@@ -158,7 +155,7 @@ class RecentOrigins {
     for (const rowId of rows.keys()) if (rowId < from) rows.delete(rowId);
   }
 
-  /** Discards what was read: its rows are meaningless now. */
+  /** Discards what was read, because it describes other rows. */
   forget(): void {
     this.#rows = new Map();
     this.#upTo = 0;

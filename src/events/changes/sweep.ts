@@ -17,12 +17,12 @@ export interface SweepParts {
   readonly cursor: () => Cursor | undefined;
   /** The newest row that readers with changes have received. */
   readonly lastRowId: () => number;
-  /** Waits between two slices; returns false if the sweep should end. */
+  /** Waits between two slices. Returns false if the sweep should end. */
   readonly pause: () => Promise<boolean>;
   readonly record: (changes: readonly Change[], prints: ReadonlyMap<number, Print>) => void;
 }
 
-/** Changes that one sweep lists. Beyond them, each chunk of blocks gives one summary (decision I3). */
+/** How many changes one sweep lists. Beyond that, each chunk of blocks is reported as one summary (decision I3). */
 export interface SweepLimits {
   readonly maxListed: number;
   readonly blocksHeld: number;
@@ -36,8 +36,8 @@ interface Held {
 }
 
 /**
- * One walk over all rows, block by block. The background read only tells which rows differ; these are read again
- * before anything is stored, because a pass may have been faster.
+ * Compares all rows once, block by block. The background read only tells which rows differ; these are read again before
+ * anything is stored, because a pass may have been faster.
  */
 export class Sweep {
   readonly #parts: SweepParts;
@@ -52,7 +52,7 @@ export class Sweep {
   }
 
   /**
-   * Returns true once every row was examined; false if it must start over later. Throws what reading and storing
+   * Returns true once every row was examined, false if the sweep must start over later. Throws what reading and storing
    * throw.
    */
   async run(): Promise<boolean> {
@@ -74,7 +74,7 @@ export class Sweep {
     return this.#flush();
   }
 
-  /** Skips blocks with neither rows nor prints: row ids may have wide gaps. */
+  /** Skips blocks that have neither rows nor prints, because row ids may have wide gaps. */
   #next(block: number, nextRow: number | undefined): number | undefined {
     const stored = this.#parts.store.nextBlock(block + 1);
     const found = nextRow === undefined ? undefined : Math.max(block + 1, blockOf(nextRow));
@@ -82,8 +82,8 @@ export class Sweep {
   }
 
   /**
-   * Returns false if chat.db was replaced meanwhile. Unless `isCurrent`, a row without a print may be one whose
-   * removal was reported since the slice was read.
+   * Returns false if chat.db was replaced since the slice was read. Unless `isCurrent`, the removal of a row without a
+   * print may already have been reported.
    */
   #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
     const { store, prints, record } = this.#parts;

@@ -4,7 +4,7 @@ import type { ChangeLog, LoggedChange } from '../../domain/ports/changes.ts';
 import type { FeedPage, MessageLog } from '../../domain/ports/feed.ts';
 import { Channel } from './channel.ts';
 
-/** Changes read at once: each reads its message again. */
+/** Changes read at once. Each needs its message to be read again. */
 const BATCH_CHANGES = 64;
 
 export interface ChangeStreamParts {
@@ -13,8 +13,8 @@ export interface ChangeStreamParts {
 }
 
 /**
- * Rows and changes in one order, for readers that ask for both. It has a separate channel, so that other readers see
- * nothing of the changes; the channel exists only while changes are detected.
+ * Rows and changes in one order, for readers that ask for both. Its channel is a separate one, so that other readers
+ * see no changes. The channel exists only while changes are detected.
  */
 export class ChangeStream {
   readonly #log: ChangeStreamParts['log'];
@@ -32,7 +32,9 @@ export class ChangeStream {
     return this.#channel;
   }
 
-  /** The stored switch of change detection. The channel exists once the first row is known too. */
+  /**
+   * The stored switch of change detection. It may be on before the first row is known, while there is no channel yet.
+   */
   get isOn(): boolean {
     return this.#log.state().isOn;
   }
@@ -58,7 +60,7 @@ export class ChangeStream {
     return !hasChanges || (change >= this.#log.floor() && change <= this.#log.newest());
   }
 
-  /** Starts, or starts over, after this row and the newest change; or ends, as the store says. */
+  /** Starts, or starts over, after this row and the newest change; or ends, if detection is off. */
   restart(rowId: number): void {
     this.#generation = this.#log.generation();
     if (!this.isOn) {
@@ -69,7 +71,7 @@ export class ChangeStream {
     this.#channel.restart({ rowId, change: this.#log.newest() });
   }
 
-  /** Adds rows whose prints are stored. */
+  /** Adds rows whose prints have been stored. */
   publishRows(rows: readonly RowEntry[]): void {
     const channel = this.#channel;
     if (channel === undefined || rows.length === 0) return;
@@ -96,8 +98,8 @@ export class ChangeStream {
   }
 
   /**
-   * Reads on from a position: from the channel if it was at exactly this position, else from the stores. First come
-   * changes of rows that the reader has, then rows in their current state.
+   * Continues reading from a position: from the channel if it was at exactly this position, else from the stores.
+   * Changes of rows that the reader already has precede rows in their current state.
    */
   read(position: Offset, limit: number): FeedPage {
     const channel = this.#channel;
@@ -125,7 +127,10 @@ export class ChangeStream {
     return { entries: logged.flatMap((one) => this.#changeEntry(one, rowId)), upTo: { rowId, change: newest } };
   }
 
-  /** Tells a reader behind the oldest kept change to read everything again, including rows it has only from a list. */
+  /**
+   * Tells a reader from before the oldest kept change to read everything again, including rows that it knows only from
+   * a list.
+   */
   #forgotten(offset: Offset, count: number): FeedPage {
     const { change } = offset;
     const rowId = Math.max(offset.rowId, this.lastRowId);
@@ -143,8 +148,8 @@ export class ChangeStream {
   }
 
   /**
-   * Empty for an update of a row that is gone, or that a reader at `rowId` has not received. Removals are always
-   * reported, because the reader may have the row from a list.
+   * Returns no entry for an update of a row that is gone, or that a reader at `rowId` has not received. Removals are
+   * always reported, because the reader may know the row from a list.
    */
   #changeEntry(change: LoggedChange, rowId: number): LogEntry[] {
     const { seq } = change;

@@ -17,14 +17,14 @@ export interface Member {
 }
 
 /**
- * A broadcast channel of fixed capacity (decision C7): a ring of the newest events, read by members at their own
+ * A broadcast channel of fixed capacity (decision C7): a ring of the newest events, which members read at their own
  * positions. A member that falls behind by more than the ring loses the oldest events, or reads them from chat.db
  * (`feed.ts`).
  */
 export class Channel {
   readonly #capacity: number;
   readonly #ring: (LogEntry | undefined)[];
-  /** Sequence number of the next event. An event is stored at its number modulo the capacity. */
+  /** Sequence number of the next event. An event is stored at its sequence number modulo the capacity. */
   #next = 0;
   /** First sequence number since the log last started over. */
   #start = 0;
@@ -43,7 +43,7 @@ export class Channel {
     this.#ring = new Array<LogEntry | undefined>(capacity).fill(undefined);
   }
 
-  /** Offset of the newest published event, or the start of publishing. */
+  /** Offset of the newest published event, or of the start of publishing. */
   get last(): Offset {
     return this.#last;
   }
@@ -63,7 +63,7 @@ export class Channel {
     return this.#generation;
   }
 
-  /** Starts at `offset`: the stored one at launch, the newest row after the log was replaced (decisions C4, C5). */
+  /** Starts at `offset`: at launch the stored one, after the log was replaced the newest row (decisions C4, C5). */
   restart(offset: Offset): void {
     this.#start = this.#next;
     this.#floor = offset;
@@ -110,7 +110,7 @@ export class Channel {
     this.#release(member);
   }
 
-  /** Notes that a member took something. Once it is caught up, the publisher no longer waits for it. */
+  /** Records that a member took entries. Once the member is caught up, the publisher no longer waits for it. */
   noteTaken(member: Member): void {
     if (member.isPending && member.isCaughtUp()) this.#release(member);
   }
@@ -138,14 +138,14 @@ export class Channel {
     return this.#members.size;
   }
 
-  /** Events after an offset, at most `limit`; undefined if the ring no longer has all of them. */
+  /** Returns events after an offset, at most `limit`; undefined if the ring no longer holds all of them. */
   after(offset: Offset, limit: number): LogEntry[] | undefined {
     return isAfter(this.#floor, offset) ? undefined : this.#slice(this.#firstAfter(offset), limit);
   }
 
   /**
-   * Like `after`, for a channel with changes. Also undefined if the channel was never at this offset, because an
-   * event in the ring may then be older than what the reader has seen.
+   * Like `after`, for a channel with changes. Also returns undefined if the channel was never at this offset, because
+   * an event in the ring may then be older than what the reader has seen.
    */
   afterEntry(offset: Offset, limit: number): LogEntry[] | undefined {
     if (isAfter(this.#floor, offset)) return undefined;
@@ -154,7 +154,7 @@ export class Channel {
     return before.rowId === offset.rowId && before.change === offset.change ? this.#slice(first, limit) : undefined;
   }
 
-  /** Sequence number of the first event after an offset. */
+  /** Returns the sequence number of the first event after an offset. */
   #firstAfter(offset: Offset): number {
     let low = this.#first();
     let high = this.#next;
@@ -166,19 +166,19 @@ export class Channel {
     return low;
   }
 
-  /** Sequence number of the ring's oldest event in the current log. */
+  /** Returns the sequence number of the ring's oldest event in the current log. */
   #first(): number {
     return Math.max(this.#start, this.#oldest());
   }
 
-  /** A reader from now on. It loses the oldest events if it is too slow. */
+  /** Returns a reader that begins now and loses the oldest events if it is too slow. */
   live(onMore: () => void): FeedReader {
     const reader = new LiveReader(this, onMore);
     this.join(reader);
     return reader;
   }
 
-  /** Events from a sequence number on, at most `limit`, and how many of them the ring has lost. */
+  /** Returns events from a sequence number on, at most `limit`, and how many the ring has lost. */
   from(sequence: number, limit: number): { readonly entries: LogEntry[]; readonly missed: number } {
     const missed = Math.max(0, this.#oldest() - sequence);
     return { entries: this.#slice(sequence + missed, limit), missed };

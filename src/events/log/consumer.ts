@@ -8,11 +8,12 @@ import { Wakeup } from '../../runtime/wakeup.ts';
 
 /** Entries taken from the feed at once. */
 const BATCH_SIZE = 64;
-/** Delay before the next attempt after the feed or the store failed. */
+/** Delay after a failure of the feed or the store before the next attempt. */
 const RETRY_MS = 1000;
 
 /**
- * `EventConsumer` over a resumed reader of the feed. Joins at once, so that it misses nothing published from now on.
+ * An `EventConsumer` over a resumed reader of the feed. Joins the feed at once, so that it misses nothing published
+ * from now on.
  */
 export class Consumer<Outcome> implements EventConsumer {
   readonly #feed: Pick<EventFeed, 'resume'>;
@@ -22,7 +23,7 @@ export class Consumer<Outcome> implements EventConsumer {
   #reader: FeedReader;
   #generation: number;
   #offset: Offset;
-  /** Entries taken from the feed. Once they are done, so is everything up to `#takenUpTo`. */
+  /** Entries taken from the feed. Once these are handled, everything up to `#takenUpTo` is done. */
   #taken: readonly LogEntry[] = [];
   #next = 0;
   #takenUpTo: Offset;
@@ -101,8 +102,8 @@ export class Consumer<Outcome> implements EventConsumer {
       try {
         const first = this.#task.first?.();
         const entry = this.#taken[this.#next];
-        // Lets requests and other consumers run if there is much to do first, an entry repeats, or the consumer is
-        // far behind.
+        // Lets requests and other consumers run if there is much to do first, if an entry repeats, or if the consumer
+        // is far behind.
         if (first !== undefined) {
           await first;
           await nextTurn();
@@ -119,7 +120,7 @@ export class Consumer<Outcome> implements EventConsumer {
     this.#reader.close();
   }
 
-  /** Takes the next entries; returns false if there is nothing to do. */
+  /** Takes the next entries. Returns false if there are none. */
   #take(): boolean {
     this.#skipTo(this.#takenUpTo);
     this.#mayHaveMore = false;
@@ -130,7 +131,7 @@ export class Consumer<Outcome> implements EventConsumer {
     return batch.entries.length > 0 || isAfter(batch.upTo, this.#offset);
   }
 
-  /** Waits until the feed may have more, or for `atMostMs`. */
+  /** Waits until the feed may have more, or for at most `atMostMs`. */
   async #more(atMostMs?: number): Promise<void> {
     if (this.#isStopped || (this.#mayHaveMore && atMostMs === undefined)) return;
     await this.#wakeup.wait(atMostMs);
@@ -143,7 +144,7 @@ export class Consumer<Outcome> implements EventConsumer {
     const reader = this.#reader;
     const handled = await this.#task.handle(entry);
     if (!handled.isDone) return false;
-    // A different reader means that `seek` was called meanwhile: records the outcome and leaves the offset.
+    // With another reader, `seek` was called during the handling: records the outcome and leaves the offset.
     if (reader === this.#reader) {
       this.#next += 1;
       this.#offset = entry.offset;
@@ -152,7 +153,7 @@ export class Consumer<Outcome> implements EventConsumer {
     return true;
   }
 
-  /** Rows between the offset and `upTo` are no longer in chat.db, and so are done (decision F4). */
+  /** Marks rows between the offset and `upTo` as done, because they are no longer in chat.db (decision F4). */
   #skipTo(upTo: Offset): void {
     if (!isAfter(upTo, this.#offset)) return;
     const first = this.#offset.rowId + 1;

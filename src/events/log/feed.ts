@@ -22,25 +22,25 @@ import { Consumer } from './consumer.ts';
 
 export interface FeedParts {
   readonly channel: Channel;
-  /** Without them, nobody receives changes. */
+  /** Absent if changes cannot be delivered to readers. */
   readonly changes?: { readonly stream: ChangeStream; readonly control: ChangeControl };
   readonly messages: MessageLog;
-  /** True if there may be canaries, which few readers want. */
+  /** True if there may be canaries, which most readers skip. */
   readonly hasCanaries?: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The source of a resumed reader: a channel, and the read after a position in it or in chat.db. */
+/** The source of a resumed reader: a channel, and a function that reads after a position in it or in chat.db. */
 interface Source {
   readonly channel: Channel;
   read(position: Offset, limit: number): FeedPage;
 }
 
 /**
- * Catch up, switch over, live: a resumed reader reads chat.db up to the last published offset, then continues from
- * the channel's ring once that has everything after its own offset. Both are read with the same offset, so the switch
- * needs no lock and can neither skip nor repeat.
+ * The feed of published events. A resumed reader catches up from chat.db up to the last published offset, then
+ * continues from the channel's ring once the ring holds everything after its offset. Both are read with the same
+ * offset, so the switch needs no lock and can neither skip nor repeat an event.
  */
 export class Feed implements EventFeed {
   readonly #rows: Source;
@@ -146,7 +146,7 @@ export class Feed implements EventFeed {
     return { ...page, looked: page.entries.length };
   }
 
-  /** Starts detection, which needs a readable chat.db for its baseline. */
+  /** Starts detection. Needs a readable chat.db for the baseline. */
   #ask(): void {
     if (this.#changes === undefined) throw problem('changes_disabled');
     const { stream, control } = this.#changes;

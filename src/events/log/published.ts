@@ -2,10 +2,13 @@ import { isAfter, rowOffset } from '../../domain/offset.ts';
 import type { EventFeed } from '../../domain/ports/feed.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 
-/** A row is published at most 2 s after it was seen (decision C2), or later behind a burst of others. */
+/** A row is published at most 2 s after it was first seen (decision C2), or later behind a burst of others. */
 const MAX_WAIT_MS = 2500;
 
-/** Waits until a row's event is in the feed, at most 2.5 s (decision S4). `publish` requests pending rows. */
+/**
+ * Waits until a row's event is in the feed, at most 2.5 s (decision S4). Calls `publish` to have pending rows
+ * published.
+ */
 export async function untilPublished(
   rowId: number,
   { feed, clock, publish }: { readonly feed: EventFeed; readonly clock: Clock; readonly publish: () => void },

@@ -11,37 +11,40 @@ import type { Channel } from './channel.ts';
 import { aged, type RowAges } from './row-ages.ts';
 import { waitEndsAt } from './settle.ts';
 
-/** Rows published in one batch, and how long to wait for members that were caught up (decision C7). */
+/** Rows published in one batch, and the longest wait for members that were caught up (decision C7). */
 const BATCH_ROWS = 256;
 const DRAIN_WAIT_MS = 250;
 /** How long the newest row may remain unpublished before health reports it. */
 const MAX_LAG_MS = 30_000;
-/** Delay before the next attempt after a failure that is not chat.db's. */
+/** Delay after a failure, other than that of chat.db, before the next attempt. */
 const RETRY_MS = 1000;
 
 export interface PublisherParts {
   readonly messages: MessageLog;
   readonly channel: Channel;
   readonly cursor: CursorStore;
-  /** The stream for readers with changes, and the prints of the newest rows up to a row. */
+  /** The stream for readers with changes, and a function that returns the prints of the newest rows up to an offset. */
   readonly changes?: { readonly stream: ChangeStream; readonly printsUpTo: (at: Offset) => ReadonlyMap<number, Print> };
   /** Reports whether an incoming message may be the row of an unconfirmed send (decision U1). */
   readonly isAwaited?: (row: PendingRow) => boolean;
-  /** Ages of rows at their first sighting (decision U4). */
+  /** Ages of rows when first seen (decision U4). */
   readonly ages?: Pick<RowAges, 'note'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Publishes new rows in row id order, one event each (decision C1), once complete (decisions C2, U1, U2). Stores a cursor. */
+/**
+ * Publishes new rows in row id order, one event each (decision C1), once they are complete (decisions C2, U1, U2).
+ * Stores a cursor.
+ */
 export class Publisher {
   readonly #parts: PublisherParts;
   #cursor: Cursor | undefined;
-  /** False while the cursor could not be stored: a restart would then repeat everything after the stored one. */
+  /** False if the cursor could not be stored. A restart would then repeat everything after the stored one. */
   #isStored = true;
   /**
-   * First sightings: every unpublished row up to `upTo` existed at `atMs` (monotonic), which is `seenMs` in Unix
-   * time.
+   * When rows were first seen: every unpublished row up to `upTo` existed at `atMs` (monotonic), which is `seenMs` in
+   * Unix time.
    */
   readonly #sightings: { readonly upTo: number; readonly atMs: number; readonly seenMs: number }[] = [];
   #isRunning = false;
@@ -50,7 +53,7 @@ export class Publisher {
   #run: Promise<void> = Promise.resolve();
   #cancelWake: Cancel | undefined;
   #wasAway = false;
-  /** The last run failed for another reason than the absence of chat.db. */
+  /** True if the last run failed for another reason than that chat.db is away. */
   #isFailing = false;
   #lastPublishedAtMs: number | undefined;
 
@@ -71,23 +74,21 @@ export class Publisher {
     return this.#cursor;
   }
 
-  /**
-   * Publishes new rows. May be called at any time. Never throws: the change detector reports the absence of chat.db.
-   */
+  /** Publishes new rows. May be called at any time. Never throws: the commit detector reports that chat.db is away. */
   publishPending(): void {
     this.#isRequested = true;
     if (this.#isRunning || this.#isClosed) return;
     this.#run = this.#work();
   }
 
-  /** The newest event: its row id, and when this run published it (monotonic). */
+  /** The newest event: its row id, and when this process published it (monotonic). */
   get lastPublished(): { readonly rowId: number; readonly atMs: number | undefined } {
     return { rowId: this.#cursor?.offset.rowId ?? 0, atMs: this.#lastPublishedAtMs };
   }
 
   /**
-   * Compares the newest row with the newest event. Returns the trouble or null: publishing fails, or a row waits too
-   * long. A row not seen before counts from this check on.
+   * Compares the newest row with the newest event. Returns the problem as a sentence, or null: publishing fails, or a
+   * row has waited too long. The wait of a row not seen before begins with this check.
    */
   checkLag(): string | null {
     if (this.#isFailing)
@@ -99,7 +100,7 @@ export class Publisher {
       if (newest <= published) return null;
       this.#noteSighting(newest);
     } catch {
-      return null; // chat.db is unavailable; its own health says so
+      return null; // chat.db is unavailable, which its own health reports
     }
     const oldest = this.#sightings[0];
     const lagMs = oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.atMs;
@@ -107,7 +108,7 @@ export class Publisher {
     return `Events are behind: row ${oldest.upTo} has waited ${Math.round(lagMs / 1000)} s to be published.`;
   }
 
-  /** Stops. Resolves once nothing is published any more. May be called twice. */
+  /** Stops publishing. Resolves once nothing is being published. May be called twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelWake?.();
@@ -140,14 +141,14 @@ export class Publisher {
     let cursor = this.#currentCursor();
     if (this.#wasAway) {
       this.#wasAway = false;
-      channel.wake(); // readers that wait for chat.db
+      channel.wake(); // wakes readers that wait for chat.db
       this.#parts.changes?.stream.channel?.wake();
     }
     while (!this.#isClosed) {
-      // Taken before the rows are read: missing parts may arrive during a stop in between.
+      // Taken before the rows are read, because missing parts may arrive while the process is stopped in between.
       const askedAtMs = clock.monotonic();
       const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
-      if (pending.length === 0) this.#sightings.length = 0; // rows seen after the cursor were deleted again
+      if (pending.length === 0) this.#sightings.length = 0; // rows seen after the cursor have been deleted again
       const settled = this.#aged(this.#settled(pending, askedAtMs));
       const newest = settled.at(-1);
       if (newest === undefined) {
@@ -163,12 +164,12 @@ export class Publisher {
       await this.#drained();
       const mayHaveMore = pending.length === BATCH_ROWS || this.#sightings.length > 0;
       if (!mayHaveMore || this.#isRequested) return;
-      // Meanwhile the rows may belong to another database (decision C5).
+      // By now the rows may belong to a different database (decision C5).
       cursor = this.#currentCursor();
     }
   }
 
-  /** Publishes changes from the log until rows wait to be published. */
+  /** Publishes changes from the log, until there are rows to publish. */
   async #publishChanges(): Promise<void> {
     const { changes } = this.#parts;
     while (!this.#isClosed && changes?.stream.publishChanges() === true) {
@@ -177,7 +178,7 @@ export class Publisher {
     }
   }
 
-  /** Lets requests and sockets run first, then waits for the members that were caught up (decision C7). */
+  /** Lets requests and sockets run first, then waits for members that were caught up (decision C7). */
   async #drained(): Promise<void> {
     const { channel, changes, clock } = this.#parts;
     await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -185,7 +186,7 @@ export class Publisher {
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /** The cursor to continue from. Starts over if there is none yet (decision C4) or the log was replaced. */
+  /** Returns the cursor to continue from. Starts over without one (decision C4), and if the log was replaced. */
   #currentCursor(): Cursor {
     const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;
@@ -198,7 +199,7 @@ export class Publisher {
       }
     }
     const newest = messages.newest();
-    // Stored first, because it may fail: then the next run finds the log replaced again, and everything starts over.
+    // Stored first, because that may fail. The next run then finds the log replaced again, and starts over.
     store.restart(newest, changes?.stream.isOn === true ? changes.printsUpTo(newest.offset) : undefined);
     this.#cursor = newest;
     this.#isStored = true;
@@ -220,7 +221,7 @@ export class Publisher {
     return this.#parts.changes?.stream.channel !== undefined;
   }
 
-  /** Stores how far rows are published. Readers with changes get the rows once their prints are stored too. */
+  /** Stores how far rows are published. Readers with changes receive the rows once the prints are stored too. */
   #store(cursor: Cursor, rows: readonly PendingRow[] = []): void {
     const { changes } = this.#parts;
     const before = this.#cursor?.offset.rowId ?? 0;
@@ -242,7 +243,7 @@ export class Publisher {
     stream.skipTo(cursor.offset.rowId);
   }
 
-  /** Reads rows again that were published while nothing could be stored, because they may have changed. */
+  /** Reads those rows again that were published while nothing could be stored, because they may have changed since. */
   #storeBehind(cursor: Cursor, stream: ChangeStream): void {
     const { messages } = this.#parts;
     for (;;) {
@@ -255,7 +256,9 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /** The rows whose wait ended before they were read, at `askedAtMs`. Schedules the next run for the others. */
+  /**
+   * Returns the rows whose wait had ended at `askedAtMs`, before they were read. Schedules the next run for the others.
+   */
   #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
     this.#cancelWake?.();
@@ -272,7 +275,7 @@ export class Publisher {
     return pending;
   }
 
-  /** The rows with their ages, which are stored before any reader receives one. */
+  /** Returns the rows with their ages. Stores the ages before any reader receives a row. */
   #aged(rows: readonly PendingRow[]): readonly PendingRow[] {
     const { ages, clock } = this.#parts;
     if (ages === undefined || rows.length === 0) return rows;

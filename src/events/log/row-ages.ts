@@ -7,10 +7,10 @@ import type { Log } from '../../domain/ports/host.ts';
 import type { RowAgeStore } from '../../domain/ports/row-ages.ts';
 import type { RunningTime } from './running-time.ts';
 
-/** Younger rows are not stored: nobody can ask to skip them. */
+/** Younger rows are not stored, because no client can ask to skip them. */
 export const LEAST_AGE_S = 60;
 
-/** A row at its first sighting, Unix milliseconds. */
+/** A row, and when it was first seen, in Unix milliseconds. */
 export interface Sighting {
   readonly rowId: number;
   readonly datedMs: number;
@@ -24,8 +24,8 @@ export interface RowAgesParts {
 }
 
 /**
- * Ages of rows at their first sighting (decision U4), counting only time in which chat.db was watched: a message from
- * an outage or a sleep of the Mac is as young as if it had arrived at once; one that iCloud fills in is not.
+ * Ages of rows when first seen (decision U4), counting only time in which chat.db was watched. A message that arrives
+ * after an outage or a sleep of the Mac is as young as one that arrives at once; a message that iCloud fills in is old.
  */
 export class RowAges {
   readonly #parts: RowAgesParts;
@@ -35,8 +35,8 @@ export class RowAges {
   }
 
   /**
-   * Returns and stores the ages in seconds, by row id, of rows that were old. `sightings` are in row id order. A row
-   * that an earlier run saw but did not publish keeps the age of that sighting.
+   * Returns and stores the ages in seconds, by row id, of old rows. `sightings` are in row id order. A row that an
+   * earlier process saw but did not publish keeps the age it had then.
    */
   note(sightings: readonly Sighting[], nowMs: number): ReadonlyMap<number, number> {
     const { store, running, log } = this.#parts;
@@ -56,13 +56,13 @@ export class RowAges {
     return kept.size === 0 ? ages : new Map([...kept, ...ages]);
   }
 
-  /** The details, marked if the message arrived late. */
+  /** Returns the details, marked if the message arrived late. */
   added(message: Message, details: MessageDetails): MessageDetails {
     const ageS = this.#parts.store.of(Number(message.id)) ?? 0;
     return ageS > LATE_S ? { ...details, late: true } : details;
   }
 
-  /** The log with the age of each entry. */
+  /** Returns a log whose entries have their ages. */
   withAges(messages: MessageLog): MessageLog {
     const { store } = this.#parts;
     return {
@@ -79,7 +79,7 @@ export class RowAges {
   }
 }
 
-/** The entries with their ages. */
+/** Returns the entries with their ages. */
 export function aged<Entry extends RowEntry>(
   entries: readonly Entry[],
   ages: ReadonlyMap<number, number>,

@@ -1,21 +1,21 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import type { Span } from '../../domain/ports/row-ages.ts';
 
-/** A sleeping Mac wakes for some seconds now and then: too short for a message to arrive reliably. */
+/** A sleeping Mac wakes up now and then for some seconds, too short for a message to arrive reliably. */
 const SHORTEST_MS = 5 * 60_000;
 const MAX_SPANS = 100;
 
 /**
- * The periods of Unix time in which chat.db was watched: not before the start, not during sleep, and not while
- * chat.db was unreadable. `clock` stands still during sleep; the current period is measured with its monotonic time,
- * so that setting the wall clock does not lengthen it.
+ * Records the periods of Unix time in which chat.db was watched: not before the start, not during sleep, and not while
+ * chat.db was unreadable. `clock` stands still during sleep. The current period is measured with its monotonic time, so
+ * that setting the wall clock does not lengthen it.
  */
 export class RunningTime {
   readonly #clock: Clock;
   readonly #spans: Span[] = [];
   #sinceMs: number | undefined;
 
-  /** `earlier` are the spans of earlier runs. */
+  /** `earlier` are the periods of earlier processes. */
   constructor(clock: Clock, earlier: readonly Span[]) {
     this.#clock = clock;
     for (const span of earlier) this.#add(span);
@@ -29,20 +29,20 @@ export class RunningTime {
     this.#endAt(this.#clock.now());
   }
 
-  /** Leaves out a sleep of this length that has just ended. */
+  /** Leaves out a sleep of this length, which has just ended. */
   noteSleep(ms: number): void {
     if (this.#sinceMs === undefined) return;
     this.#endAt(this.#clock.now() - ms);
     this.begin();
   }
 
-  /** The periods until now, including the current one. */
+  /** The periods so far, including the current one. */
   get spans(): readonly Span[] {
     const present = this.#present(this.#clock.now());
     return present === undefined ? this.#spans : [...this.#spans, present];
   }
 
-  /** Milliseconds watched between two instants of Unix time. */
+  /** Returns the milliseconds watched between two instants of Unix time. */
   between(fromMs: number, toMs: number): number {
     return this.spans.reduce(
       (sum, span) => sum + Math.max(0, Math.min(span.toMs, toMs) - Math.max(span.fromMs, fromMs)),

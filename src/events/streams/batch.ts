@@ -1,8 +1,8 @@
 import type { LogEntry } from '../../domain/event.ts';
 
-/** One socket gets at most this much at once (decision C7); only a larger event is sent alone. */
+/** Maximum number of bytes that a socket gets at once (decision C7). A larger event is sent alone. */
 const MAX_BYTES = 256 * 1024;
-/** Batches cached while clients are served: enough for the usual positions of clients. */
+/** Number of batches cached while clients are served: enough for the usual positions of clients. */
 const MAX_CACHED = 16;
 
 /** The bytes around the text of one event. */
@@ -94,7 +94,7 @@ function framed(texts: readonly string[], size: number, framing: Framing): Buffe
   return bytes;
 }
 
-/** Events have one order and no gaps: equal first and last entries at equal distance mean an equal batch. */
+/** Events have one order and no gaps. So equal first and last entries at equal distance mean an equal batch. */
 function isFrontOf(batch: EventBatch, entries: readonly LogEntry[]): boolean {
   const count = batch.texts.length;
   return entries[count - 1] === batch.last && (batch.isFull || count === entries.length);

@@ -5,11 +5,11 @@ import type { BatchCache, EventBatch } from './batch.ts';
 
 /** Entries taken from the feed at once: as many as the publisher's batch (decision C7). */
 const BATCH_SIZE = 256;
-/** Draining this much between pings counts as a pong, because a pong may be queued behind events. */
+/** Reading this much between two pings counts as a pong, because a pong may be queued behind events. */
 const LIVENESS_BYTES = 1024 * 1024;
 const NONE: readonly LogEntry[] = [];
 
-/** The reasons for which the service ends a connection. */
+/** Why the service ends a connection. */
 export type EndReason = 'shutting_down' | 'failure' | 'key_ended' | 'offset_expired';
 
 /** How far a client has been served, and the generation of the change log. */
@@ -21,19 +21,22 @@ export interface Position {
 /** The connection to one client. */
 export interface ClientSocket {
   isOpen(): boolean;
-  /** Sends a batch. Returns true if the system took all of it; otherwise calls `onDrain` once it has. */
+  /** Sends a batch. Returns true if the system accepted all of it; otherwise calls `onDrain` once it has. */
   send(batch: EventBatch, onDrain: () => void): boolean;
-  /** Shows both sides that the connection is alive. `position` is undefined before anything was taken. */
+  /**
+   * Sends a sign of life, which shows both sides that the connection is alive. `position` is undefined before anything
+   * was taken.
+   */
   ping(position: Position | undefined): void;
   close(reason: EndReason): void;
   terminate(): void;
 }
 
-/** Pings after which a client is dropped (decision G1). */
+/** Number of pings after which a client is dropped (decision G1). */
 export interface Patience {
-  /** Without a sign of life; undefined if the client cannot give one. */
+  /** Pings without a sign of life; undefined if the client cannot give one. */
   readonly silentPings: number | undefined;
-  /** Without reading any sent bytes. */
+  /** Pings without reading any of the bytes sent. */
   readonly stuckPings: number;
 }
 
@@ -44,20 +47,20 @@ export interface ClientParts {
   /** Generation of the change log that this client began with. */
   readonly generation: number;
   /**
-   * Reports whether the log that a client with changes began with was restarted: its offsets have expired (decision
-   * I1).
+   * Reports whether the change log was restarted since the client began, so that the offsets of a client with changes
+   * have expired (decision I1).
    */
   readonly isExpired: () => boolean;
   readonly join: (onMore: () => void) => FeedReader;
-  /** True for a client that does not resume: if it is too slow, it loses the oldest events (decision G2). */
+  /** True for a client that does not resume. If it is too slow, it loses the oldest events (decision G2). */
   readonly canLoseEvents: boolean;
-  /** Reports whether the client wants an event; undefined if it wants all. */
+  /** Reports whether the client wants an event; undefined if it wants all of them. */
   readonly wanted: ((entry: LogEntry) => boolean) | undefined;
   /** Reports whether a limited key may see an event now; undefined for the owner. */
   readonly admits: ((entry: LogEntry) => boolean) | undefined;
-  /** Requests a call of `serve` soon. */
+  /** Requests that the client is served soon. */
   readonly wake: (client: Client) => void;
-  /** Called with the number of events lost in a burst, once it is over (decision C7). */
+  /** Called after a burst, with the number of events lost in it (decision C7). */
   readonly onMissed: (missed: number) => void;
 }
 
@@ -66,7 +69,7 @@ export class Client {
   readonly socket: ClientSocket;
   readonly #parts: ClientParts;
   readonly #reader: FeedReader;
-  /** Taken from the feed but not sent: what did not fit into the last batch. */
+  /** Entries taken from the feed that did not fit into the last batch. */
   #held: readonly LogEntry[] = NONE;
   /** Sent but not drained yet. */
   #sending: EventBatch | undefined;
@@ -76,7 +79,7 @@ export class Client {
   #drainedBytes = 0;
   #isHeard = true;
   #silentPings = 0;
-  /** Number of batches sent, now and at the last ping. */
+  /** Number of batches sent so far, and at the last ping. */
   #batches = 0;
   #batchesAtPing = 0;
   #stuckPings = 0;
@@ -87,7 +90,7 @@ export class Client {
     this.#reader = parts.join(() => parts.wake(this));
   }
 
-  /** Sends the next batch, unless the previous one is not drained yet. Throws what the feed throws. */
+  /** Sends the next batch, unless the previous one is still being sent. Throws what the feed throws. */
   serve(): void {
     if (!this.socket.isOpen()) return;
     const { wanted, admits, batches, generation, isExpired } = this.#parts;
@@ -96,7 +99,7 @@ export class Client {
       return;
     }
     if (this.#sending !== undefined) return;
-    // Held entries were read with the rights of an earlier moment.
+    // Held entries were read with earlier rights.
     if (admits !== undefined) this.#held = this.#held.filter(admits);
     if (this.#held.length === 0) {
       const { entries, missed, upTo } = this.#reader.take(BATCH_SIZE);
@@ -105,11 +108,11 @@ export class Client {
       this.#missedInBurst += missed;
     }
     const batch = batches.front(this.#held);
-    // Equal first and last entries may enclose others next time.
+    // The first and last entries may be the same next time, with others between them.
     if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;
-      // Entries that this client must not receive are left out, and more may follow.
+      // Entries that this client must not receive were left out, so more may follow.
       if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
       return;
     }
@@ -123,12 +126,12 @@ export class Client {
     if (this.socket.send(batch, this.#onDrain)) this.#noteDrained(batch);
   }
 
-  /** Notes a sign of life from the client. */
+  /** Records a sign of life from the client. */
   noteHeard(): void {
     this.#isHeard = true;
   }
 
-  /** Called at every ping. Returns the reason to drop the client, or undefined (decision G1). */
+  /** Returns the reason to drop the client; undefined if there is none (decision G1). Called at every ping. */
   livenessError(): string | undefined {
     this.#countMissed();
     if (this.#drainedBytes >= LIVENESS_BYTES) this.#isHeard = true;
@@ -152,7 +155,7 @@ export class Client {
   }
 
   readonly #onDrain = (): void => {
-    // Only a client that reads makes room, so it is alive.
+    // The client read what was sent, so it is alive.
     this.#isHeard = true;
     if (this.#sending !== undefined) this.#noteDrained(this.#sending);
   };
@@ -164,7 +167,7 @@ export class Client {
     else this.#reportMissed();
   }
 
-  /** Also counts what a client that reads nothing has lost by now. */
+  /** Also counts events lost so far by a client that reads nothing. */
   #countMissed(): void {
     if (this.#parts.canLoseEvents) this.#missedInBurst += this.#reader.take(0).missed;
     this.#reportMissed();

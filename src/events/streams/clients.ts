@@ -11,13 +11,13 @@ import { Client, type ClientParts, type ClientSocket, type Patience } from './cl
 
 /** Longest time for serving clients before other work runs. */
 const MAX_PASS_MS = 8;
-/** Delay before the feed is read again after chat.db was unavailable (decision G3). */
+/** Delay after chat.db was unavailable before the feed is read again (decision G3). */
 const RETRY_MS = 1000;
 
 /** How events are written to a connection. */
 export interface Format {
   readonly framing: Framing;
-  /** The text of one event, from its JSON. */
+  /** Returns the text of one event, given its JSON. */
   textOf(entry: LogEntry, json: string): string;
 }
 
@@ -47,13 +47,13 @@ export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMiss
 };
 
 /**
- * Clients that receive every event. Publishing notes which of them may have something to read, and one pass soon
- * after serves them all: a batch is framed once for all clients at the same position.
+ * The clients that receive every event. Publishing marks those that may have something to read, and one pass soon
+ * afterwards serves them all, so that a batch is framed once for all clients at the same position.
  */
 export class Clients {
   readonly #parts: StreamParts;
   readonly #kind: ClientKind;
-  /** Clients with and without changes receive different entries, and so have separate caches. */
+  /** Caches by format, changes and includes: clients with and without changes receive different entries. */
   readonly #batches = new Map<Format, Map<boolean, Map<IncludeSet, BatchCache>>>();
   readonly #clients = new Set<Client>();
   readonly #awake = new Set<Client>();
@@ -72,19 +72,19 @@ export class Clients {
     this.#kind = kind;
   }
 
-  /** Clients connected now, and events lost by slow ones since the start (decision C7). */
+  /** Number of connected clients, and of events lost by slow ones since startup (decision C7). */
   get counts(): { readonly clients: number; readonly missed: number } {
     return { clients: this.#clients.size, missed: this.#missed };
   }
 
-  /** Reserves a slot for a client. Throws an AppError while nothing has been answered yet (decision G3). */
+  /** Reserves a slot for a client. Throws an AppError before anything is answered (decision G3). */
   prepare({ after, changes, include, narrowing, caller }: StreamRequest, format: Format): Joining {
     if (this.#closing !== undefined) throw problem('shutting_down');
     const { feed } = caller;
     const wanted = feed.wanted(narrowing);
     const isOwn = caller.key !== undefined || wanted !== undefined;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
-    // After resolving, which starts the log for the first client that asks.
+    // Read after resolving, which starts the log for the first client that asks for changes.
     const generation = feed.changeGeneration();
     return {
       caller,
@@ -135,7 +135,7 @@ export class Clients {
     };
   }
 
-  /** Closes every client (decision A7) and terminates those that remain after `withinMs`. May be called twice. */
+  /** Closes every client (decision A7), and after `withinMs` terminates the remaining ones. May be called twice. */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
     return this.#closing;
@@ -148,7 +148,7 @@ export class Clients {
   ): BatchCache {
     const made = (): BatchCache =>
       new BatchCache(format.framing, (entry) => format.textOf(entry, caller.json(entry, include)));
-    // This client receives different events, and a limited key sees different content in them.
+    // This client receives other events, or other content in them, so its batches are not shared.
     if (isOwn) return made();
     const ofFormat = this.#batches.get(format) ?? new Map<boolean, Map<IncludeSet, BatchCache>>();
     const ofChanges = ofFormat.get(changes) ?? new Map<IncludeSet, BatchCache>();

@@ -6,8 +6,7 @@ import type { ClientSocket, Position } from './client.ts';
 import { Clients, type Format, type StreamParts } from './clients.ts';
 
 /**
- * Sends a sign of life every 15 s (decision Q1). A client that reads nothing is dropped after 60 s, as with the
- * WebSocket.
+ * A sign of life every 15 s (decision Q1). A client that reads nothing is dropped after 60 s, as with the WebSocket.
  */
 const KIND = {
   name: 'stream client',
@@ -32,7 +31,7 @@ function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamFor
     ndjson: {
       framing: UNFRAMED,
       textOf: ({ offset, generation }, json) =>
-        // With changes the envelope already has its offset.
+        // With changes the envelope already contains its offset.
         generation === undefined
           ? `${json.slice(0, -1)},"offset":"${feed.offsetText(offset, undefined)}"}\n`
           : `${json}\n`,
@@ -46,13 +45,13 @@ function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamFor
 }
 
 interface OpenedStream {
-  /** Writes after the headers of the response. */
+  /** Starts writing, after the headers of the response. */
   begin(response: ServerResponse): void;
-  /** Call this instead of `begin`. */
+  /** Releases the reserved slot. Called instead of `begin`. */
   giveUp(): void;
 }
 
-/** The clients of `GET /events` whose answer does not end (decision Q1). */
+/** The clients of `GET /events` that receive an endless answer (decision Q1). */
 export class HttpStreams {
   readonly #ready: StreamParts['ready'];
   readonly #clients: Clients;
@@ -64,7 +63,7 @@ export class HttpStreams {
     this.#clients = new Clients(parts, KIND);
   }
 
-  /** Clients connected now, and events lost by slow ones since the start (decision C7). */
+  /** Number of connected clients, and of events lost by slow ones since startup (decision C7). */
   get counts(): Clients['counts'] {
     return this.#clients.counts;
   }
@@ -87,13 +86,16 @@ export class HttpStreams {
     };
   }
 
-  /** Ends every answer (decision A7), and cuts off those that remain after `withinMs`. */
+  /** Ends every answer (decision A7), and after `withinMs` cuts off the remaining ones. */
   close(withinMs: number): Promise<void> {
     return this.#clients.close(withinMs);
   }
 }
 
-/** An answer that ends with its connection, so that batches are written unchanged, without chunk framing. */
+/**
+ * An endless answer, delimited by the end of its connection, so that batches are written unchanged, without chunk
+ * framing.
+ */
 class ResponseStream implements ClientSocket {
   readonly #response: ServerResponse;
   readonly #pingText: (position: Position | undefined) => string;
@@ -111,7 +113,7 @@ class ResponseStream implements ClientSocket {
     const response = this.#response;
     const { socket } = response;
     if (socket === null || 'Bun' in globalThis) {
-      // Earlier answers on the same connection come first. Bun provides no socket to write to.
+      // Waits behind earlier answers on the same connection. Bun provides no socket to write to.
       response.write(batch.bytes, (error) => {
         if (!error) onDrain();
       });
@@ -119,7 +121,8 @@ class ResponseStream implements ClientSocket {
     }
     socket.write(batch.bytes);
     if (socket.writableLength === 0) return true;
-    // An empty write behind the batch, only if it is queued: a callback for every write costs as much as the write.
+    // Only if the batch is queued, writes nothing behind it, with a callback: a callback for every write costs as much
+    // as the write.
     socket.write('', (error) => {
       if (!error) onDrain();
     });
@@ -127,7 +130,7 @@ class ResponseStream implements ClientSocket {
   }
 
   ping(position: Position | undefined): void {
-    // Reading the queued bytes is a sign of life in itself.
+    // A client that reads the queued bytes is alive.
     const { socket } = this.#response;
     if (!this.isOpen() || socket === null || socket.writableLength > 0) return;
     const text = this.#pingText(position);

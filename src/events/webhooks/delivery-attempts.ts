@@ -10,41 +10,44 @@ import { failureSentence, refusalSentence } from './delivery-errors.ts';
 /** The contract: a failed delivery is attempted again after 1 second, then after 5. */
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 
-/** Returns how long a delivery is held after so many attempts (decision P3): 10 s after the third, 5 min at most. */
+/** Returns how long a delivery is held after this many attempts (decision P3): 10 s after the third, at most 5 min. */
 export function holdWaitMs(attempts: number): number {
   const retries = Math.max(0, attempts - RETRY_WAITS_MS.length - 1);
   return Math.min(10_000 * 2 ** retries, 300_000);
 }
 
-/** How a delivery ended. `interrupted`: it was cancelled, or the shutdown forbade another attempt; not done. */
+/**
+ * How a delivery ended. `interrupted`: it was cancelled, or the shutdown prevented a further attempt, so it is not
+ * done.
+ */
 export interface PostResult {
   readonly outcome: 'delivered' | 'failed' | 'interrupted';
   readonly attempts: number;
-  /** Status of the last answer, null when there was none. */
+  /** Status of the last answer; null if there was none. */
   readonly status: number | null;
-  /** The last error in one sentence; null if it was delivered. */
+  /** The last error as a sentence; null if it was delivered. */
   readonly error: string | null;
-  /** True if the receiver certainly never had it. */
+  /** True if the event certainly never reached the receiver. */
   readonly neverArrived?: true;
-  /** From the first attempt's start to the end. */
+  /** Milliseconds from the first attempt's start to the end. */
   readonly durationMs: number;
   /** The beginning of the last answer's body. */
   readonly answer: string;
-  /** The attempts that ended by themselves, in order. */
+  /** The attempts that were not cancelled, in order. */
   readonly tries: readonly DeliveryTry[];
 }
 
 export interface DeliveryAttemptsParts {
   readonly clock: Clock;
-  /** Milliseconds to wait before each retry; as many retries as there are waits. */
+  /** Milliseconds to wait before each retry. Its length is the number of retries. */
   readonly retryWaitsMs: readonly number[];
-  /** The headers of one attempt; they change from attempt to attempt (decision F2). */
+  /** Returns the headers of one attempt, which differ from attempt to attempt (decision F2). */
   readonly headers: (attempt: number) => Readonly<Record<string, string>>;
-  /** Called right before each attempt; false ends the delivery, as `cancel` does. */
+  /** Called right before each attempt. False ends the delivery, as `cancel` does. */
   readonly mayAttempt?: (() => boolean) | undefined;
-  /** False: only what certainly never reached the receiver is attempted again. */
+  /** If false, only an event that certainly never reached the receiver is sent again. */
   readonly retriesArrived?: boolean;
-  /** Called for each attempt that failed by itself, with the status of the answer or the code of the error. */
+  /** Called for each failed attempt that was not cancelled, with the status of the answer or the code of the error. */
   readonly onFailure: (failure: number | string) => void;
 }
 
@@ -58,12 +61,12 @@ interface Attempt {
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /** Prepared by the client's interceptor before each attempt. */
+    /** The delivery that prepares this request, before each attempt, in the client's interceptor. */
     readonly attempts?: DeliveryAttempts;
   }
 }
 
-/** The attempts to deliver one event to one receiver: axios makes an attempt, axios-retry waits and repeats it. */
+/** The attempts to deliver one event to one receiver. axios makes an attempt; axios-retry waits and repeats it. */
 export class DeliveryAttempts {
   readonly #parts: DeliveryAttemptsParts;
   readonly #cancelled = new AbortController();
@@ -78,22 +81,22 @@ export class DeliveryAttempts {
     this.#parts = parts;
   }
 
-  /** Ends at once, a running attempt included (decision F5). */
+  /** Ends at once, including a running attempt (decision F5). */
   cancel(): void {
     this.#mayRetry = false;
     this.#cancelled.abort();
   }
 
-  /** Lets a running attempt finish, but no retry begins (decision A7). */
+  /** Lets a running attempt finish and prevents retries (decision A7). */
   finish(): void {
     this.#mayRetry = false;
     if (typeof this.#last?.error === 'string') this.#cancelled.abort();
   }
 
-  /** Begins an attempt by setting its headers, unless none may begin. */
+  /** Sets the headers of an attempt, unless no attempt may begin. */
   prepare(headers: AxiosHeaders): void {
     if (this.#parts.mayAttempt?.() === false) this.cancel();
-    // axios makes no request whose signal is aborted.
+    // axios makes no request if its signal is aborted.
     if (this.#cancelled.signal.aborted) return;
     const { clock } = this.#parts;
     this.#attempts += 1;
@@ -102,7 +105,7 @@ export class DeliveryAttempts {
     headers.set(this.#parts.headers(this.#attempts));
   }
 
-  /** Makes the attempts. To be called once. */
+  /** Makes the attempts. Must be called only once. */
   async post(client: AxiosInstance, request: AxiosRequestConfig): Promise<PostResult> {
     const { clock, retryWaitsMs, retriesArrived = true } = this.#parts;
     const startedAtMs = clock.monotonic();
@@ -118,7 +121,7 @@ export class DeliveryAttempts {
           retryDelay: (retry) => retryWaitsMs[retry - 1] ?? 0,
           onRetry: (_retry, error) => {
             this.#noteFailure(error);
-            // `finish` was called since the condition was asked, and did not know of the wait.
+            // `finish` was called after the condition was checked, and could not know of this wait.
             if (!this.#mayRetry) this.cancel();
           },
         },
@@ -170,7 +173,7 @@ export class DeliveryAttempts {
   }
 }
 
-/** No connection came about, so the receiver had nothing. */
+/** No connection was established, so nothing reached the receiver. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -184,16 +187,16 @@ function neverArrived(error: AxiosError): boolean {
   return error.response === undefined && UNREACHED.has(errorCode(error) ?? '');
 }
 
-/** Decision F2: at most this much of an answer is read. */
+/** Maximum number of bytes that are read of an answer (decision F2). */
 const MAX_BYTES = 64 * 1024;
-/** The head has decided; a body that takes longer would only delay the next delivery. */
+/** The head has already decided. A body that takes longer would only delay the next delivery. */
 const MAX_MS = 1000;
-/** As much of it is kept to show what the receiver said. */
+/** Number of bytes of the body that are kept, to show what the receiver answered. */
 const KEPT_BYTES = 4 * 1024;
 
 /**
- * Reads the body of an answer so that its connection can be used again, and destroys the connection of one that is too
- * large or too slow. Returns the beginning of the body. Never throws: the head alone decides (decision F2).
+ * Reads the body of an answer so that its connection can be used again; destroys the connection if the body is too
+ * large or too slow. Returns the beginning of the body. Never throws, because the head alone decides (decision F2).
  */
 function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {
   if (body.closed) return Promise.resolve(Buffer.alloc(0));

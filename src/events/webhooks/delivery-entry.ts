@@ -7,18 +7,18 @@ import { type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
 /** Reads events again for a webhook. */
 export interface EntrySource {
   readonly feed: EventFeed;
-  /** Reads a row again. Returns undefined when it was deleted from chat.db. */
+  /** Reads a row again. Returns undefined if it was deleted from chat.db. */
   readonly rowNow: (rowId: number) => RowEntry | undefined;
 }
 
-/** Reads a new row again. A change stays as it was. */
+/** Reads a new row again. A change is returned as it is. */
 export function currentEntry({ rowNow }: EntrySource, entry: LogEntry): LogEntry | undefined {
   if (entry.change !== undefined) return entry;
   const row = rowNow(entry.rowId);
   return row === undefined ? undefined : { ...entry, guid: row.guid, event: row.event };
 }
 
-/** Reads a dropped event again. Returns undefined when it is gone. `now` is the offset of the webhook. */
+/** Reads a dropped event again. Returns undefined if it is gone. `now` is the webhook's offset. */
 export function droppedEntry(
   { feed, rowNow }: EntrySource,
   { rowId, change }: DroppedEvent,

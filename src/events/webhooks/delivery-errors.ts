@@ -2,7 +2,7 @@ import { DELIVERY_ERRORS, type DeliveryError, type DeliveryErrorCounts } from '.
 import { errorCode } from '../../domain/errors.ts';
 import { hostClassOf, localNetworkAdvice } from '../../domain/local-network.ts';
 
-/** Counts failed attempts by the class of their host and a code of a closed set: no host, path or answer is kept. */
+/** Counts failed attempts by the class of their host and a code from a closed set. No host, path or answer is kept. */
 export class DeliveryErrors {
   readonly #counts: Record<keyof DeliveryErrorCounts, Partial<Record<DeliveryError, number>>> = {
     loopback: {},
@@ -48,8 +48,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns one sentence about an attempt that got no answer. It never holds the url, whose path may be a secret
- * (decision A6). It names Local Network where macOS may be the one that refused.
+ * Returns one sentence about an attempt that got no answer. The sentence never contains the URL, whose path may be a
+ * secret (decision A6). It mentions the local network if macOS may have blocked the attempt.
  */
 export function failureSentence(error: unknown, url = ''): string {
   const code = errorCode(error) ?? 'unknown';
@@ -60,7 +60,7 @@ export function failureSentence(error: unknown, url = ''): string {
 function sentenceFor(code: string, error: unknown): string {
   const sentence = SENTENCES[code];
   if (sentence !== undefined) return sentence;
-  // The transport's own error, which says how long it waited.
+  // The transport's own error, which states how long it waited.
   if (code === 'no_answer' && error instanceof Error) return error.message;
   if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
   if (isTlsFailure(code)) return `The TLS connection failed (${code}).`;

@@ -21,11 +21,11 @@ export function deliveryId(webhookId: string, guid: string): string {
 /** Returns the source of a delivery id: the guid of a new row, the number of a change (decision I3). */
 export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
   if (change !== undefined) return `change ${generation}.${change}`;
-  // A database need not give rows a guid (decision B1), and without one all of its events would have the same id.
+  // A database may have rows without a guid (decision B1). Without one, all their events would have the same id.
   return guid || `row ${rowId}`;
 }
 
-/** Returns the record of a delivery that ended. */
+/** Returns the record of a finished delivery. */
 export function postRecord(
   id: string,
   event: DeliveryRecord['event'],
@@ -46,7 +46,7 @@ export function postRecord(
   };
 }
 
-/** Logs a delivery that ended. */
+/** Logs a finished delivery. */
 export function logEnd(record: DeliveryRecord, { id, url }: StoredWebhook, log: Log): void {
   const { outcome, event, row_id, status, attempts, error } = record;
   const fields = { webhook: id, event, row_id, status };
@@ -54,7 +54,7 @@ export function logEnd(record: DeliveryRecord, { id, url }: StoredWebhook, log: 
   else log.warn('dropped an event for a webhook', { ...fields, origin: new URL(url).origin, attempts, error });
 }
 
-/** Returns what is stored of a held delivery after another failure (decision P3). */
+/** Returns what is stored about a held delivery after a further failure (decision P3). */
 export function heldDelivery(
   id: string,
   rowId: number,

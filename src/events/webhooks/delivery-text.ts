@@ -8,15 +8,17 @@ import type { EventJson } from '../../schema/event-json.ts';
 
 export interface DeliveryTextParts {
   readonly json: EventJson;
-  /** For webhooks of another program's protocol; undefined while that is switched off. */
+  /** Serialises events for webhooks of another program's protocol; undefined while that is switched off. */
   readonly wireJson?: WireEventJson | undefined;
   /** Resolves once the requested includes are loaded. Returns undefined if they already are. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
-  /** Returns the ports of a limited key, or undefined when it has expired or was revoked. */
+  /** Returns the ports of a limited key; undefined if the key has expired or was revoked. */
   readonly callerOf?: ((keyId: string) => Caller | undefined) | undefined;
 }
 
-/** Returns the ports of a webhook's key, or undefined for the owner's. Throws `unauthorized` without a valid key. */
+/**
+ * Returns the ports of a webhook's key; undefined for the owner's. Throws `unauthorized` if the key is no longer valid.
+ */
 export function callerOf(parts: DeliveryTextParts, { keyId }: StoredWebhook): Caller | undefined {
   if (keyId === null) return undefined;
   const caller = parts.callerOf?.(keyId);
@@ -24,7 +26,10 @@ export function callerOf(parts: DeliveryTextParts, { keyId }: StoredWebhook): Ca
   return caller;
 }
 
-/** Returns an event as the receiver gets it, once `ready`; undefined if its protocol has no such event. */
+/**
+ * Returns an event in the form the receiver gets, once its includes are loaded; undefined if the receiver's protocol
+ * has no such event.
+ */
 export async function deliveryText(
   { json, wireJson }: DeliveryTextParts,
   { wire, include }: StoredWebhook,

@@ -27,15 +27,16 @@ export interface DeliveryWorkerParts extends EntrySource, DeliveryTextParts {
 
 type Decision =
   | { readonly kind: 'post'; readonly post: Post }
-  /** Not subscribed, filtered out, not for its key, or deleted while it was held, which alone is recorded. */
+  /** Not subscribed, filtered out, not visible to its key, or deleted while held. Only the last is recorded. */
   | { readonly kind: 'over'; readonly record?: DeliveryRecord }
-  /** The webhook is paused or ends. */
+  /** The webhook is paused, or its worker is ending. */
   | { readonly kind: 'not_now' };
 
 /**
- * The deliveries of one webhook: its events in order, one at a time, whatever the other webhooks do (decision F3).
- * An event is *attempted* three times. Then it is *dropped*, or *held* and attempted until it succeeds. *Replay* means
- * delivering again what was dropped, or everything after an offset. Each attempt uses the settings of its beginning.
+ * Makes the deliveries of one webhook: its events in order, one at a time, independent of other webhooks (decision F3).
+ * An event is *attempted* three times. Then it is *dropped*, or *held* and attempted until it succeeds. A *replay*
+ * delivers again what was dropped, or everything after an offset. Each attempt uses the settings that were valid when
+ * it began.
  */
 export class DeliveryWorker {
   readonly #parts: DeliveryWorkerParts;
@@ -44,12 +45,12 @@ export class DeliveryWorker {
   #isSubscribed: (entry: LogEntry) => boolean;
   #sending: Sending | undefined;
   #held: HeldDelivery | null = null;
-  /** When the held delivery is attempted again; undefined while it is attempted, and without one. */
+  /** When the held delivery is attempted again; undefined during an attempt, and if nothing is held. */
   #nextAttemptMs: number | undefined;
-  /** True while there may be dropped events to deliver again. */
+  /** True while there may be dropped events to redeliver. */
   #isReplaying = false;
   readonly #wakeup: Wakeup;
-  /** Increased by what makes a running delivery outdated: other settings, or another position. */
+  /** Raised by whatever makes a running delivery outdated: other settings, or another position. */
   #revision = 0;
   #isStopped = false;
 
@@ -92,17 +93,17 @@ export class DeliveryWorker {
     return this.#nextAttemptMs;
   }
 
-  /** Attempts a held delivery now instead of when it is due. */
+  /** Attempts a held delivery now instead of waiting until it is due. */
   retryNow(): void {
     this.#wakeup.wake();
   }
 
-  /** Resolves when nothing is sent any more, after `cancel` or `finish`. */
+  /** Resolves once nothing is being sent, after `cancel` or `finish`. */
   get ended(): Promise<void> {
     return this.#consumer.ended;
   }
 
-  /** Ends at once, a running attempt and a waiting retry included (decision F5). */
+  /** Ends at once, including a running attempt and a waiting retry (decision F5). */
   cancel(): void {
     this.#isStopped = true;
     this.#consumer.stop();
@@ -117,13 +118,15 @@ export class DeliveryWorker {
     this.#outdate();
   }
 
-  /** Takes other settings, which are stored already. A running attempt ends, and the next one is made by these. */
+  /**
+   * Applies changed settings, which are already stored. A running attempt ends, and the next one uses the new settings.
+   */
   update(webhook: StoredWebhook): void {
     const before = this.#webhook;
     this.#webhook = webhook;
     this.#isSubscribed = eventFilter(webhook);
     const changes = wantsChanges(webhook);
-    // After a pause the rows are read again, as they are now.
+    // After a pause, rows are read again in their current state.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
     if (changes !== wantsChanges(before) || isResumed) {
       if (!isResumed) this.#hold(null);
@@ -133,7 +136,7 @@ export class DeliveryWorker {
     this.#outdate();
   }
 
-  /** Goes on from `offset`, which is stored already; what is being delivered does not move the offset any more. */
+  /** Continues from `offset`, which is already stored. The event being delivered no longer moves the offset. */
   seek(offset: Offset): void {
     this.#parts.progress.move(this.#webhook.id, offset);
     this.#held = null;
@@ -142,10 +145,10 @@ export class DeliveryWorker {
     this.#outdate();
   }
 
-  /** Delivers what was dropped again, before the next event (decision P6). */
+  /** Redelivers the dropped events before the next event (decision P6). */
   replayDropped(): void {
     this.#isReplaying = true;
-    // Not after what is being held just now.
+    // Ends the current hold, so that the dropped events are delivered first.
     this.#wakeup.wake();
     this.#consumer.wake();
   }
@@ -169,7 +172,7 @@ export class DeliveryWorker {
     if (handled.record !== undefined) progress.note(id, this.offset, { ...handled.record, place: undefined });
   }
 
-  /** Delivers one event: decide, post, settle. An unfinished event is handled again. */
+  /** Delivers one event in three steps: decide, post, settle. An unfinished event is handled again. */
   async #handle(entry: LogEntry): Promise<Handled<EndedDelivery>> {
     const decision = await this.#decide(entry);
     if (decision.kind === 'not_now') return { isDone: false };
@@ -202,7 +205,7 @@ export class DeliveryWorker {
     const attemptsBefore = this.#held?.attempts ?? 0;
     const text = await deliveryText(this.#parts, webhook, now, caller);
     if (text === undefined) return { kind: 'over' };
-    // A held event is attempted once, then held again.
+    // A held event is attempted once at a time, then held again.
     const retry = attemptsBefore === 0;
     const post = { to: webhook, id, event: entry.event.type, json: text, retry, attemptsBefore };
     return { kind: 'post', post };
@@ -215,12 +218,12 @@ export class DeliveryWorker {
     return { ...result, attempts: (post.attemptsBefore ?? 0) + result.attempts };
   }
 
-  /** Done when it is delivered or dropped. A failure under settings that have changed since proves nothing. */
+  /** The event is done if it was delivered or dropped. A failure proves nothing if the settings have changed since. */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
     const { clock, log, tries } = this.#parts;
     const { outcome } = result;
     if (outcome === 'interrupted' || (outcome === 'failed' && isOutdated)) return { isDone: false };
-    // Receivers of another protocol know no repeat of what may have arrived.
+    // In another program's protocol, receivers cannot detect the repeat of an event that may have arrived.
     const mayRepeat = this.#webhook.wire === undefined || result.neverArrived === true;
     if (outcome === 'failed' && mayRepeat && this.#webhook.on_failure === 'hold') {
       await this.#holdAfter(result, entry, id);
@@ -253,7 +256,7 @@ export class DeliveryWorker {
     this.#nextAttemptMs = undefined;
   }
 
-  /** Stores which delivery is held; null: none. */
+  /** Stores which delivery is held, or null if none is. */
   #hold(held: HeldDelivery | null): void {
     if (held === null && this.#held === null) return;
     this.#held = held;
@@ -265,14 +268,14 @@ export class DeliveryWorker {
     }
   }
 
-  /** Makes the running attempt the last one of its delivery, which is then handled again. */
+  /** Makes the running attempt the last of its delivery. The event is then handled again. */
   #outdate(): void {
     this.#revision += 1;
     this.#wakeup.wake();
     this.#sending?.attempts.finish();
   }
 
-  /** Waits until something changes, or for `atMostMs`. */
+  /** Waits until something changes, or for at most `atMostMs`. */
   async #wait(atMostMs?: number): Promise<void> {
     if (!this.#isStopped) await this.#wakeup.wait(atMostMs);
   }

@@ -18,7 +18,7 @@ import { ProgressBatcher } from './progress-batcher.ts';
 import { RecentTries } from './recent-tries.ts';
 import { SinglePosts } from './single-posts.ts';
 
-/** Milliseconds until a webhook that waits for chat.db looks for it again. */
+/** Interval at which a webhook that needs chat.db checks whether it is available again. */
 const RETRY_MS = 1000;
 
 export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'tries'> {
@@ -27,8 +27,8 @@ export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 
 }
 
 /**
- * Every registered webhook with its worker (decision F3): adding starts one, removing ends it before it answers
- * (decision F5).
+ * The registered webhooks, each with its worker (decision F3). Adding one starts a worker, and removing one ends its
+ * worker before the request is answered (decision F5).
  */
 export class Dispatcher implements WebhookRegistry {
   readonly #parts: DispatcherParts;
@@ -56,7 +56,7 @@ export class Dispatcher implements WebhookRegistry {
     return this.#parts.store.list();
   }
 
-  /** Stops the webhooks of a limited key while it is not valid, and starts them when it is again. */
+  /** Stops the webhooks of a limited key while the key is invalid, and starts them once it is valid again. */
   refresh(keyId: string): void {
     this.#progress.flush();
     for (const webhook of this.#parts.store.list().filter((one) => one.keyId === keyId)) {
@@ -76,7 +76,7 @@ export class Dispatcher implements WebhookRegistry {
     if (this.#closing !== undefined) throw problem('shutting_down');
     const { store, feed } = this.#parts;
     this.#assertHost(webhook.url);
-    // The feed begins to detect changes when the first one asks for them.
+    // The feed begins to detect changes when the first webhook asks for them.
     const start = wantsChanges(webhook) ? feed.resolve(undefined, { changes: true }) : feed.lastPublished();
     const stored = store.add(webhook, start);
     this.#open(stored);
@@ -184,7 +184,7 @@ export class Dispatcher implements WebhookRegistry {
     const { feed } = this.#parts;
     const changes = wantsChanges(webhook);
     if (from === 'latest') return feed.lastPublished({ changes });
-    // A row id names no change: changes that the webhook has received are not repeated.
+    // A row id names no change, so changes that the webhook has received are not repeated.
     const isRow = 'rowId' in from && !('generation' in from);
     const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
     if (!isAfter(start, now)) return start;
@@ -194,7 +194,7 @@ export class Dispatcher implements WebhookRegistry {
     throw invalidRequest([{ pointer: '/after', message }]);
   }
 
-  /** Lets running attempts finish, and ends them after `withinMs` (decision A7). May be called twice. */
+  /** Lets running attempts finish, and cancels them after `withinMs` (decision A7). May be called twice. */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
     return this.#closing;
@@ -203,7 +203,7 @@ export class Dispatcher implements WebhookRegistry {
   async #close(withinMs: number): Promise<void> {
     const workers = [...this.#workers.values()];
     for (const worker of workers) worker.finish();
-    // A single post makes one attempt, so it needs no `finish`.
+    // A single post is attempted once, so it needs no `finish`.
     const cancelDeadline = this.#parts.clock.after(withinMs, () => {
       for (const worker of workers) worker.cancel();
       void this.#singles.cancel();
@@ -219,7 +219,7 @@ export class Dispatcher implements WebhookRegistry {
     else this.#open(webhook);
   }
 
-  /** Opens once changes are detected: a reader that joins before receives new rows alone. */
+  /** Starts a worker once changes are detected: a reader that joins earlier would receive only new rows. */
   #openWithChanges(webhook: StoredWebhook): void {
     const { feed, store, clock, log } = this.#parts;
     try {
@@ -245,7 +245,10 @@ export class Dispatcher implements WebhookRegistry {
     worker.start();
   }
 
-  /** Returns where it continues with other events: rows as before, changes from now on where it had none. */
+  /**
+   * Returns the position for changed event types: rows continue where they were, changes begin now if there were none
+   * before.
+   */
   #positionOf(changed: StoredWebhook, before: StoredWebhook, now: Offset): Offset {
     if (wantsChanges(changed) === wantsChanges(before)) return now;
     if (!wantsChanges(changed)) return rowOffset(now.rowId);

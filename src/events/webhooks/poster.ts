@@ -16,9 +16,12 @@ import { DeliveryErrors } from './delivery-errors.ts';
 
 /** Decision F2. */
 const ATTEMPT_TIMEOUT_MS = 10_000;
-/** Below the 5 s after which common servers close an idle connection, so that it is not used as they do. */
+/**
+ * Less than the 5 s after which common servers close an idle connection, so that no event is sent on one that is just
+ * being closed.
+ */
 const IDLE_CONNECTION_MS = 4000;
-/** One for each webhook there can be (decision F1). */
+/** One for each webhook that may exist (decision F1). */
 const MAX_IDLE_CONNECTIONS = 64;
 
 export interface PosterOptions {
@@ -27,16 +30,16 @@ export interface PosterOptions {
   readonly retryWaitsMs?: readonly number[];
   readonly attemptTimeoutMs?: number;
   readonly allowedHosts?: AllowedHosts;
-  /** Called right before each attempt: a hub that was paused may no longer be the one that delivers. */
+  /** Called right before each attempt: a hub that was suspended may no longer be the one that delivers. */
   readonly mayAttempt?: () => boolean;
-  /** Reports whether the address that a host name leads to may be connected to. By default any may. */
+  /** Reports whether connecting to the address of a host name is allowed. Default: always. */
   readonly isAddressAllowed?: AddressRule;
 }
 
 /** The receiver of events, with its secrets and headers. */
 export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers' | 'wire'>;
 
-/** A post on its way; `attempts` ends it early. */
+/** A post in progress; `attempts` can end it early. */
 export interface Sending {
   readonly attempts: DeliveryAttempts;
   readonly result: Promise<PostResult>;
@@ -49,17 +52,19 @@ export interface Post {
   readonly id: string;
   readonly event: string;
   readonly json: string;
-  /** False for a post that is attempted once. */
+  /** False for a post that is attempted only once. */
   readonly retry: boolean;
-  /** Attempts that were made before; `X-Webhook-Attempt` counts on. */
+  /** Number of attempts made before. `X-Webhook-Attempt` continues from there. */
   readonly attemptsBefore?: number;
-  /** For MCP Events: the subscription, whose receiver gets its headers instead of ours. */
+  /**
+   * For MCP Events: the id of the subscription. Its receiver gets the headers of that protocol instead of Postern's.
+   */
   readonly subscriptionId?: string;
-  /** Called for each attempt that failed, with the status of the answer or the code of the error. */
+  /** Called for each failed attempt, with the status of the answer or the code of the error. */
   readonly onFailure?: (failure: number | string) => void;
 }
 
-/** POSTs events to receivers (decision F2) over kept connections. */
+/** Posts events to receivers (decision F2) over connections that are kept open. */
 export class Poster {
   readonly errors = new DeliveryErrors();
   readonly #options: PosterOptions;
@@ -69,14 +74,14 @@ export class Poster {
 
   constructor(options: PosterOptions) {
     this.#options = options;
-    // No limit on sockets: open requests to a host must not hold up another webhook to the same host (decision F3).
+    // No limit on sockets: open requests to a host must not delay another webhook at the same host (decision F3).
     const { lookup } = new HostLookup(options.isAddressAllowed);
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
     this.#httpsAgent = new HttpsAgent(agentOptions);
   }
 
-  /** Returns why nothing may be posted to this url, or undefined when it may. */
+  /** Returns why nothing may be posted to this URL; undefined if it is allowed. */
   refusal(url: string): string | undefined {
     const { allowedHosts = [] } = this.#options;
     return mayPostTo(url, allowedHosts) ? undefined : hostRefusal(url);
@@ -97,7 +102,7 @@ export class Poster {
         post.onFailure?.(failure);
       },
     });
-    // The host may have been allowed when the webhook was registered.
+    // The settings may have allowed the host when the webhook was registered.
     const error = this.refusal(url);
     if (error !== undefined) {
       const refused = {
@@ -126,7 +131,7 @@ export class Poster {
     });
   }
 
-  /** axios is loaded with the first post, because it costs more to load than the rest of the service. */
+  /** axios is loaded for the first post, because it takes longer to load than the rest of the service. */
   async #newClient(): Promise<AxiosInstance> {
     const { default: axios } = await import('axios');
     const { default: axiosRetry } = await import('axios-retry');
@@ -136,10 +141,10 @@ export class Poster {
       maxRedirects: 0,
       proxy: false,
       decompress: false,
-      // The head alone decides: a body that is too large or endless must not turn a 200 into a failure.
+      // Only the head decides: a body that is too large or endless must not turn a 200 into a failure.
       responseType: 'stream',
     });
-    // Each attempt brings all of its headers (decision F2), so that axios need not merge its defaults.
+    // Each attempt sets all of its headers (decision F2), so axios need not merge defaults.
     client.defaults.headers = {} as typeof client.defaults.headers;
     client.interceptors.request.use((config) => {
       config.attempts?.prepare(config.headers);
@@ -185,7 +190,7 @@ function ownHeaders(post: Post, attempt: number): Record<string, string> {
   };
 }
 
-/** Hosts as URLs spell them; `*.example.net` matches every name below example.net. Empty: all. */
+/** Hosts as URLs spell them; `*.example.net` matches every name below example.net. If empty, all hosts are allowed. */
 export type AllowedHosts = readonly string[];
 
 function mayPostTo(url: string, allowedHosts: AllowedHosts): boolean {
@@ -196,7 +201,7 @@ function mayPostTo(url: string, allowedHosts: AllowedHosts): boolean {
   );
 }
 
-/** Returns the reason for the registration and the list of deliveries. */
+/** Returns the reason that a registration and the list of deliveries show. */
 function hostRefusal(url: string): string {
   return `The host ${hostOf(url)} is not in webhooks.allowed_hosts of the configuration.`;
 }
@@ -227,21 +232,21 @@ function standardKey(secret: string): Buffer {
 
 interface TransportOptions {
   readonly clock: Clock;
-  /** How long one attempt may take until the head of an answer is there (decision F2). */
+  /** Longest time of one attempt until the head of an answer has arrived (decision F2). */
   readonly timeoutMs: number;
-  /** The owner's own headers (decision P2), which axios would take for its settings. */
+  /** The owner's headers (decision P2). Passed separately, because axios would read some as its own settings. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The `transport` of axios. Makes one attempt. */
+/** A `transport` of axios, which makes one attempt. */
 interface WebhookTransport {
   request(options: RequestOptions, onResponse: (response: IncomingMessage) => void): ClientRequest;
 }
 
 /**
- * Returns a transport that does what axios does not. Its time limit holds for the whole attempt; axios' own measures
- * silence. A 101 is an answer; Node would close the connection without one. The status of `HTTP/1.1 000` is an error;
- * axios takes a status of 0 for success.
+ * Returns a transport for what axios does differently. Its time limit covers the whole attempt, where axios' limit
+ * covers silence. A 101 counts as an answer, where Node would close the connection without one. The status of `HTTP/1.1
+ * 000` is an error, where axios takes a status of 0 for success.
  */
 function transport({ clock, timeoutMs, headers }: TransportOptions): WebhookTransport {
   return {

@@ -4,27 +4,27 @@ import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts
 import type { DeliveryRecord } from '../../domain/webhook.ts';
 
 /**
- * Deliveries of one webhook that may be done and not yet stored; a crash repeats these and the running one (decision
- * F4).
+ * Number of deliveries of one webhook that may be done and not stored yet. A crash repeats these and the running one
+ * (decision F4).
  */
 const MAX_RECORDS = 4;
-/** Longest time between the end of a delivery and its storing. */
+/** Longest time from the end of a delivery until it is stored. */
 const FLUSH_AFTER_MS = 20;
-/** Until storing is attempted again after a failure. */
+/** Delay after a failure to store before the next attempt. */
 const RETRY_MS = 1000;
-/** Records kept for one webhook while nothing can be stored: as many as are shown (decision H). */
+/** Number of records kept per webhook while nothing can be stored: as many as are shown (decision H). */
 const MAX_WAITING = 100;
 
 export interface ProgressBatcherParts {
   readonly store: Pick<WebhookStore, 'advanceMany'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told what became of each delivery, for the counts (decision H). */
+  /** Called with each outcome of a delivery, for the counts (decision H). */
   readonly onOutcome?: (record: DeliveryRecord, webhookId: string) => void;
 }
 
 /**
- * Stores the progress of all webhooks: what they finish within a moment is written in one transaction, because a
+ * Stores the progress of all webhooks. Everything finished within a moment is written in one transaction, because a
  * transaction costs more than its rows.
  */
 export class ProgressBatcher {
@@ -36,7 +36,7 @@ export class ProgressBatcher {
     this.#parts = parts;
   }
 
-  /** Everything up to `offset` is done at this webhook. */
+  /** Records that everything up to `offset` is done at this webhook. */
   note(id: string, offset: Offset, record?: EndedDelivery): void {
     let step = this.#steps.get(id);
     if (step === undefined) {
@@ -48,18 +48,23 @@ export class ProgressBatcher {
       step.records.push(record);
       this.#parts.onOutcome?.(record, id);
     }
-    // Later in this turn the next event is sent, so storing does not delay it.
+    // The next event is sent later in this turn, so storing does not delay it.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
     this.#cancelFlush ??= this.#parts.clock.after(FLUSH_AFTER_MS, () => this.flush());
   }
 
-  /** The stored offset of the webhook was changed: what was noted before must not move it back. */
+  /**
+   * Forgets what was recorded before the webhook's stored offset was changed, because it must not move the offset back.
+   */
   move(id: string, offset: Offset): void {
     const step = this.#steps.get(id);
     if (step !== undefined) step.offset = offset;
   }
 
-  /** Stores what is noted, or retries in a second. A failure costs repeats after a crash, but no later delivery. */
+  /**
+   * Stores what was recorded, or tries again in a second. A failure causes repeats after a crash, but delays no
+   * delivery.
+   */
   flush(): void {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;

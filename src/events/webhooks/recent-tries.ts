@@ -2,35 +2,35 @@ import { isoSecond } from '../../domain/iso-second.ts';
 import type { DeliveryRecord, DeliveryTry, DetailedDelivery, StoredWebhook } from '../../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
 
-/** Deliveries whose tries are kept, of all webhooks together: at most 2 MB with their answers. */
+/** Number of deliveries whose attempts are kept, for all webhooks together: at most 2 MB with the answers. */
 const KEPT = 500;
-/** Tries kept of one delivery: a held one is attempted until it succeeds. */
+/** Number of attempts kept per delivery: a held delivery is attempted until it succeeds. */
 const TRIES = 10;
-/** Beginning of an answer (decision Z2). */
+/** Length of the beginning of an answer that is kept (decision Z2). */
 const ANSWER_BYTES = 2048;
 
 type Tries = Pick<DetailedDelivery, 'tries' | 'answer'>;
 
 /**
- * Keeps the tries of recent deliveries, and what receivers answered to those that failed. In memory alone: answers are
+ * Keeps the attempts of recent deliveries, and what receivers answered to failed ones. Only in memory: answers are
  * another program's text, and never reach state.db or the log (decision Z2).
  */
 export class RecentTries {
-  /** By webhook, delivery and time, the oldest first. */
+  /** By webhook, delivery and time, oldest first. */
   readonly #ended = new Map<string, Tries>();
   /** The held delivery of each webhook. */
   readonly #held = new Map<string, DetailedDelivery>();
 
-  /** Keeps the tries of a delivery that failed and is held. */
+  /** Keeps the attempts of a delivery that failed and is held. */
   hold(webhookId: string, held: Omit<DetailedDelivery, 'outcome'>, result: PostResult): void {
     this.#held.set(webhookId, { ...held, outcome: 'held', ...this.#triesOf(webhookId, held.id, result) });
   }
 
-  /** Keeps the tries of a delivery that ended, those while it was held included. */
+  /** Keeps the attempts of a finished delivery, including those made while it was held. */
   end(webhookId: string, record: DeliveryRecord, result: PostResult): void {
     const tries = this.#triesOf(webhookId, record.id, result);
     if (this.#held.get(webhookId)?.id === record.id) this.#held.delete(webhookId);
-    // Its record says as much.
+    // The delivery's record already contains as much.
     if (tries.answer === undefined && record.attempts === 1) return;
     this.#ended.set(keyOf(webhookId, record), tries);
     for (const [oldest] of this.#ended) {
@@ -39,12 +39,12 @@ export class RecentTries {
     }
   }
 
-  /** Forgets the held delivery of a webhook that was removed. */
+  /** Forgets the held delivery of a removed webhook. */
   forget(webhookId: string): void {
     this.#held.delete(webhookId);
   }
 
-  /** Returns the records with the tries that are known, and before them the held delivery. */
+  /** Returns the records with their known attempts, preceded by the held delivery. */
   detailed({ id, held }: StoredWebhook, records: readonly DeliveryRecord[]): readonly DetailedDelivery[] {
     const now = this.#held.get(id);
     const all = records.map((record) => ({ ...record, ...(this.#ended.get(keyOf(id, record)) ?? onlyTry(record)) }));
@@ -63,7 +63,7 @@ function keyOf(webhookId: string, { id, at }: DeliveryRecord): string {
   return `${webhookId} ${id} ${at}`;
 }
 
-/** Returns the try of a delivery that had only one: the record has all of it. */
+/** Returns the attempt of a delivery that had only one, from its record. */
 function onlyTry({ at, attempts, status, error, duration_ms }: DeliveryRecord): { tries?: readonly DeliveryTry[] } {
   if (attempts !== 1) return {};
   return { tries: [{ at: isoSecond(Date.parse(at) - duration_ms), status, error, duration_ms }] };

@@ -19,10 +19,13 @@ export interface SinglePostsParts
   readonly offsetOf: (webhook: StoredWebhook) => Offset;
 }
 
-/** Posts made once, at once, because somebody asked: a test, or a delivery that is sent again. One at a time each. */
+/**
+ * Posts that a client requested and that are made once, immediately: a test, or a delivery that is sent again. One of
+ * each at a time per webhook.
+ */
 export class SinglePosts {
   readonly #parts: SinglePostsParts;
-  /** Ids of the webhooks that wait for one, and the post once it is on its way. */
+  /** The post in progress or waiting, by webhook; its attempts once it is being sent. */
   readonly #running = new Map<string, { attempts?: DeliveryAttempts; ended: Promise<unknown> }>();
 
   constructor(parts: SinglePostsParts) {
@@ -36,8 +39,8 @@ export class SinglePosts {
   }
 
   /**
-   * Reads the event of a finished delivery again and sends it under the same id. Throws `delivery_not_found` if
-   * the event is no row's, is gone, or is not for the webhook's key any more.
+   * Reads the event of a finished delivery again and sends it under the same id. Throws `delivery_not_found` if the
+   * delivery was not for a new row, or if the event is gone or no longer visible to the webhook's key.
    */
   resend(to: StoredWebhook, delivery: string): Promise<WebhookTestResult> {
     return this.#once(to, async () => {
@@ -49,14 +52,14 @@ export class SinglePosts {
     });
   }
 
-  /** Cancels the posts to a webhook, or to all. Resolves once none is on its way. */
+  /** Cancels the posts to one webhook, or to all. Resolves once none is in progress. */
   async cancel(webhookId?: string): Promise<void> {
     const found = [...this.#running].filter(([id]) => webhookId === undefined || id === webhookId);
     for (const [, { attempts }] of found) attempts?.cancel();
     await Promise.allSettled(found.map(([, { ended }]) => ended));
   }
 
-  /** Resolves once no post is on its way. */
+  /** Resolves once no post is in progress. */
   async ended(): Promise<void> {
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended));
   }
@@ -64,7 +67,7 @@ export class SinglePosts {
   async #postOf(to: StoredWebhook, record: DeliveryRecord): Promise<Post | undefined> {
     const parts = this.#parts;
     const entry = droppedEntry(parts, { rowId: record.row_id, change: 0 }, to, parts.offsetOf(to));
-    // The id of a change, of a test or of another database's row is none of this row.
+    // The delivery id of a change, of a test or of a replaced database's row belongs to no current row.
     if (entry === undefined || deliveryId(to.id, deliveryName(entry)) !== record.id) return undefined;
     await parts.ready(to.include);
     const caller = callerOf(parts, to);
@@ -89,7 +92,7 @@ export class SinglePosts {
   ): Promise<WebhookTestResult> {
     const { store, clock, poster, progress, tries, offsetOf } = this.#parts;
     const { post, rowId } = await make();
-    // It may have been removed while the event was read.
+    // The webhook may have been removed while the event was read.
     if (store.get(id) === undefined) throw problem('webhook_not_found');
     const sending = poster.send(post);
     running.attempts = sending.attempts;

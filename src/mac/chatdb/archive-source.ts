@@ -37,7 +37,7 @@ export interface SourceRow {
   readonly bytes: number;
 }
 
-/** A row with everything that the API shows, except names and facts that only a service knows. */
+/** A row with everything that the API shows, except names and what only a running service knows. */
 export interface SourceEntry {
   readonly rowId: number;
   readonly guid: string;
@@ -45,15 +45,15 @@ export interface SourceEntry {
 }
 
 interface SourceQueries {
-  /** `ENTRY_COLUMNS`. Parameter: a JSON array of row ids. */
+  /** `ENTRY_COLUMNS` of these rows. Parameter: a JSON array of row ids. */
   readonly entries: string;
-  /** `ARCHIVED_COLUMNS`. Parameters: after, up to, limit. */
+  /** `ARCHIVED_COLUMNS` of the next rows. Parameters: after, up to, limit. */
   readonly rows: string;
-  /** `ARCHIVED_COLUMNS` of a listed row. Parameter: guid. */
+  /** `ARCHIVED_COLUMNS` of the listed row with a guid. Parameter: guid. */
   readonly listed: string;
 }
 
-/** A read shows large bodies only up to a limit, so rows are read until half the limit is reached. */
+/** One read decodes large bodies only up to a limit, so rows are read until half that limit is reached. */
 const MAX_BYTES_AT_ONCE = MAX_LARGE_BYTES / 2;
 
 const sourceQueriesOf = perSchema((schema): SourceQueries => {
@@ -77,8 +77,8 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
 });
 
 /**
- * Reads chat.db in slices for an archive, each at one commit. Every method throws `chat_db_unavailable` while it is
- * unreadable.
+ * Reads chat.db in slices for an archive, each at one commit. Every method throws `chat_db_unavailable` while chat.db
+ * is unreadable.
  */
 export class ArchiveSource {
   readonly #connection: Connection;
@@ -88,13 +88,13 @@ export class ArchiveSource {
     this.#connection = connection;
   }
 
-  /** Identifies the file: changes when it is replaced. */
+  /** Identifies the file; changes when the file is replaced. */
   get databaseId(): string {
     this.#connection.check();
     return this.#connection.fileId;
   }
 
-  /** The conversation with exactly this guid. */
+  /** Returns the conversation with exactly this guid. */
   chat(guid: string): SourceChat | undefined {
     return this.#connection.read((snapshot) => {
       const chat = snapshot.chatsWithId(guid).find((one) => one.guid === guid);
@@ -104,14 +104,14 @@ export class ArchiveSource {
     });
   }
 
-  /** Row ids of the conversations with these guids. */
+  /** Returns the row ids of the conversations with these guids. */
   chatRowIds(guids: readonly string[]): ReadonlySet<number> {
     return this.#connection.read(
       (snapshot) => new Set(guids.flatMap((guid) => snapshot.chatsWithId(guid).map(({ rowId }) => rowId))),
     );
   }
 
-  /** Addresses of everybody known to Messages. */
+  /** Returns every address known to Messages. */
   addresses(): readonly string[] {
     return this.#connection.read(({ database }) => {
       const found = database.all('SELECT DISTINCT id FROM handle').map(([id]) => toText(id));
@@ -129,7 +129,7 @@ export class ArchiveSource {
     );
   }
 
-  /** The next listed rows by their ids; empty at the end. */
+  /** Returns the next listed rows in order of their ids; empty at the end. */
   rows(after: number, upTo: number, limit: number): readonly SourceRow[] {
     return this.#connection.read((snapshot) => {
       const { database } = snapshot;
@@ -142,7 +142,7 @@ export class ArchiveSource {
     });
   }
 
-  /** Their content, in the same order. Rows that are gone by now are left out. */
+  /** Yields the content of rows, in the same order. Rows that are gone by now are left out. */
   *entries(rows: readonly SourceRow[]): Generator<readonly SourceEntry[]> {
     let from = 0;
     while (from < rows.length) {
@@ -158,7 +158,10 @@ export class ArchiveSource {
     }
   }
 
-  /** One read decodes a limited number of bytes, attachments included: a row beyond it is read by itself. */
+  /**
+   * Reads entries at one commit. One read decodes a limited number of bytes, attachments included; a row that exceeds
+   * the rest is read alone.
+   */
   #read(rows: readonly SourceRow[]): readonly SourceEntry[] {
     const entries = this.#connection.read((snapshot) => entriesOf(snapshot, rows, this.#reactedToIn(snapshot)));
     if (rows.length === 1 || entries.every((entry) => !isPartlyRead(entry))) return entries;
@@ -169,7 +172,7 @@ export class ArchiveSource {
     });
   }
 
-  /** A reaction that comes later makes its message differ at the next run. */
+  /** Loaded once per run: a reaction that arrives later makes its message differ at the next run. */
   #reactedToIn({ database, queries }: Snapshot): ReactedTo | undefined {
     const { fileId } = this.#connection;
     if (queries.reactions === undefined) return undefined;
@@ -177,7 +180,7 @@ export class ArchiveSource {
     return this.#reactedTo.messages;
   }
 
-  /** The listed ones among the rows with these guids, without their prints. */
+  /** Returns the listed rows among those with these guids, without prints. */
   listed(guids: readonly string[]): ReadonlyMap<string, SourceRow> {
     return this.#connection.read(({ database }) => {
       const { listed } = sourceQueriesOf(database.schema);

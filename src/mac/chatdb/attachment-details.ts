@@ -16,10 +16,10 @@ import { ATTACHMENT_CONTENT_COLUMNS, contentQueriesOf } from './content-queries.
 import type { Snapshot } from './snapshot.ts';
 
 const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
-/** `transfer_state` of the first of `TRANSFER_STATES`. */
+/** `transfer_state` of the first name in `TRANSFER_STATES`. */
 const FIRST_STATE = -1;
 
-/** The Message's attachments, in the same order (decision B5). */
+/** Returns the Message's attachments, in the same order (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
   return snapshot.listedAttachments(rowId).map(({ n, path, row }, place) => {
@@ -37,12 +37,15 @@ export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly Attac
   });
 }
 
-/** The attachment with this number; undefined if it is not listed. */
+/** Returns the attachment with this number; undefined if it is not listed. */
 export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number): AttachmentDetails | undefined {
   return attachmentsOf(snapshot, rowId).find(({ n }, place) => (n ?? place) === wanted);
 }
 
-/** The state of its file. Never opens it: opening one that is only in iCloud would wait for its download. */
+/**
+ * Returns the state of an attachment's file without opening it: opening a file that is only in iCloud would wait for
+ * its download.
+ */
 function stateOf(path: string, transfer: TransferState | null): AttachmentState {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return 'available';
@@ -61,7 +64,7 @@ interface AttachmentContents {
   readonly undecoded: readonly ContentColumn[];
 }
 
-/** The attachments of a message with the kind of each: a sticker, a contact, a place, a voice message. */
+/** Returns the attachments of a message with the kind of each: a sticker, a contact, a place, a voice message. */
 export function attachmentContentsOf(
   snapshot: Snapshot,
   rowId: number,
@@ -136,12 +139,12 @@ function attachmentContentOf(
   };
 }
 
-/** Follows no link and waits for no pipe, whatever was put in the file's place meanwhile. */
+/** Follows no link and waits for no pipe, whatever may have replaced the file since it was checked. */
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * The beginning of a file below the Attachments folder beside chat.db; undefined for any other, and for one whose
- * content is in iCloud: it takes no space, and opening it would wait for its download.
+ * Returns the beginning of a file below the Attachments folder beside chat.db; undefined for any other file, and for
+ * one whose content is in iCloud, which occupies no blocks and would have to be downloaded to be opened.
  */
 function beginningOf(databasePath: string, path: string, bytes: number): Buffer | undefined {
   let file: number | undefined;
@@ -149,7 +152,7 @@ function beginningOf(databasePath: string, path: string, bytes: number): Buffer 
     const folder = realpathSync(join(dirname(databasePath), 'Attachments'));
     const real = realpathSync(path);
     const { size, blocks, nlink } = statSync(real);
-    // A hard link may lead to chat.db, and closing that would drop SQLite's locks on it (decision B1).
+    // A hard link may lead to chat.db, and closing chat.db would drop SQLite's locks on it (decision B1).
     if (!real.startsWith(folder + sep) || nlink !== 1 || size === 0 || blocks === 0) return undefined;
     file = openSync(real, READ_PLAINLY);
     if (!fstatSync(file).isFile()) return undefined;

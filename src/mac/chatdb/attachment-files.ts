@@ -20,10 +20,10 @@ interface OpenFile {
   readonly version: string;
 }
 
-/** Follows no link and waits for no pipe, whatever was put in the file's place meanwhile. */
+/** Follows no link and waits for no pipe, whatever may have replaced the file since it was checked. */
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Opens the files of messages: only from beneath the Attachments folder beside chat.db (decision H). */
+/** Opens the files of messages, only from below the Attachments folder beside chat.db (decision H). */
 export class AttachmentFiles implements AttachmentReader {
   readonly #connection: Connection;
 
@@ -47,7 +47,7 @@ export class AttachmentFiles implements AttachmentReader {
     };
   }
 
-  /** State of the file; undefined if there is no such attachment. */
+  /** Returns the state of the file; undefined if the attachment does not exist. */
   state(id: string, n: number): AttachmentState | undefined {
     return this.#attachment(id, n)?.state;
   }
@@ -57,7 +57,7 @@ export class AttachmentFiles implements AttachmentReader {
     return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentAt(snapshot, rowId, n));
   }
 
-  /** Undefined for a file that is missing, not a regular file, or outside the folder. */
+  /** Returns undefined for a file that is missing, not a regular file, or outside the folder. */
   async #open(path: string): Promise<OpenFile | undefined> {
     try {
       const folder = await realpath(join(dirname(this.#connection.path), 'Attachments'));
@@ -81,7 +81,7 @@ export class AttachmentFiles implements AttachmentReader {
   }
 }
 
-/** Undefined if the path leads to another file by now. */
+/** Opens the file that was checked. Returns undefined if the path leads to another file by now. */
 async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenFile | undefined> {
   const handle = await open(path, READ_PLAINLY);
   const opened = await handle.stat();
@@ -94,12 +94,12 @@ async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenF
   return undefined;
 }
 
-/** Attachments examined per slice: about 10 ms. */
+/** Attachments examined per slice, which takes about 10 ms. */
 const SLICE_ROWS = 5000;
 
 /**
- * Names of the folders in `stagingFolder` with a file that some attachment in chat.db refers to, as `~/…`, as an
- * absolute path or through a link: only the end of the path is compared, so that no spelling is missed. Works in
+ * Returns the names of the folders in `stagingFolder` with a file that an attachment in chat.db refers to, as `~/…`, as
+ * an absolute path or through a link. Compares only the end of each path, so that no spelling is missed. Works in
  * slices, because no index helps.
  */
 export function* stagedFoldersInUse(connection: Connection, stagingFolder: string): Generator<readonly string[]> {

@@ -48,7 +48,7 @@ function attachmentParts(schema: SchemaInfo) {
   };
 }
 
-/** SQL that is true unless the message of the join `j` was unsent: the rows of its files stay. */
+/** SQL that is true unless the message of the join `j` was unsent: the attachment rows of an unsent message stay. */
 function isLeft(schema: SchemaInfo): string {
   const unsent = isUnsent(schema);
   return unsent === '0' ? '1' : `NOT EXISTS (SELECT 1 FROM message m WHERE m.ROWID = j.message_id AND ${unsent})`;

@@ -1,15 +1,15 @@
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /**
- * A number bound to a statement. With a bare `?` in a range or a LIMIT, SQLite built with STAT4 plans again at every
- * run, which costs ten times the search itself; the sum hides it.
+ * A number bound to a statement. With a bare `?` in a range or a LIMIT, SQLite built with STAT4 makes a new plan at
+ * every run, which costs ten times the search itself; the sum prevents that.
  */
 export const INT_PARAM = '? + 0';
 
-/** A text, hidden for the same reason. */
+/** A text parameter, written so for the same reason. */
 export const TEXT_PARAM = "? || ''";
 
-/** A `date` takes three columns: a stored date in nanoseconds is too large for one JavaScript number. */
+/** A `date` takes three columns, because a stored date in nanoseconds exceeds a JavaScript number. */
 type Kind = 'value' | 'date';
 
 /** The columns of a SELECT: their text, and each one's index in a row. */
@@ -46,7 +46,7 @@ export function instantAt(row: Row, at: number): Instant {
 }
 
 /**
- * The exact moment of a date in nanoseconds, for sorting where no index does: `instantOf` in SQL (decision B6).
+ * SQL for the exact moment of a date in nanoseconds, for sorting without an index: `instantOf` in SQL (decision B6).
  * Seconds that exceed 64 bits become REAL here and in a bound alike, rounded by the same rule.
  */
 export function instantSql(date: string): string {
@@ -57,7 +57,7 @@ export function instantSql(date: string): string {
     ELSE CAST(${date} AS INTEGER) END`;
 }
 
-/** Text of any value that a hostile database may hold in a text column. */
+/** Returns any value that a hostile database may hold in a text column, as text. */
 export function toText(value: SqlValue | undefined): string {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : '';
@@ -69,7 +69,7 @@ const message = {
   date: 'date',
   /** Null without a chat. */
   chat: 'value',
-  /** The own address in an own row; otherwise the sender's handle. */
+  /** The owner's address in an outgoing row; otherwise the sender's handle. */
   party: 'value',
   /** The status as a number; see `statusSql`. */
   status: 'value',
@@ -91,7 +91,7 @@ const entry = {
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
 
-/** The columns compared before a row is read for an archive. */
+/** The columns that an archive compares before it reads a row. */
 export const ARCHIVED_COLUMNS = columnList({
   rowId: 'value',
   guid: 'value',
@@ -105,10 +105,10 @@ export const LISTED_COLUMNS = columnList({ rowId: 'value', date: 'date', bytes: 
 
 export const MESSAGE_COLUMNS = columnList(message);
 
-/** Starts with those of a message. */
+/** Begins with the columns of a message. */
 export const ENTRY_COLUMNS = columnList(entry);
 
-/** Starts with those of an entry. */
+/** Begins with the columns of an entry. */
 export const PENDING_COLUMNS = columnList({
   ...entry,
   announcesAttachments: 'value',
@@ -117,7 +117,7 @@ export const PENDING_COLUMNS = columnList({
   lacksHandle: 'value',
 });
 
-/** A vote in a poll, or an option added to one. Starts with those of a message. */
+/** A vote in a poll, or an option added to one. Begins with the columns of a message. */
 export const POLL_ROW_COLUMNS = columnList({ ...message, associatedType: 'value', payload: 'value' });
 
 export const DETAIL_COLUMNS = columnList({
@@ -128,7 +128,7 @@ export const DETAIL_COLUMNS = columnList({
   error: 'value',
   edited: 'date',
   retracted: 'date',
-  /** 1 if nothing is left because it was unsent. */
+  /** 1 if the whole message was unsent. */
   isUnsent: 'value',
   delivered: 'date',
   read: 'date',
@@ -174,7 +174,7 @@ export const JOIN_COLUMNS = columnList({
   messageDate: 'date',
 });
 
-/** Meanings of a message's status column (decision B7). From `scheduled` on, the row is own. */
+/** Meanings of a message's status column (decision B7). From `scheduled` on, the row is outgoing. */
 export const STATUS_CODE = {
   received: 0,
   readHere: 1,
@@ -221,8 +221,8 @@ export const EARLIEST: Instant = { seconds: FIRST_UNIX_S - APPLE_EPOCH_S, nanos:
 export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
 
 /**
- * Converts a stored date by the contract's rule (decision B6), from the value and SQL's quotient and remainder by
- * 1e9. A value that is no number counts as 2001-01-01; a date beyond four-digit years is clamped.
+ * Converts a stored date by the contract's rule (decision B6), from the value and SQL's quotient and remainder by 1e9.
+ * A value that is not a number counts as 2001-01-01; a date beyond four-digit years is clamped.
  */
 export function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {
   if (typeof raw !== 'number' || typeof quotient !== 'number' || typeof remainder !== 'number') return APPLE_EPOCH;

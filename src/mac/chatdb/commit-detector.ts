@@ -7,7 +7,7 @@ export interface CommitDetectorOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
-  /** Watches the -wal as well. Polling alone is only slower. */
+  /** True to watch the -wal too. Polling alone is only slower. */
   readonly isWatching?: boolean;
   /** Called when the connection's health changes. */
   readonly onHealth?: (health: BackendHealth) => void;
@@ -35,7 +35,7 @@ export class CommitDetector {
     this.#options = options;
   }
 
-  /** `listener` is called when there may be new rows, and when the database was opened (again). */
+  /** Registers a listener that is called when there may be new rows, and whenever the database was opened. */
   onCommit(listener: () => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -65,7 +65,7 @@ export class CommitDetector {
   #check(): boolean {
     const { connection, onHealth } = this.#options;
     const change = connection.check();
-    // A read may have opened the database before the first check.
+    // Another read may have opened the database before the first check.
     const isNew = change === 'changed' || (change === 'unchanged' && this.#lastHealth === undefined);
     this.#rearm();
     const health = connection.health();
@@ -79,8 +79,8 @@ export class CommitDetector {
   }
 
   /**
-   * Makes one check for all events of one turn of the event loop. It may find only the previous commit, while the
-   * event's own is still on its way to the disk, so the later checks follow in any case.
+   * Checks once for all events of one turn of the event loop. This check may find only the previous commit, while the
+   * event's own commit is still being written, so later checks always follow.
    */
   #onEvent(): void {
     this.#immediate ??= setImmediate(() => {
@@ -91,7 +91,7 @@ export class CommitDetector {
     });
   }
 
-  /** All but the last check ask only SQLite; the last one also examines the files. */
+  /** Repeats the check. All checks but the last ask only SQLite; the last one also examines the files. */
   #checkLater(step: number): void {
     const at = CHECKS_AFTER_EVENT_MS[step];
     if (at === undefined || this.#isClosed) return;
@@ -110,12 +110,12 @@ export class CommitDetector {
     this.#unwatch();
     if (connection.walId === null) return;
     try {
-      // The kind of event is unreliable: a write in place is `rename` on macOS.
+      // The kind of event is ignored: a write in place is reported as `rename` on macOS.
       this.#watcher = watch(`${connection.filePath}-wal`, () => this.#onEvent());
       this.#watcher.on('error', () => this.#unwatch());
       this.#watchedWal = connection.walId;
     } catch {
-      // Watching failed: polling continues alone, and the next check tries again.
+      // Without a watch, polling continues, and the next check tries to watch again.
     }
   }
 

@@ -10,7 +10,7 @@ import { toText } from './columns.ts';
 import { type ChatDatabaseOptions, ChatDbHandle } from './database.ts';
 import { Snapshot } from './snapshot.ts';
 
-/** `changed`: there may be something new. `away`: chat.db is unreadable; health says why. */
+/** `changed`: there may be something new. `away`: chat.db is unreadable, for the reason in health. */
 export type DatabaseChange = 'changed' | 'unchanged' | 'away';
 
 /** The files may change during one opening, but hardly during each of several. */
@@ -39,7 +39,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Reports whether anything changed since the last check; opens the database if necessary. Never throws. */
+  /** Reports whether anything changed since the last check. Opens the database if necessary. Never throws. */
   check(): DatabaseChange {
     if (this.#isClosed) return 'away';
     try {
@@ -52,7 +52,7 @@ export class Connection {
         this.#open.files = findFiles(this.path);
         return 'changed';
       }
-      // Written without SQLite's rules: caches are worthless.
+      // The file was written without SQLite's locks, so nothing that was cached can be trusted.
       return files.touched === this.#open.files.touched ? 'unchanged' : this.#reopen();
     } catch (error) {
       this.#lose(error);
@@ -61,18 +61,18 @@ export class Connection {
   }
 
   /**
-   * Reports whether a check may find something: a commit, or the database back. Opens nothing and is much cheaper
-   * than a check.
+   * Reports whether a check may find something: a commit, or a database that is readable again. Opens nothing and is
+   * much cheaper than a check.
    */
   mayHaveChanged(): boolean {
     try {
       return this.#open === undefined || this.#open.database.version() !== this.#open.version;
     } catch {
-      return true; // a check reports the trouble
+      return true; // a check reports the problem
     }
   }
 
-  /** The current snapshot, without reading anything else. A new object after each commit. */
+  /** Returns the current snapshot without reading anything else. A new object after each commit. */
   snapshot(): unknown {
     const open = this.#open;
     if (open?.snapshot === undefined || open.snapshot.version !== open.database.version())
@@ -115,7 +115,7 @@ export class Connection {
     return this.#open?.files.path ?? this.path;
   }
 
-  /** Identifies the -wal beside it; null if there is none. */
+  /** Identifies the -wal beside the database; null if there is none. */
   get walId(): string | null {
     return this.#open?.files.wal ?? null;
   }
@@ -127,9 +127,9 @@ export class Connection {
 
   #reopen(): DatabaseChange {
     this.#shut();
-    // Messages may be changing the files right now, and a handle does not tell which -wal it holds: only files that
-    // were the same before and after opening are certainly the opened ones. The first opening may create the -wal and
-    // the -shm itself, and so needs a second one.
+    // Messages may be changing the files right now, and a handle does not tell which -wal it holds. Only if the files
+    // are the same before and after opening are they certainly the opened ones. The first opening may create the -wal
+    // and the -shm, and then needs a second one.
     for (let attempt = 1; this.#open === undefined; attempt += 1) {
       const before = findFiles(this.path);
       const database = ChatDbHandle.open(this.#options);
@@ -167,17 +167,17 @@ function snapshotOf(open: Open): Snapshot {
   return open.snapshot.value;
 }
 
-/** The files of a database on disk, found without opening any (decision B1). */
+/** The files of a database on disk, found without opening them (decision B1). */
 interface Files {
   /** Real path of the database: SQLite follows links, and keeps the -wal and the -shm there. */
   readonly path: string;
-  /** Identifies the file by inode and time of birth, because inodes are reused. Null if there is none. */
+  /** Identifies the file by inode and time of birth, because inodes are reused. Null if the file is missing. */
   readonly database: string | null;
   /** `database` without the device, whose number changes with every mount (POSIX, st_dev). */
   readonly lasting: string;
   readonly wal: string | null;
   readonly shm: string | null;
-  /** Changes when somebody writes to the database file itself. */
+  /** Changes when any program writes to the database file itself. */
   readonly touched: string;
 }
 
@@ -189,7 +189,7 @@ function findFiles(configuredPath: string): Files {
   const path = realPath(configuredPath);
   const database = statSync(path, { bigint: true });
   accessSync(path, constants.R_OK);
-  // At a pipe SQLite, and with it the whole process, would wait until somebody writes.
+  // Opening a pipe would make SQLite, and so the whole process, wait for a writer.
   if (database.isFIFO()) throw problem('chat_db_is_pipe');
   // SQLite takes a -wal beside an empty database for a leftover and deletes it, even when it only reads.
   if (database.isFile() && database.size === 0n) throw problem('chat_db_empty');
@@ -231,7 +231,7 @@ const CAUSES = [
   [/^SQLITE_(NOTADB|CORRUPT|IOERR_SHORT_READ)/, 'chat_db_damaged'],
 ] as const;
 
-/** Describes the trouble with chat.db for a person. Every public read throws this while it lasts (decision C6). */
+/** Explains to the user why chat.db is unreadable. Every public read throws this while it lasts (decision C6). */
 export function toUnavailable(cause: unknown): AppError {
   if (isAppError(cause)) return cause;
   const code = errorCode(cause) ?? '';
@@ -246,7 +246,7 @@ function isRefusal(error: unknown): boolean {
   return REFUSALS.test(errorCode(error) ?? '');
 }
 
-/** Reports whether the failure is that of the database or the file, rather than a bug in this program. */
+/** Reports whether the failure came from the database or the file, rather than from a bug in this program. */
 function isStorageFailure(error: unknown): boolean {
   return /^(SQLITE_|E[A-Z]+$)/.test(errorCode(error) ?? '');
 }
@@ -271,7 +271,7 @@ export function readOnce<Result>(
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
-/** Facts for `isReplaced`, inside a read of the caller. */
+/** Reads the facts for `isReplaced`, within a read of the caller. */
 export function identityAt({ database, queries }: Snapshot, inode: string, { rowId }: Offset): LogIdentity {
   const row = database.get(queries.guid, rowId);
   return {

@@ -4,7 +4,7 @@ import { perSchema, type SchemaInfo } from './database.ts';
 import { anyChat, column, messageParts, reactionTargets } from './queries.ts';
 import { isPollUpdate, VOTE_TYPE } from './row-kinds.ts';
 
-/** The columns of a row beyond its text. A blob too large to be decoded comes as its length. */
+/** The content of a row besides its text. A blob too large to be decoded is selected as its length. */
 export const ROW_CONTENT_COLUMNS = columnList({
   guid: 'value',
   text: 'value',
@@ -30,7 +30,7 @@ export const ROW_CONTENT_COLUMNS = columnList({
   scheduleState: 'value',
 });
 
-/** The columns of an attachment beyond its file. */
+/** The content of an attachment besides its file. */
 export const ATTACHMENT_CONTENT_COLUMNS = columnList({
   guid: 'value',
   isSticker: 'value',
@@ -84,13 +84,16 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
   };
 });
 
-/** More rows than any group's poll has: earlier votes do not count. */
+/** More rows than any group's poll has. Earlier votes are ignored. */
 const MAX_POLL_ROWS = 2000;
 /** Rows of other conversations may come between a poll and its caption. */
 const CAPTION_ROWS = 50;
 const CAPTION_S = 5;
 
-/** The question of a poll is an ordinary row after it, by the same sender (V2; imsg, pull request 155). */
+/**
+ * SQL for the row with a poll's question: an ordinary row after the poll by the same sender (V2; imsg, pull request
+ * 155).
+ */
 function captionSql(schema: SchemaInfo): string {
   const thread = column(schema, 'thread_originator_guid');
   const isCaption = `m.reply_to_guid = p.guid AND ifnull(${thread}, '') = '' AND m.date >= p.date
@@ -102,7 +105,7 @@ function captionSql(schema: SchemaInfo): string {
     ORDER BY m.ROWID LIMIT 1`;
 }
 
-/** A blob, or its length if it is too large to decode: SQLite knows the length without reading it. */
+/** SQL for a blob, or for its length if it is too large to decode: SQLite knows the length without reading the blob. */
 function blob(name: string): string {
   return name === 'NULL'
     ? name

@@ -10,10 +10,10 @@ import { IS_LOWEST_CHAT, isNoCanary } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** Cost of one conversation's details, in rows. */
+/** Cost of one conversation's details, in rows read. */
 const DETAILS_COST = 20;
 
-/** Cost of counting one unread message, in rows. */
+/** Cost of counting one unread message, in rows read. */
 const UNREAD_COST = 3;
 
 interface UnreadQueries {
@@ -25,7 +25,7 @@ interface UnreadQueries {
 
 const known = new WeakMap<SchemaInfo, UnreadQueries | undefined>();
 
-/** Undefined if the database does not record what is unread, or only a full scan would tell. */
+/** Returns undefined if the database does not record what is unread, or if only a full scan would count it. */
 export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
   if (!known.has(schema)) known.set(schema, findUnreadQueries(database));
@@ -53,7 +53,7 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
   return undefined;
 }
 
-/** Incoming, unread, neither reaction nor system row (decision K3). */
+/** Unread incoming messages, without reactions and system rows (decision K3). */
 function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   const from = `message m INDEXED BY "${index.replaceAll('"', '""')}"`;
@@ -71,7 +71,7 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   };
 }
 
-/** Reports whether the details of this many conversations need at most `maxRows` reads. */
+/** Reports whether the details of this many conversations take at most `maxRows` reads. */
 export function areDetailsWithin(snapshot: Snapshot, chats: number, maxRows: number): boolean {
   const { database } = snapshot;
   const left = Math.floor((maxRows - chats * DETAILS_COST) / UNREAD_COST);
@@ -81,7 +81,7 @@ export function areDetailsWithin(snapshot: Snapshot, chats: number, maxRows: num
   return Number(database.get(queries.count, left + 1)?.[0] ?? 0) <= left;
 }
 
-/** The conversation with its details (decision K3). `newest` is its newest message, if known. */
+/** Returns the conversation with its details (decision K3). `newest` is its newest message, if known. */
 export function withConversationDetails(
   snapshot: Snapshot,
   chat: Chat,
@@ -109,10 +109,10 @@ export function withConversationDetails(
   return { ...conversation, details };
 }
 
-/** An address is all that most links have for a text. */
+/** Most messages with a link have only the address as their text. */
 const LINK = /^https?:\/\//i;
 
-/** Nothing for a message whose text says all. */
+/** Returns {} for a message whose text says everything. */
 function sentenceOfLast(
   snapshot: Snapshot,
   last: Message,
@@ -131,10 +131,10 @@ function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined 
   return row && toMessage(row, snapshot);
 }
 
-/** By chat, for one state of the database. */
+/** Unread messages by chat, for one state of the database. */
 const unreadCounts = new WeakMap<Snapshot, ReadonlyMap<number, number>>();
 
-/** Undefined if the database does not record it. */
+/** Returns undefined if the database does not record it. */
 function unreadIn(snapshot: Snapshot, chatId: number): number | undefined {
   const { database } = snapshot;
   const queries = unreadQueriesOf(database);

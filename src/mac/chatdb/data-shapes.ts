@@ -1,7 +1,7 @@
 import type { DataShapes, SqliteDiagnostics } from '../../domain/diagnostics.ts';
 import { type Sqlite, sqliteLibrary } from '../../runtime/sqlite.ts';
 
-/** Only this many of the newest rows are counted, so that clients need not wait. */
+/** How many of the newest rows are counted: few enough that clients need not wait. */
 const NEWEST_ROWS = 20_000;
 const HOUR_NS = 3_600_000_000_000;
 const SERVICES = ['iMessage', 'SMS', 'RCS', 'iMessageLite'];
@@ -85,7 +85,7 @@ function unknownColumns(sqlite: Sqlite): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** Counts numbers individually, and everything else together. */
+/** Counts numbers separately, and all other values together. */
 function counted(rows: readonly (readonly unknown[])[]): Readonly<Record<string, number>> {
   return summed(rows, (value) => (/^-?\d{1,5}$/.test(String(value)) ? String(value) : 'other'));
 }

@@ -6,7 +6,7 @@ import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from
 
 export interface ChatDatabaseOptions {
   readonly path: string;
-  /** The meaning of `~` in attachment names, if the database is not in a `Library/Messages`. */
+  /** Stands for `~` in attachment names if the database is not in a `Library/Messages`. */
   readonly home: string;
   readonly log: Log;
   /** Default: `reactions`. */
@@ -40,7 +40,7 @@ export class ChatDbHandle {
     this.options = options;
   }
 
-  /** Throws SQLite's error if it cannot be opened, an AppError if it is no database of Messages. */
+  /** Opens the database. Throws SQLite's error if that fails, an AppError if it is not a database of Messages. */
   static open(options: ChatDatabaseOptions): ChatDbHandle {
     const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
@@ -60,19 +60,22 @@ export class ChatDbHandle {
     return this.#statement(sql).get(...parameters);
   }
 
-  /** Changes with every commit of another connection. Only comparable within one handle. */
+  /** Changes with every commit of another connection. Comparable only within one handle. */
   version(): number {
     return Number(this.get('PRAGMA data_version')?.[0]);
   }
 
-  /** Reports whether tables were altered since it was opened, as by the first Messages after an update of macOS. */
+  /**
+   * Reports whether tables were altered since the handle was opened, as happens when Messages first runs after an
+   * update of macOS.
+   */
   hasNewSchema(): boolean {
     return this.#readSchemaVersion() !== this.#schemaVersion;
   }
 
   /**
-   * Reads in one transaction: everything is from one commit, and the WAL is locked once instead of per statement.
-   * `use` must not wait for anything.
+   * Runs `use` in one read transaction: everything is from one commit, and the WAL is locked once instead of once per
+   * statement. `use` must not wait for anything.
    */
   inTransaction<Result>(use: () => Result): Result {
     this.#statement('BEGIN').run();
@@ -99,7 +102,7 @@ export class ChatDbHandle {
     try {
       this.#statement('ROLLBACK').run();
     } catch {
-      // SQLite has already done so: some failures end the transaction.
+      // SQLite has already rolled back: some failures end the transaction.
     }
   }
 
@@ -112,7 +115,7 @@ export class ChatDbHandle {
   }
 }
 
-/** The tables and columns of this database. Found by inspection, never by the version of macOS (decision B1). */
+/** The tables and columns of this database. Determined by inspection, never by the version of macOS (decision B1). */
 export interface SchemaInfo {
   hasTable(table: string): boolean;
   hasColumn(table: string, column: string): boolean;
@@ -124,9 +127,9 @@ export interface SchemaInfo {
   isUnique(table: string, ...columns: readonly string[]): boolean;
   /** SQL for the byte length of a value, which SQLite 3.43 and newer know without reading the text. */
   byteLength(value: string): string;
-  /** How rows that refer to another one are read (U5). */
+  /** How rows that refer to another row are read (U5). */
   readonly associatedRows: AssociatedRows;
-  /** The address of the conversation with canaries, which lists leave out; "" if there is none. */
+  /** The address of the conversation with canaries, which lists leave out; "" if there are none. */
   readonly canaryAddress: string;
 }
 
@@ -149,7 +152,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   chat_message_join: ['chat_id', 'message_id'],
 };
 
-/** Tables that are useless without these columns. */
+/** Tables, each with the columns without which it is useless. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   chat_handle_join: ['chat_id', 'handle_id'],
   message_attachment_join: ['message_id', 'attachment_id'],

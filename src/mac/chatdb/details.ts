@@ -28,13 +28,13 @@ const KINDS: readonly MessageKind[] = [
   'shareplay',
 ];
 
-/** The message with its details (decision H). */
+/** Returns the message with its details (decision H). */
 export function withDetails(snapshot: Snapshot, message: Message, reactedTo?: ReactedTo): Message {
   const details = detailsOf(snapshot, message, reactedTo);
   return details === undefined ? message : { ...message, details };
 }
 
-/** Undefined if the row is gone. Without `reactedTo`, reactions are looked for on every message. */
+/** Returns undefined if the row is gone. Without `reactedTo`, reactions are looked up for every message. */
 export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: ReactedTo): MessageDetails | undefined {
   const rowId = Number(message.id);
   const row = snapshot.database.get(snapshot.queries.details, rowId);
@@ -42,7 +42,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   const error = Number(row[at.error] ?? 0);
   const replyTo = toText(row[at.replyTo]);
   const isUnsent = row[at.isUnsent] === 1;
-  // An unreadable body may end like an ordinary one.
+  // An unreadable body may end like an ordinary one, so it counts as content too.
   const hasContent = row[at.hasContent] === 1 || message.body === '';
   const found = hasContent ? rowContentOf(snapshot, message, isUnsent) : undefined;
   const { attachments, ...content } = withAttachments(snapshot, message, found?.content);
@@ -68,7 +68,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   return sentence === undefined ? details : { ...details, sentence };
 }
 
-/** Null if it is missing, or only a full scan would find it. */
+/** Returns null if the message is missing, or if only a full scan would find it. */
 function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | null {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return null;
   const rowId = snapshot.rowIdOf(wanted);
@@ -78,7 +78,7 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
   return { id, guid, sender, body: brief(body) };
 }
 
-/** Empty unless the row is the balloon of a link whose text is in the row it refers to (U6). */
+/** Returns {} unless the row is the balloon of a link whose text is in the row it refers to (U6). */
 function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDetails, 'part_of'> {
   const guid = toText(row[at.textRow]);
   if (guid === '') return {};
@@ -86,7 +86,7 @@ function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDet
   return text === undefined ? {} : { part_of: { id: text.id, guid } };
 }
 
-/** The current reactions: each person's last tapback unless removed; stickers add up. */
+/** Returns the current reactions: each person's last tapback unless removed, and every sticker. */
 function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
   const { database, queries } = snapshot;
   const { reactions } = queries;
@@ -106,13 +106,13 @@ function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
   return [...standing.values()];
 }
 
-/** The part that a reaction names: `p:N/`; -1 for none. */
+/** Returns the part that a reaction refers to by `p:N/`; -1 if it names none. */
 function partReactedTo(row: Row): Pick<Reaction, 'part'> {
   const [, part] = /^p:(\d{1,5})\//.exec(toText(row[ENTRY_COLUMNS.at.associatedGuid])) ?? [];
   return part === undefined ? {} : { part: Number(part) };
 }
 
-/** undefined for a row that is nothing but its text (decision V1). */
+/** Returns undefined for a row that is only its text (decision V1). */
 function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>, row: Row): string | undefined {
   if (details.kind === 'other') return `Something this version does not know (item type ${Number(row[at.itemType])}).`;
   if (
@@ -127,14 +127,14 @@ function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>,
   return sentence === bodySentence(message.body) ? undefined : sentence;
 }
 
-/** Returns the kind of a row by its `item_type`, and of an ordinary one by its balloon. */
+/** Returns the kind of a row: by its `item_type`, or by its balloon for an ordinary row. */
 function kindOf(row: Row, decoded: DecodedRow['kind'] = 'message'): MessageKind {
   const type = Number(row[at.itemType] ?? 0);
   if (type !== 0) return KINDS[type] ?? 'other';
   return decoded === 'poll_vote' ? 'poll' : decoded;
 }
 
-/** A row's content together with its attachments'. */
+/** Combines a row's content with that of its attachments. */
 function withAttachments(
   snapshot: Snapshot,
   { id, attachments: paths }: Message,
@@ -156,12 +156,15 @@ function isoAt(row: Row, place: number): string | null {
   return typeof value !== 'number' || value === 0 ? null : isoOf(instantAt(row, place));
 }
 
-/** Maximum distance of the two rows' dates: one message has one date, apart from the time its preview takes. */
+/**
+ * Maximum distance of the dates of a text and its link, in milliseconds: they are one message, whose preview takes some
+ * time.
+ */
 const PAIR_MS = 60_000;
 
 /**
- * Returns the row with the text of a link's balloon. Undefined if the named row is no such text: a lone link may name
- * any earlier message, as ordinary rows do.
+ * Returns the row with the text of a link's balloon. Returns undefined if the named row is not such a text: a link
+ * without text may name any earlier message, as ordinary rows do.
  */
 function textRowOf(snapshot: Snapshot, guid: string, balloon: Message): Message | undefined {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return undefined;

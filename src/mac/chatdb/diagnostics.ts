@@ -13,14 +13,14 @@ import type { Clock } from '../../domain/ports/host.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { dataShapes, sqliteDiagnostics } from './data-shapes.ts';
 
-/** Finds commits that no event announced. */
+/** Interval at which commits are found that no event announced. */
 const POLL_MS = 100;
 /** How long to look for a commit every millisecond after an event. */
 const AFTER_EVENT_MS = 250;
 const MAX_ROWS = 50;
 const MAX_DELAYS = 100;
 const MAX_ADDRESSES = 20;
-/** Own addresses are searched in this many of the newest rows. */
+/** The owner's addresses are searched for in this many of the newest rows. */
 const RECENT_ROWS = 2000;
 
 /** 2001-01-01 in seconds of Unix. */
@@ -32,7 +32,7 @@ interface SeenRow {
   readonly joinDelayMs: number | null;
 }
 
-/** The prefix of a chat guid, if it is a known one. */
+/** Returns the prefix of a chat guid; `other` if it is unknown. */
 export function prefixOf(guid: string): GuidPrefix {
   const found = /^(any|imessage|sms|rcs);([-+]);/i.exec(guid);
   const prefix = GUID_PREFIXES.find((known) => known.toLowerCase() === found?.[0].toLowerCase());
@@ -45,7 +45,7 @@ export function prefixCounts(guids: readonly string[]): PrefixCounts {
   return counts;
 }
 
-/** Examines chat.db for a report, on a separate connection: its shape and its changes, never its content. */
+/** Examines the shape of chat.db and its changes for a report, on a separate connection. Reads no content. */
 export class DiagnosticReader {
   readonly #path: string;
   readonly #sqlite: Sqlite;
@@ -62,7 +62,7 @@ export class DiagnosticReader {
     return this.#strings('SELECT guid FROM chat WHERE guid IS NOT NULL');
   }
 
-  /** Most recent first. An account looks like `E:me@example.org` or `P:+15550100`. */
+  /** Returns the owner's addresses, most recent first. An account looks like `E:me@example.org` or `P:+15550100`. */
   ownAddresses(): readonly string[] {
     const sources = ['destination_caller_id', 'account'].filter((name) => this.#columns.includes(name));
     const selects = sources.map(
@@ -77,7 +77,7 @@ export class DiagnosticReader {
     return [...new Set(addresses)].slice(0, MAX_ADDRESSES);
   }
 
-  /** Watches for this many seconds, or until `signal` is aborted. Ends if chat.db disappears. */
+  /** Watches for this many seconds, or until `signal` is aborted. Ends early if chat.db disappears. */
   watch(seconds: number, clock: Clock, signal: AbortSignal): Promise<ChangeDiagnostics> {
     const startMs = clock.monotonic();
     const since = (ms: number): number => Math.round((clock.monotonic() - ms) * 10) / 10;
@@ -90,7 +90,7 @@ export class DiagnosticReader {
     let eventMs: number | undefined;
     let isOver = false;
 
-    /** Reports whether there was a commit since the last look. */
+    /** Reports whether there was a commit since the last call. */
     const look = (): boolean => {
       const now = this.#version();
       if (now === version) return false;
@@ -225,7 +225,7 @@ export class DiagnosticReader {
   }
 }
 
-/** Seconds since 2001 of a date in seconds or in nanoseconds. */
+/** Converts a date in seconds or nanoseconds to seconds since 2001. */
 function appleSeconds(date: number): number {
   return Math.abs(date) > 1e10 ? date / 1e9 : date;
 }

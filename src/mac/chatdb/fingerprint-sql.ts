@@ -4,12 +4,15 @@ import type { SchemaInfo } from './database.ts';
 import { anyOf, column } from './queries.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 
-/** The print of the row `m` without additions for attachments: flags, later additions, and content. */
+/** SQL for the print of the row `m` without additions for attachments: flags, later additions, and content. */
 export function rowSql(schema: SchemaInfo): string {
   return `${flagsSql(schema)} + ${addedSql(schema)} + ${contentSql(schema)}`;
 }
 
-/** The columns of decision B7, each on its own. Delivery columns of another person's row mean nothing. */
+/**
+ * SQL for the flags: one bit for each column of decision B7. Delivery columns of an incoming row mean nothing and are
+ * ignored.
+ */
 function flagsSql(schema: SchemaInfo): string {
   const flag = (bit: number, ...names: readonly string[]): string =>
     `CASE WHEN ${anyOf(schema, ...names)} THEN ${bit} ELSE 0 END`;
@@ -30,10 +33,13 @@ const FACTORS = {
   date_edited: 805_306_457,
   date_retracted: 1_234_567_891,
 } as const;
-/** Sums of this many bits stay exact. */
+/** A mask of as many bits as can be summed exactly. */
 const SUM_BITS = 2 ** 50 - 1;
 
-/** Lengths cost nothing to read. An edit also sets its date, so that another text of equal length is noticed. */
+/**
+ * SQL for the content by its lengths, which cost nothing to read. An edit also sets its date, so that a new text of
+ * equal length is noticed.
+ */
 function contentSql(schema: SchemaInfo): string {
   const there = (...names: readonly (keyof typeof FACTORS)[]): readonly (keyof typeof FACTORS)[] =>
     names.filter((name) => schema.hasColumn('message', name));
@@ -50,18 +56,21 @@ function contentSql(schema: SchemaInfo): string {
   return `(${mixed(sum, CONTENT_BITS)})`;
 }
 
-/** At most 2^30 times a factor: a sum of three stays within SQLite's integers. */
+/**
+ * SQL for a length times its factor: at most 2^30 times the factor, so that a sum of three stays within SQLite's
+ * integers.
+ */
 function lengthSql(schema: SchemaInfo, name: keyof typeof FACTORS): string {
   return `ifnull(${schema.byteLength(column(schema, name))}, 0) * ${FACTORS[name]}`;
 }
 
-/** The upper bits of a sum modulo 2^31, which are mixed best. */
+/** SQL for the upper bits of a sum modulo 2^31, which are the best mixed. */
 function mixed(sum: string, bits: number): string {
   return `((${sum}) & ${BITS_31}) >> ${31 - bits}`;
 }
 
 /**
- * Later additions by Messages to an existing row: a poll's votes and new options, which are separate rows; the
+ * SQL for later additions by Messages to an existing row: a poll's votes and new options, which are separate rows; the
  * transcript of a voice message, under its key in the body; the payload of a link or an app; unsent parts.
  */
 function addedSql(schema: SchemaInfo): string {
@@ -90,14 +99,17 @@ function addedSql(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `CASE ${cases.join(' ')} ELSE 0 END`;
 }
 
-/** Without the index every poll would cost a full scan. */
+/** Reports whether votes can be found by an index: without it, every poll would cost a full scan. */
 function hasVotes(schema: SchemaInfo): boolean {
   return (
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid')
   );
 }
 
-/** A vote or an added option refers to the poll by guid. The vote that it replaces may stay or go. */
+/**
+ * A checksum of the votes and added options, which refer to the poll by guid. Messages may keep or delete a vote that
+ * was replaced.
+ */
 const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
   WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
 
@@ -105,14 +117,14 @@ function isVoice(schema: SchemaInfo): string {
   return column(schema, 'is_audio_message', '0');
 }
 
-/** A text as a blob: SQLite searches bytes in bytes. */
+/** SQL for a text as a blob: SQLite then searches for bytes in bytes. */
 function bytes(text: string): string {
   return `X'${Buffer.from(text).toString('hex')}'`;
 }
 
 /**
- * Two numbers for the row `j.message_id`: one that changes with every attachment (its existence, transfer state and
- * name), and one that changes with a transcript in the plist of a voice message's file.
+ * SQL for two numbers of the row `j.message_id`: one that changes with every attachment (its existence, transfer state
+ * and name), and one that changes with a transcript in the plist of a voice message's file.
  */
 export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undefined {
   if (!hasAttachmentTables(schema) || !schema.hasIndex('message_attachment_join', 'message_id')) return undefined;
@@ -128,7 +140,7 @@ export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undef
     WHERE ${isIn} AND ${isShown(schema)} GROUP BY j.message_id`;
 }
 
-/** Messages that the person deleted, as long as they can be restored (decision B13). */
+/** SQL for messages that the user deleted and can still restore (decision B13). */
 export function deletedSql(schema: SchemaInfo, isIn: string): string | undefined {
   if (!schema.hasTable('chat_recoverable_message_join')) return undefined;
   return `SELECT r.message_id FROM chat_recoverable_message_join r

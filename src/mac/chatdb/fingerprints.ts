@@ -17,7 +17,10 @@ import { LOWEST_CHAT } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Prints of rows, computed by SQLite: one number per row costs a third of its columns as values. */
+/**
+ * Reads prints of rows. SQLite computes them, because returning one number per row costs a third of returning its
+ * columns.
+ */
 export class Fingerprints implements PrintReader {
   readonly #connection: Connection;
   /** The previous watched sets, by their SQL. */
@@ -99,7 +102,7 @@ export class Fingerprints implements PrintReader {
   }
 }
 
-/** The lowest of the newest `count` rows up to `upTo`. */
+/** Returns the lowest of the newest `count` row ids up to `upTo`. */
 function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
   return Number(snapshot.database.get(printQueriesFor(snapshot.database.schema).newest, upTo, count - 1)?.[0] ?? 1);
 }
@@ -107,9 +110,9 @@ function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
 /** Rows watched per indexed set, newest first. */
 const MAX_WATCHED = 500;
 const MAX_DELETED = 5000;
-/** Rows compared by one sum: reading a row costs as much as computing its print. */
+/** Rows compared by one sum: reading them singly would cost as much as computing their prints. */
 const SUMMED_ROWS = 64;
-/** Row ids spread wider than this many times the requested rows are read one by one. */
+/** A range is read row by row if its row ids span more than this many times the requested number. */
 const MAX_GAPS = 4;
 
 /** The SQL of prints. Row ids come from a range (`from`, `to`) or a JSON list. */
@@ -117,7 +120,7 @@ interface PrintQueries {
   readonly newest: string;
   readonly range: RowQueries;
   readonly list: RowQueries;
-  /** Prints of a range, without attachments and deletions, each times its index in the range. */
+  /** The sum of the prints of a range, without attachments and deletions, each multiplied by its index in the range. */
   readonly sum: string;
   readonly next: string;
   /** Row ids as text, separated by commas. */
@@ -135,17 +138,17 @@ interface RowQueries {
   readonly deleted: string | undefined;
 }
 
-/** Prints of a range of rows, inside a read of the caller. */
+/** Returns the prints of a range of rows, within a read of the caller. */
 export function printsBetween(snapshot: Snapshot, from: number, to: number): ReadonlyMap<number, Print> {
   return printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).range, [from, to]);
 }
 
-/** SQL from which `printsWith` makes the print of row `m`. */
+/** Returns the SQL from which `printsWith` computes the print of row `m`. */
 export function printSql(schema: SchemaInfo): string {
   return `CASE WHEN ${isMessage(schema)} THEN ${rowSql(schema)} ELSE -1 END`;
 }
 
-/** Prints of rows from what `printSql` selected, inside a read of the caller. */
+/** Computes prints of rows from what `printSql` selected, within a read of the caller. */
 export function printsWith(
   { database }: Snapshot,
   rows: readonly (readonly [rowId: number, selected: SqlValue])[],
@@ -173,7 +176,7 @@ function printsOf(
   return prints;
 }
 
-/** The contribution of some rows' attachments and deletions to their prints. */
+/** Returns the contribution of some rows' attachments and deletions to their prints. */
 function additionsOf(
   database: ChatDbHandle,
   { attachments, deleted }: RowQueries,
@@ -194,8 +197,8 @@ function additionsOf(
 }
 
 /**
- * The parts of a range in which a print differs from the known one, inside a read of the caller. Compares sums,
- * weighted so that two changes do not cancel out; one that differs by mistake costs reading its rows.
+ * Returns the parts of a range in which a print differs from the known one, within a read of the caller. Compares sums,
+ * weighted so that two changes do not cancel out. A sum that differs by mistake costs only the reading of its rows.
  */
 function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known: KnownPrints): RowRange[] {
   const { range, sum } = printQueriesFor(snapshot.database.schema);
@@ -212,7 +215,7 @@ function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known:
   return ranges;
 }
 
-/** The part of a print that `sum` adds up. */
+/** Returns the part of a print that `sum` adds up. */
 function withoutAddition(print: Print, addition = 0): number {
   return addition === 0 || print === NO_PRINT || print === REACTION_PRINT ? print : Math.max(print - addition, 1);
 }
@@ -245,7 +248,7 @@ const printQueriesFor = perSchema((schema): PrintQueries => {
 });
 
 function watchedSql(schema: SchemaInfo): readonly string[] {
-  // One text costs a third of as many rows.
+  // Returning the row ids as one text costs a third of returning as many rows.
   const joined = (rowId: string, newest: string): string =>
     `SELECT group_concat(${rowId}) FROM (SELECT ${rowId} ${newest})`;
   const newest = (condition: string): string =>
@@ -259,7 +262,8 @@ function watchedSql(schema: SchemaInfo): readonly string[] {
     sets.push(newest('is_finished = 1 AND is_from_me = 1 AND error > 0'));
   }
   if (schema.hasIndex('message', 'cache_roomnames', 'service', 'is_sent', 'is_delivered')) {
-    // SQLite uses the partial index only with all of its terms: `schedule_type` and RCS are in it since macOS 26.
+    // SQLite uses a partial index only if the query repeats all of its terms. Since macOS 26 they include
+    // `schedule_type` and RCS.
     const since26 = has('schedule_type')
       ? "service IN ('iMessage', 'RCS') AND schedule_type == 0"
       : "service = 'iMessage'";

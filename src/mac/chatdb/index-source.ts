@@ -14,11 +14,14 @@ import { rowContentOf } from './row-content.ts';
 import { hasContent, isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Longer texts are not searched to their end. */
+/** UTF-16 units of a text that are searched; the rest of a longer text is not. */
 const MAX_TEXT = 8192;
 const SOUND = /\.(?:caf|amr|m4a)$/i;
 
-/** The message with its texts that are not in the body; most have none, and nothing more is read of them. */
+/**
+ * Returns the message with its searchable texts besides the body. Most messages have none, and nothing more is read of
+ * them.
+ */
 function searchable(snapshot: Snapshot, message: Message, isMore: boolean): SearchableMessage {
   const content: MessageContent = (isMore ? rowContentOf(snapshot, message)?.content : undefined) ?? {};
   const isVoice = content.transcript === undefined && message.attachments.some((path) => SOUND.test(path));
@@ -46,7 +49,10 @@ const messagesSql = perSchema(
 
 const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
 
-/** The index's reads, however long they take. Runs in the reader thread, or in the main one if there is no other. */
+/**
+ * The reads of the search index, however long they take. Runs in the reader thread, or in the main thread if there is
+ * no other.
+ */
 export class IndexReader {
   readonly #connection: Connection;
 

@@ -16,15 +16,15 @@ import { isMessage } from './row-kinds.ts';
 export type Order = 'asc' | 'desc';
 
 /**
- * `indexed` is for lists whose dates are all in nanoseconds. `mixed` sorts the parts of the index (nanoseconds,
- * seconds, and everything else) by exact instant (decision B6).
+ * The SQL of one list. `indexed` is for lists whose dates are all in nanoseconds. `mixed` sorts the parts of the index
+ * (nanoseconds, seconds, and everything else) by exact instant (decision B6).
  */
 export interface ListSql {
   readonly indexed: string;
   readonly mixed: string;
 }
 
-/** The lists that may have canaries. */
+/** The lists that may contain canaries. */
 interface MessageLists {
   /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
@@ -78,13 +78,16 @@ function keys(): string {
   return KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' });
 }
 
-/** A row id that a number represents exactly. The `+` keeps SQLite from using the row ids as an index. */
+/**
+ * A condition on the row id: a JavaScript number represents it exactly. The `+` keeps SQLite from using the row ids as
+ * an index.
+ */
 const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 
 /** The source of a list's rows. */
 interface Source {
   readonly from: string;
-  /** Each begins with the chat parameter, if there is one. */
+  /** Each condition begins with the chat parameter, if there is one. */
   readonly where: (dateRange: string) => string;
   /** The indexed date and row id. */
   readonly date: string;
@@ -122,7 +125,8 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
   const otherKeys = UNINDEXED.map(
     (which) => `${key} ${where(`${which(date)} AND ${between(order, instantSql('m.date'), 'm.ROWID')}`)}`,
   );
-  // UNION, not UNION ALL: a table without its key can join a message twice, but it is listed once (decision B4).
+  // UNION, not UNION ALL: in a table without its key a message can be joined twice, but it is listed once (decision
+  // B4).
   const keys = [indexedKeys, indexedKeys, ...otherKeys].join(' UNION ');
   return {
     indexed: `SELECT ${columns(chat)} FROM ${from} WHERE ${inIndex} ${byIndex} LIMIT ${INT_PARAM} OFFSET ${INT_PARAM}`,
@@ -133,8 +137,8 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
 }
 
 /**
- * Between two bounds, with the row id only at the bound where a list begins. SQLite stops reading an index early with
- * one such pair, but not with two.
+ * SQL for a range between two bounds, with the row id only at the bound where the list begins. SQLite stops reading an
+ * index early with one such pair, but not with two.
  */
 function between(order: Order, date: string, rowId: string): string {
   return order === 'asc'
@@ -142,16 +146,16 @@ function between(order: Order, date: string, rowId: string): string {
     : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
 }
 
-/** Newest messages examined for raised dates. */
+/** Number of the newest messages examined for dates that rose. */
 const NEWEST = 100;
 
 /** The SQL for the order of conversations, for one schema. */
 export interface OrderQueries {
-  /** True if an order can be kept: the joins' dates and row ids must reveal what is new. */
+  /** True if an order can be kept across commits: the joins' dates and row ids must reveal what is new. */
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /** Chats for which that date bounds nothing: NULL, 0, seconds. */
+  /** Chats for which a join's date bounds nothing: NULL, 0, seconds. */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;
@@ -161,7 +165,7 @@ export interface OrderQueries {
   readonly joinsAfter: string;
   readonly newestJoin: string;
   readonly newest: string;
-  /** Chat and message of a join. */
+  /** The chat and the message of a join. */
   readonly join: string;
   /** The date of a row, if it counts in the chat. Parameters: chat, row id. */
   readonly stillCounts: string;
@@ -205,13 +209,13 @@ const NEWEST_JOIN = '(SELECT max(j.message_date) FROM chat_message_join j WHERE 
 const OLDEST_JOIN = `(SELECT j.message_date FROM chat_message_join j WHERE j.chat_id = c.ROWID
   ORDER BY j.message_date LIMIT 1)`;
 
-/** From the covering index alone. */
+/** Answered by the covering index alone. */
 const LATEST = `SELECT ${CHAT_DATE_COLUMNS.select({ chat: 'id', hasMessages: 'date IS NOT NULL', date: 'date' })}
   FROM (SELECT c.ROWID AS id, ${NEWEST_JOIN} AS date FROM chat c LIMIT -1)`;
 
 function oddChats(schema: SchemaInfo): string {
   const isOdd = (date: string): string => `${date} IS NULL OR ${date} <= ${MAX_SECONDS} OR ${date} > ${MAX_INTEGER}`;
-  // Only macOS 26 has an index that answers for all chats at once: mostly that there are none.
+  // Only macOS 26 has an index that answers for all chats at once, and mostly the answer is that there are none.
   const isAny = schema.hasIndex('chat_message_join', 'message_date')
     ? `EXISTS (SELECT 1 FROM chat_message_join WHERE ${isOdd('message_date')}) AND`
     : '';
@@ -220,7 +224,10 @@ function oddChats(schema: SchemaInfo): string {
     AND EXISTS (SELECT 1 FROM chat_message_join j WHERE j.chat_id = c.ROWID)`;
 }
 
-/** One pass over everything, for databases without that index. SQLite takes bare columns from the row of the max(). */
+/**
+ * SQL that reads everything in one pass, for databases without that index. SQLite takes bare columns from the row of
+ * the max().
+ */
 function exactDates(schema: SchemaInfo): string {
   const columns = CHAT_DATE_COLUMNS.select({ chat: 'c.ROWID', hasMessages: 'count(l.id)', date: 'l.date' });
   return `SELECT ${columns}, max(${instantSql('l.date')})
@@ -230,8 +237,8 @@ function exactDates(schema: SchemaInfo): string {
 }
 
 /**
- * Tells whether some rows are dated in seconds, and how many dates are out of index order, counted up to `MAX_COUNTED`.
- * Parameters of `chat`: the chat, once for the seconds and once for each of `UNINDEXED`.
+ * SQL that tells whether some rows are dated in seconds, and how many dates are out of index order, counted up to
+ * `MAX_COUNTED`. Parameters of `chat`: the chat, once for the seconds and once for each of `UNINDEXED`.
  */
 interface DateQueries {
   readonly all: string;
@@ -245,7 +252,7 @@ export const dateQueriesOf = perSchema(
   }),
 );
 
-/** Rows out of index order are counted only up to this. */
+/** Upper limit when rows out of index order are counted. */
 const MAX_COUNTED = 1000;
 
 function datesSql(table: string, date: string, condition: string): string {
@@ -264,8 +271,8 @@ export const UNINDEXED: readonly ((date: string) => string)[] = [
 ];
 
 /**
- * The joins' dates can order a list only if no message can be joined twice: it would be listed twice (decisions B4,
- * B9).
+ * Reports whether the joins' dates can order a list: only if no message can be joined, and so listed, twice (decisions
+ * B4, B9).
  */
 export function hasDatedJoins(schema: SchemaInfo): boolean {
   return (

@@ -15,15 +15,20 @@ import { messageOf, toMessage } from './message.ts';
 import { chatsOf } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** More own rows than this within one send mean that something else is going on. */
+/** More outgoing rows than this during one send mean that something else is going on. */
 const MAX_OWN_ROWS = 1000;
 
-/** NULL without a chat. Parameters: the highest row id before, and the row id. */
+/**
+ * 1 if the row's chat is new, NULL if it has no chat. Parameters: the highest row id before the send, and the row id.
+ */
 const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
     WHERE old.chat_id = j.chat_id AND old.message_id <= ${INT_PARAM}))
   FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
 
-/** SMS has no receipts: all that is ever known is that it was sent. Undefined without the index. Parameter: address. */
+/**
+ * SQL for the service of the newest delivered message to an address. SMS has no receipts, so that being sent is all
+ * that is ever known of one. Undefined without the index. Parameter: address.
+ */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
   if (!has('service', 'is_sent', 'error', 'is_delivered') || !schema.hasIndex('message', 'handle_id')) return undefined;
@@ -34,8 +39,7 @@ const serviceToSql = perSchema((schema) => {
 });
 
 /**
- * A send's questions to chat.db: which chat the recipient refers to, and whether its row has arrived (decisions D2,
- * D5).
+ * Looks up for a send which chat the recipient refers to, and whether the send's row has arrived (decisions D2, D5).
  */
 export function chatSendLookup(connection: Connection): SendLookup {
   return {
@@ -59,7 +63,7 @@ export function chatSendLookup(connection: Connection): SendLookup {
       const names = new Set<string>();
       for (const found of stagedFoldersInUse(connection, stagingFolder)) {
         for (const name of found) names.add(name);
-        // Lets everything else run between two slices.
+        // Lets other work run between two slices.
         await setImmediate();
       }
       return names;
@@ -82,14 +86,17 @@ function toOwnRow(snapshot: Snapshot, row: Row): OwnRow {
   };
 }
 
-/** An id in any variant, else the one-to-one chats of an address, else the group of a bare identifier. */
+/**
+ * Returns the chats for an id in any variant, else the one-to-one chats of an address, else the group of a bare
+ * identifier.
+ */
 export function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
   if (recipient.includes(';')) return chatsOf(snapshot, recipient);
   const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
   return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);
 }
 
-/** Returns both the name on disk and the transferred name: a staged file may have been renamed. */
+/** Returns both the name on disk and the transferred name, because Messages may rename a staged file. */
 function attachmentNames({ database, queries }: Snapshot, rowId: number): readonly string[] {
   const { at } = ATTACHMENT_COLUMNS;
   const names = database
@@ -124,11 +131,11 @@ const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
   };
 });
 
-/** The members of each chat, for access checks. */
+/** Reads the members of each chat, for access checks. */
 export class MessagesDirectory implements ChatDirectory {
   readonly #connection: Connection;
   readonly #chats = new Map<string, ChatMembers | undefined>();
-  /** The version that `#chats` belongs to. */
+  /** The version of chat.db that `#chats` was read from. */
   #chatsVersion: unknown;
   #version: unknown;
 
@@ -136,7 +143,7 @@ export class MessagesDirectory implements ChatDirectory {
     this.#connection = connection;
   }
 
-  /** Read from SQLite once until the running code ends: a thousand clients may be served in one go. */
+  /** Asks SQLite once until the running code ends, because a thousand clients may be served in one turn. */
   version(): unknown {
     if (this.#version === undefined) {
       this.#version = this.#connection.snapshot();
@@ -184,7 +191,7 @@ export class MessagesDirectory implements ChatDirectory {
     return this.#connection.read((snapshot) => {
       const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
       if (chats.length === 0) return undefined;
-      // A damaged database may have two rows with one guid: a member of either counts.
+      // In a damaged database two rows may have one guid: the members of both count.
       const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
       return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
     });
@@ -192,7 +199,7 @@ export class MessagesDirectory implements ChatDirectory {
 
   #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
     const { withMember, withMemberAnyCase } = directoryQueriesOf(snapshot.database.schema);
-    // A number has one spelling, which its index finds; an e-mail address may be stored in another case.
+    // A number has one spelling, by which its index finds it. An e-mail address may be stored in another case.
     return snapshot.database
       .all(address.includes('@') ? withMemberAnyCase : withMember, address)
       .map(([rowId]) => snapshot.chat(rowId as number))
@@ -205,7 +212,7 @@ function toMembers(chat: Chat): ChatMembers {
 }
 
 const nameQueriesOf = perSchema((schema) => ({
-  /** A row if there is a handle with this address, ignoring case. Parameter: address. */
+  /** Returns a row if a handle has this address, ignoring case. Parameter: address. */
   handle: `SELECT 1 FROM handle WHERE id = ${TEXT_PARAM} COLLATE NOCASE LIMIT 1`,
   /** Guid and display name of every chat that has one. */
   displayNames: schema.hasColumn('chat', 'display_name')

@@ -21,8 +21,8 @@ export interface Keyset {
 }
 
 /**
- * The source of a list. The order decides which bound is an exclusive position; of the other only the date counts:
- * newer than `after`, not newer than `before`.
+ * A list and its bounds. By the order, one bound is an exclusive position; of the other only the date counts: newer
+ * than `after`, or not newer than `before`.
  */
 export interface List {
   /** Undefined for all chats. */
@@ -40,7 +40,7 @@ export interface ListItem {
   readonly instant: Instant;
 }
 
-/** Beyond every date: seconds may reach 1e19 nanoseconds. */
+/** Later than every date: seconds may reach 1e19 nanoseconds. */
 const FAR = 10n ** 24n;
 
 export const EVERYTHING = {
@@ -48,7 +48,7 @@ export const EVERYTHING = {
   before: { date: FAR, rowId: MAX_INTEGER },
 } as const;
 
-/** The messages of a list. */
+/** Returns the messages of a list. */
 export function listMessageRows(snapshot: Snapshot, list: List, limit: number, offset: number): readonly Row[] {
   const { messages } = listsOf(snapshot, list);
   const sql = messages[list.chatId === undefined ? 'all' : 'chat'][list.order];
@@ -59,7 +59,7 @@ function listsOf({ database: { schema } }: Snapshot, { hasCanaries }: List) {
   return hasCanaries === true ? listsWithCanaries(schema) : listQueriesOf(schema);
 }
 
-/** The rows of a list without their texts, and the cursor after it. */
+/** Returns the rows of a list without their texts, and the cursor after them. */
 export function listedRows(snapshot: Snapshot, list: List, limit: number): ListedRows {
   const { listed } = listQueriesOf(snapshot.database.schema);
   const found = readList(snapshot, listed, list, limit, 0);
@@ -73,13 +73,13 @@ export function listedRows(snapshot: Snapshot, list: List, limit: number): Liste
   return end === undefined || found.length < limit ? { rows } : { rows, next: cursorAt(keysetOf(end, at)) };
 }
 
-/** The newest unscheduled message of a chat. */
+/** Returns the newest unscheduled message of a chat. */
 export function newestMessageRow(snapshot: Snapshot, chatId: number): Row | undefined {
   const sql = listQueriesOf(snapshot.database.schema).latest;
   return readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0)[0];
 }
 
-/** Rows that a list at an offset may have to read before its first. */
+/** Returns how many rows a list at an offset may have to read before its first row. */
 export function listCost(snapshot: Snapshot, chatId: number | undefined, offset: number): number {
   const { hasSeconds, unindexed } = snapshot.dates(chatId);
   return hasSeconds || unindexed > 0 ? (offset + unindexed) * 4 : offset;
@@ -87,7 +87,7 @@ export function listCost(snapshot: Snapshot, chatId: number | undefined, offset:
 
 const newestCounted = new WeakMap<Snapshot, Map<number, ListItem | undefined>>();
 
-/** The newest row of a chat that counts for `last_message_at` (decision B12). */
+/** Returns the newest row of a chat that counts for `last_message_at` (decision B12). */
 export function newestCountedItem(snapshot: Snapshot, chatId: number): ListItem | undefined {
   const known = newestCounted.get(snapshot) ?? new Map<number, ListItem | undefined>();
   newestCounted.set(snapshot, known);
@@ -95,7 +95,7 @@ export function newestCountedItem(snapshot: Snapshot, chatId: number): ListItem 
   return known.get(chatId);
 }
 
-/** The newest of all rows joined to a chat. */
+/** Returns the newest of all rows joined to a chat. */
 export function newestJoinedItem(snapshot: Snapshot, chatId: number): ListItem | undefined {
   return newestItem(snapshot, 'joined', chatId);
 }
@@ -121,11 +121,11 @@ function readList(snapshot: Snapshot, sql: ListSql, list: List, limit: number, o
 
 const NS = 1_000_000_000n;
 
-/** The bounds within a part of the index. `unit` is the stored unit in nanoseconds. */
+/** Returns the bounds within a part of the index. `unit` is the stored unit in nanoseconds. */
 function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlValue[] {
   const [above, upTo] = unit === 1n ? [MAX_SECONDS, MAX_INTEGER] : [0n, MAX_SECONDS];
   const clamped = (bound: Keyset): Keyset => {
-    // A bound between two whole units comes after every row of the lower one.
+    // A bound between two whole units lies after every row of the lower unit.
     const date = bound.date / unit;
     if (date <= above) return { date: above, rowId: MAX_INTEGER };
     if (date > upTo) return { date: upTo, rowId: MAX_INTEGER };
@@ -134,19 +134,19 @@ function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlV
   return boundsOf(order, clamped(after), clamped(before));
 }
 
-/** The parameters of `between`. Values beyond 64 bits are compared as REAL. */
+/** Returns the parameters of `between`. Values beyond 64 bits are compared as REAL. */
 function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
   const date = (bound: Keyset): SqlValue =>
     bound.date > MAX_INTEGER || bound.date < -MAX_INTEGER ? Number(bound.date) : bound.date;
   return order === 'asc' ? [date(after), after.rowId, date(before)] : [date(after), date(before), before.rowId];
 }
 
-/** The position of a row as the opaque text of `Page.next`. */
+/** Returns the position of a row as the opaque text of `Page.next`. */
 export function cursorOf(row: Row): string {
   return cursorAt(keysetOf(row, MESSAGE_COLUMNS.at));
 }
 
-/** The position of a row in a list. */
+/** Returns the position of a row in a list. */
 export function keysetOf(row: Row, at: { readonly rowId: number; readonly date: number }): Keyset {
   return { date: toNanoseconds(instantAt(row, at.date)), rowId: BigInt(row[at.rowId] as number) };
 }
@@ -155,7 +155,7 @@ export function cursorAt({ date, rowId }: Keyset): string {
   return `${date}.${rowId}`;
 }
 
-/** Returns the list after a cursor. Throws `invalid_cursor` for a text that `cursorAt` did not make. */
+/** Returns the rest of a list after a cursor. Throws `invalid_cursor` for a text that `cursorOf` did not make. */
 export function behindCursor(list: List, cursor: string): List {
   const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
   if (date === '') throw problem('invalid_cursor');
@@ -164,7 +164,7 @@ export function behindCursor(list: List, cursor: string): List {
   return bound.date > list.after.date ? { ...list, after: bound } : list;
 }
 
-/** Rows first read from a chat; doubled each time, because a busy chat supplies most of a page. */
+/** Rows first read from a chat. Doubled each time, because a busy chat supplies most of a page. */
 const FIRST_ROWS = 4;
 
 /** The rest of one chat's list, read a few rows at a time. */

@@ -54,8 +54,8 @@ export class ChatLog implements MessageLog {
 }
 
 /**
- * How many of the next rows one read can afford, at least one. SQLite passes over a body to read the columns after
- * it, and an event is published once, with its text; a pending row may be decoded twice.
+ * Returns how many of the next rows one read can afford, at least one. Bodies count: SQLite passes over a body to read
+ * the columns after it, an event is published once with its text, and a pending row may be decoded twice.
  */
 function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number, limit: number): number {
   if (queries.bodyLengths === undefined) return limit;
@@ -67,7 +67,7 @@ function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number
   return end === -1 ? limit : Math.max(1, end);
 }
 
-/** The event of a row of `ENTRY_COLUMNS`. */
+/** Returns the event of a row of `ENTRY_COLUMNS`. */
 export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const { at } = ENTRY_COLUMNS;
   const rowId = row[at.rowId] as number;
@@ -86,12 +86,12 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk, isCanary };
 }
 
-/** Adds what the row still lacks (decision C2). A row with an error is settled and lacks nothing. */
+/** Adds what the row still lacks (decision C2). A row with an error is final and lacks nothing. */
 function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const { at } = PENDING_COLUMNS;
   const status = row[at.status] as number;
   const isSettled = status === STATUS_CODE.failed;
-  // No spread: adding members after one costs as much as reading the row.
+  // Names the members instead of spreading them: adding members after a spread costs as much as reading the row.
   const { offset, rowId, guid, event, isJunk, isCanary } = toRowEntry(row, snapshot);
   return {
     offset,
@@ -108,7 +108,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   };
 }
 
-/** Earlier rows that this row proves to be its copies. */
+/** Returns the earlier rows that this row proves to be its copies. */
 function copiesBefore(snapshot: Snapshot, { event: { type, data } }: RowEntry): readonly number[] {
   return type === 'message.sent' ? earlierCopiesOf(snapshot, data) : [];
 }
@@ -122,7 +122,7 @@ function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
   return joined < announced;
 }
 
-/** Facts for `isReplaced`, for a program other than the service. Throws `chat_db_unavailable`. */
+/** Reads the facts for `isReplaced`, for a program other than the service. Throws `chat_db_unavailable`. */
 export function readLogIdentity(place: ChatDbPlace, at: Offset): LogIdentity {
   return readOnce(place, (connection) => new ChatLog(connection).identity(at));
 }

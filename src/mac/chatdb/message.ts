@@ -21,19 +21,19 @@ const STATUSES: Readonly<Record<number, MessageStatus>> = {
 
 const NO_ATTACHMENTS: readonly string[] = [];
 
-/** Undefined for an unknown row id and for a reaction (decision B8). */
+/** Returns undefined for an unknown row id and for a reaction (decision B8). */
 export function messageOf(snapshot: Snapshot, rowId: number): Message | undefined {
   const row = snapshot.database.get(snapshot.queries.message, rowId);
   return row && toMessage(row, snapshot);
 }
 
-/** The existing ones, in the order of the row ids. */
+/** Returns the existing messages, in the order of the row ids. */
 export function messagesOf(snapshot: Snapshot, rowIds: readonly number[]): readonly Message[] {
   const rows = snapshot.database.all(snapshot.queries.messagesById, JSON.stringify(rowIds));
   return rows.map((row) => toMessage(row, snapshot));
 }
 
-/** The message of a row of `MESSAGE_COLUMNS`, or of a list that begins with them. */
+/** Returns the message of a row of `MESSAGE_COLUMNS`, or of a list that begins with them. */
 export function toMessage(row: Row, snapshot: Snapshot): Message {
   const status = row[at.status] as number;
   const rowId = row[at.rowId] as number;
@@ -52,7 +52,7 @@ export function toMessage(row: Row, snapshot: Snapshot): Message {
   };
 }
 
-/** The stored text of a row, placeholders included. */
+/** Returns the stored text of a row, including placeholders. */
 export function bodyOf(row: Row, snapshot: Snapshot): string {
   const stored = row[at.body];
   if (typeof stored === 'string') return stored;
@@ -64,7 +64,10 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
   return text ?? '';
 }
 
-/** The own address in an own row (decision B3). `account` looks like `E:me@example.org` or `P:+15550100`. */
+/**
+ * Returns the owner's address that an outgoing row was sent from (decision B3). `account` looks like `E:me@example.org`
+ * or `P:+15550100`.
+ */
 function ownAddress(row: Row, chat: Chat | undefined): string {
   const stored = toText(row[at.party]);
   const address = stored.startsWith('E:') || stored.startsWith('P:') ? stored.slice(2) : stored;
@@ -112,7 +115,7 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
   };
 }
 
-/** The guid of the row that another one refers to, without the part prefix `p:N/` or `bp:`. */
+/** Returns the guid of the row that another one refers to, without the part prefix `p:N/` or `bp:`. */
 export function withoutTarget(guid: string): string {
   return guid.replace(/^(?:p:-?\d+\/|bp:)/, '');
 }
@@ -120,7 +123,7 @@ export function withoutTarget(guid: string): string {
 const OBJECT = 0xfffc; // an attachment
 const REPLACEMENT = 0xfffd; // an app's own balloon
 
-/** Removes placeholders; at either end together with the adjacent line break (decision B2). */
+/** Removes placeholders. At either end it also removes the adjacent line break (decision B2). */
 function cleanBody(text: string): string {
   if (!text.includes('\uFFFC') && !text.includes('\uFFFD')) return text;
   let start = 0;
@@ -136,7 +139,7 @@ function cleanBody(text: string): string {
   return text.slice(start, end).replace(/[\uFFFC\uFFFD]/g, '');
 }
 
-/** The number of attachments that a text announces. */
+/** Returns the number of attachments that a text announces. */
 export function countPlaceholders(text: string): number {
   let count = 0;
   for (let at = text.indexOf('\uFFFC'); at >= 0; at = text.indexOf('\uFFFC', at + 1)) count += 1;

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { perSchema } from './database.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
-/** Guid and address: a row per member, one without an address if no member is known. */
+/** SQL for guid and address: one row per member, or one without an address if no member is known. */
 const queryOf = perSchema((schema) => {
   const byGuid = "instr(c.guid, ';+;') > 0";
   const isGroup = schema.hasColumn('chat', 'style')
@@ -42,7 +42,7 @@ interface Lists {
   oneToOneChats(): readonly OneToOneChat[];
 }
 
-/** Reads them in the reader thread, because there may be many. */
+/** Reads the one-to-one chats in the reader thread, because there may be many. */
 export function oneToOneChats(
   connection: Connection,
   thread: ReaderThread<{ readonly lists: Lists }> | undefined,

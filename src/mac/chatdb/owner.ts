@@ -7,10 +7,10 @@ import { messageOf, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Own addresses are searched in this many of the newest rows. */
+/** The owner's addresses are searched for in this many of the newest rows. */
 const RECENT_ROWS = 1000;
 
-/** The columns of rows and chats with an address of the owner. */
+/** SQL for the columns of rows and chats that contain an address of the owner. */
 const addressQueriesOf = perSchema((schema) => [
   ...['destination_caller_id', 'account']
     .filter((name) => schema.hasColumn('message', name))
@@ -20,7 +20,7 @@ const addressQueriesOf = perSchema((schema) => [
   ...(schema.hasColumn('chat', 'last_addressed_handle') ? ['SELECT DISTINCT last_addressed_handle FROM chat'] : []),
 ]);
 
-/** The owner's addresses and tapbacks in chat.db. */
+/** Finds the owner's addresses and tapbacks in chat.db. */
 export function chatDbOwner(connection: Connection): OwnerInChatDb {
   return {
     addresses: () =>
@@ -39,7 +39,7 @@ export function chatDbOwner(connection: Connection): OwnerInChatDb {
   };
 }
 
-/** The last one that was not removed. */
+/** Returns the owner's last tapback that was not removed. */
 function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback'] {
   const { database, queries } = snapshot;
   if (queries.reactions === undefined) return undefined;
@@ -53,7 +53,7 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
     } = toReaction(row, snapshot);
     if (!isOwn || code < 2000 || code >= 4000) continue;
     if (code >= 3000) {
-      // Removing one that was already replaced does not remove its replacement.
+      // Removing a tapback that was already replaced does not remove its replacement.
       if (standing?.code === code - 1000) standing = undefined;
       continue;
     }
@@ -67,8 +67,8 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 
 /**
- * The telephone number that the person's messages last came to or were sent from; undefined if there is none, or
- * while chat.db is unreadable.
+ * Returns the telephone number that the owner's messages last arrived at or were sent from; undefined if there is none,
+ * or while chat.db is unreadable.
  */
 export function ownNumber(connection: Connection): string | undefined {
   try {

@@ -10,7 +10,7 @@ import { reactionTargets } from './queries.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** The current poll: all added options, and each person's current choice (V2). */
+/** Returns the current poll: all added options, and each person's current choice (V2). */
 export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload): Poll {
   const { votes, added } = rowsOf(snapshot, row.guid);
   const options = added?.options ?? stored.options;
@@ -28,7 +28,7 @@ export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: Poll
 }
 
 interface PollRows {
-  /** Ids of the chosen options by sender, from each one's last row. */
+  /** Ids of the chosen options by sender, from each sender's last vote. */
   readonly votes: ReadonlyMap<string, readonly string[]>;
   /** The newest row that added an option. */
   readonly added: PollPayload | undefined;
@@ -52,7 +52,7 @@ function rowsOf(snapshot: Snapshot, guid: string): PollRows {
     if (row[at.associatedType] !== VOTE_TYPE) added = poll;
     else if (poll.choices !== undefined) {
       const { sender } = toMessage(row, snapshot);
-      // The order of votes is that of their last change.
+      // Reinserts the sender, so that votes are ordered by their last change.
       votes.delete(sender);
       votes.set(sender, poll.choices);
     }
@@ -60,7 +60,7 @@ function rowsOf(snapshot: Snapshot, guid: string): PollRows {
   return { votes, added };
 }
 
-/** The message with the question of a poll that has none itself. */
+/** Returns the message with the question of a poll that contains none. */
 function captionOf(snapshot: Snapshot, { id }: Message | Reaction): Message | undefined {
   const { database } = snapshot;
   const { caption } = contentQueriesOf(database.schema);

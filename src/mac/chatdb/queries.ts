@@ -38,8 +38,8 @@ export interface Queries {
   /** `ENTRY_COLUMNS`. Parameters: after, up to, limit. */
   readonly entries: string;
   /**
-   * `PENDING_COLUMNS`. Parameters: after, limit. Excludes row ids that no number represents exactly: they would
-   * repeat.
+   * `PENDING_COLUMNS`. Parameters: after, limit. Excludes row ids that a JavaScript number cannot represent exactly:
+   * they would be read again and again.
    */
   readonly pendingRows: string;
   /**
@@ -47,12 +47,12 @@ export interface Queries {
    * column. Parameters: after, up to, limit.
    */
   readonly bodyLengths: string | undefined;
-  /** `MESSAGE_COLUMNS` and `linkTextGuid` of own messages above a row id. Parameters: row id, limit. */
+  /** `MESSAGE_COLUMNS` and `linkTextGuid` of outgoing messages above a row id. Parameters: row id, limit. */
   readonly ownRows: string;
   /** `DETAIL_COLUMNS`. Parameter: row id. */
   readonly details: string;
   /**
-   * `ENTRY_COLUMNS` of the reactions on a message. Parameters: `reactionTargets`. Undefined without an index for it.
+   * `ENTRY_COLUMNS` of the reactions to a message. Parameters: `reactionTargets`. Undefined without an index for it.
    */
   readonly reactions: string | undefined;
   /** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. */
@@ -125,14 +125,14 @@ export const queriesOf = perSchema((schema): Queries => {
   };
 });
 
-/** No row, with one parameter. */
+/** Selects no row. Takes one parameter. */
 const NOTHING = 'SELECT NULL WHERE ? IS NULL';
 
 function parameters(values: readonly string[]): string {
   return values.map(() => TEXT_PARAM).join(', ');
 }
 
-/** Parts of a message that a reaction can refer to: -1 for all of it, then the text and its attachments. */
+/** Parts of a message that a reaction can refer to: -1 for the whole message, then the text and its attachments. */
 const PARTS = Array.from({ length: 22 }, (_, at) => at - 1);
 
 /** The forms in which `associated_message_guid` may name a message. */
@@ -151,7 +151,7 @@ export function isNoCanary(schema: SchemaInfo): string {
   return schema.canaryAddress === '' ? '1' : `NOT ${isCanary(schema)}`;
 }
 
-/** Messages deleted by the person are kept for a while, in no list (decision B13). */
+/** Messages deleted by the user stay in chat.db for a while, but in no list (decision B13). */
 export function isListed(schema: SchemaInfo): string {
   if (!schema.hasTable('chat_recoverable_message_join')) return '1';
   return `NOT (m.ROWID IN (SELECT message_id FROM chat_recoverable_message_join WHERE message_id IS NOT NULL)
@@ -162,8 +162,8 @@ export function isListed(schema: SchemaInfo): string {
 export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
 
 /**
- * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat; the row id, which
- * is in the index by message, spares it reading the join itself if that is the only one.
+ * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat. The row id, which
+ * the index by message contains, saves reading the join itself if there is only one.
  */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
@@ -178,13 +178,13 @@ export function column(schema: SchemaInfo, name: string, missing = 'NULL'): stri
   return schema.hasColumn('message', name) ? `m.${name}` : missing;
 }
 
-/** True if any of these columns exists and is set. */
+/** SQL that is true if any of these columns exists and is set. */
 export function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
   const there = names.filter((name) => schema.hasColumn('message', name)).map((name) => `m.${name}`);
   return there.length === 0 ? '0' : `(${there.join(' OR ')})`;
 }
 
-/** A larger attributedBody is selected as its length, and read separately if at all. */
+/** A larger attributedBody is selected as its length, and read separately only if it is needed. */
 const SMALL_BODY_BYTES = 16_384;
 
 /** The sources of `MESSAGE_COLUMNS`; `chat` is the row id of the message's chat. */
@@ -257,7 +257,7 @@ function chatParts(schema: SchemaInfo) {
   };
 }
 
-/** Decision B7 as a `STATUS_CODE`. Reads the columns in its order and no further than needed. */
+/** SQL for the status of decision B7 as a `STATUS_CODE`. Reads the columns in that order and no further than needed. */
 function statusSql(schema: SchemaInfo): string {
   const isScheduled = schema.hasColumn('message', 'schedule_type') ? 'm.schedule_type = 2' : '0';
   return `CASE WHEN m.is_from_me THEN CASE
@@ -269,7 +269,7 @@ function statusSql(schema: SchemaInfo): string {
     WHEN ${anyOf(schema, 'is_read', 'date_read')} THEN ${STATUS_CODE.readHere} ELSE ${STATUS_CODE.received} END`;
 }
 
-/** NULL if the database does not record it: then nothing is waited for. */
+/** SQL that is NULL if the database does not record it. Nothing is waited for then. */
 function announcesAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return 'NULL';
   return anyOf(schema, 'cache_has_attachments');

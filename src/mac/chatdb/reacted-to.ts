@@ -1,20 +1,20 @@
 import { shortHash } from '../../domain/short-hash.ts';
 import type { ChatDbHandle } from './database.ts';
 
-/** 1 MiB, however many reactions there are: with a million, one message in five is looked up in vain. */
+/** A filter of 1 MiB, however many reactions there are: with a million, one message in five is looked up in vain. */
 const BITS = 2 ** 23;
 const READ_AT_ONCE = 1000;
 /** The forms of `reactionTargets`. */
 const PART = /^(?:bp:|p:-?\d{1,9}\/)/;
 
-// As bytes: two texts that are no UTF-8 may be read as one.
+// Compared as bytes, because two different texts that are not UTF-8 may be read as the same text.
 const TARGETS = `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM message
   WHERE associated_message_guid > CAST(? AS TEXT) AND typeof(associated_message_guid) = 'text'
   ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`;
 
 /**
- * The messages that reactions are on, at one commit. An export asks it first: looking for the reactions on each message
- * took a fifth of its time, and most have none.
+ * The messages that have reactions, at one commit. An export asks this filter first: looking up the reactions to each
+ * message took a fifth of its time, and most messages have none.
  */
 export class ReactedTo {
   readonly #bits = new Uint8Array(BITS / 8);
@@ -32,7 +32,7 @@ export class ReactedTo {
     }
   }
 
-  /** False if no reaction is on the message with this guid. */
+  /** Returns false if no reaction refers to the message with this guid. */
   mayHave(guid: string): boolean {
     const bit = shortHash(guid) % BITS;
     return ((this.#bits[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0;

@@ -27,13 +27,13 @@ import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from '.
 import { rowIdOf } from './row-id.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** Rows read directly, in about 2 ms. Longer reads go to the thread. */
+/** Maximum number of rows read directly, which takes about 2 ms. Longer reads go to the thread. */
 const MAX_ROWS_AT_ONCE = 2000;
-/** Cost of one message's details, in rows. */
+/** Cost of one message's details, in rows read. */
 const DETAILS_COST = 40;
-/** The thread lists more conversations than this. */
+/** Longer lists of conversations are read in the thread. */
 const MAX_CONVERSATIONS_AT_ONCE = 250;
-/** Cost of one more conversation in a merged list, in rows. */
+/** Cost of one more conversation in a merged list, in rows read. */
 const MERGED_COST = 6;
 const NOTHING = { items: [] };
 
@@ -43,7 +43,7 @@ export interface OrderOfFile {
   readonly order: StoredOrder;
 }
 
-/** Every list, however long it takes. Runs in the reader thread, or in the main one if there is no other. */
+/** Every list, however long it takes. Runs in the reader thread, or in the main thread if there is no other. */
 export class ListReader {
   readonly #connection: Connection;
   readonly #recent = new RecentConversations();
@@ -68,7 +68,7 @@ export class ListReader {
     return this.#connection.read(oneToOneChatsIn);
   }
 
-  /** Undefined if it cannot be kept across commits. */
+  /** Returns undefined if the order cannot be kept across commits. */
   order(): OrderOfFile | undefined {
     return this.#connection.read((snapshot) => {
       const order = this.#recent.store(snapshot);
@@ -77,7 +77,10 @@ export class ListReader {
   }
 }
 
-/** Reads messages and conversations, always from chat.db itself. Reads that an index covers are answered directly. */
+/**
+ * Reads messages and conversations from chat.db itself. Answers directly what an index covers, and passes longer reads
+ * to the thread.
+ */
 export class ChatReader implements MessageReader {
   readonly #connection: Connection;
   readonly #thread: ReaderThread<{ readonly lists: ListReader }> | undefined;
@@ -111,7 +114,7 @@ export class ChatReader implements MessageReader {
     return this.#connection.read((snapshot) => detailsOf(snapshot, message));
   }
 
-  /** Undefined for a tapback or a sticker, and if the row is gone. */
+  /** Returns undefined for a tapback or a sticker, and if the row is gone. */
   reactionDetails(reaction: Reaction): ReactionDetails | undefined {
     return this.#connection.read((snapshot) => reactionDetailsOf(snapshot, reaction));
   }
@@ -154,7 +157,7 @@ export class ChatReader implements MessageReader {
     return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query, MAX_ROWS_AT_ONCE));
   }
 
-  /** Recreates the order of the conversations, once for all who wait for it. */
+  /** Rebuilds the order of the conversations, once for everyone who waits for it. */
   #readOrder(): Promise<void> {
     this.#ordering ??= this.#makeOrder().finally(() => {
       this.#ordering = undefined;
@@ -165,7 +168,7 @@ export class ChatReader implements MessageReader {
   async #makeOrder(): Promise<void> {
     const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('lists', 'order');
     this.#connection.read((snapshot) => {
-      // The file may have been replaced meanwhile.
+      // The file may have been replaced by now.
       if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);
     });
   }
@@ -188,7 +191,7 @@ function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
   return next === query.cursor ? { items } : { items, next };
 }
 
-/** One page over several conversations. */
+/** Reads one page over several conversations. */
 function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, ids: readonly string[]): Page<Message> {
   const chatIds = ids.flatMap((id) => chatsWithExactly(snapshot, id));
   const offset = query.cursor === undefined ? query.offset : 0;
@@ -211,7 +214,7 @@ function chatsWithExactly(snapshot: Snapshot, guid: string): readonly number[] {
     .map(({ rowId }) => rowId);
 }
 
-/** Undefined for an unknown conversation (decision B9: an empty list). */
+/** Returns undefined for an unknown conversation (decision B9: an empty list). */
 function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
   const { conversationId, order, sinceNs, beforeNs, cursor } = query;
   const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;
@@ -237,7 +240,7 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
 }
 
-/** Cost of finding the best chat for an id, and its last date. */
+/** Returns the cost of finding the best chat for an id and its last date. */
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
 }
@@ -248,7 +251,7 @@ function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): C
   return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
 }
 
-/** Undefined if it would need more than `maxRows` reads. */
+/** Returns undefined if the page would take more than `maxRows` reads. */
 function conversationPage(
   snapshot: Snapshot,
   recent: RecentConversations,
@@ -264,7 +267,7 @@ function conversationPage(
     if (chat === undefined) continue;
     let newest: Message | undefined;
     const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
-    // No index finds the newest message, but the row that determines the order may be one.
+    // No index finds the newest message, but the row that determines the order may be that message.
     if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
     if (newest === undefined) rows += cost;
     if (rows > maxRows) return undefined;

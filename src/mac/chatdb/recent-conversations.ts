@@ -9,18 +9,21 @@ import type { Chat, Snapshot } from './snapshot.ts';
 export interface RecentConversation {
   readonly chatId: number;
   readonly last: Instant | undefined;
-  /** A row with that date, if one is known. */
+  /** A row with that date, if known. */
   readonly rowId: number | undefined;
 }
 
-/** `last` is never older than the truth. With a `rowId` it is exact as long as that row still counts in the chat. */
+/**
+ * The newest date known of a chat. `last` is never older than the truth. With a `rowId` it is exact while that row
+ * still counts in the chat.
+ */
 interface Bound {
   readonly chatId: number;
   readonly last: Instant | undefined;
   readonly rowId: number | undefined;
 }
 
-/** How far the database had been read: anything newer may have raised a bound. */
+/** How far the database has been read. Anything newer may have raised a bound. */
 interface Marks {
   readonly join: number;
   readonly joinChat: number;
@@ -39,14 +42,14 @@ export interface StoredOrder {
 
 /** With more new joins than this, starting over is faster. */
 const MAX_NEW_JOINS = 1000;
-/** Other updates that raise dates are found by starting over after this many commits. */
+/** Other updates that raise dates are found by rebuilding after this many commits. */
 const MAX_KEPT_COMMITS = 100;
 /** Cost of one chat, in rows read. */
 const CHAT_COST = 4;
 
 /**
- * Conversations by `last_message_at`, newest first (decisions B9, B12). The order is kept across commits: a commit
- * raises the bounds of the chats it adds messages to, and those that a page shows are checked.
+ * Keeps the conversations by `last_message_at`, newest first (decisions B9, B12), across commits: a commit raises the
+ * bounds of the chats that it adds messages to, and the chats that a page shows are checked.
  */
 export class RecentConversations {
   #database: ChatDbHandle | undefined;
@@ -56,18 +59,18 @@ export class RecentConversations {
   #byChat = new Map<number, Bound>();
   #marks: Marks | undefined;
   #commits = 0;
-  /** The beginning of the list, exact at `#snapshot`, and the part of `#bounds` it was made from. */
+  /** The beginning of the list, exact at `#snapshot`, and the part of `#bounds` that it was made from. */
   #exact: RecentConversation[] = [];
   #waiting: RecentConversation[] = [];
   #next = 0;
 
-  /** Undefined if it would need more than `maxRows` reads. */
+  /** Returns undefined if the page would take more than `maxRows` reads. */
   page(snapshot: Snapshot, limit: number, offset: number, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
     return this.#settle(snapshot, offset + limit, maxRows) ? this.#exact.slice(offset, offset + limit) : undefined;
   }
 
-  /** Reports whether it has outlived enough commits to be recreated in the background. */
+  /** Reports whether the order has outlived enough commits to be rebuilt in the background. */
   get isOld(): boolean {
     return this.#commits >= MAX_KEPT_COMMITS;
   }
@@ -84,7 +87,7 @@ export class RecentConversations {
     return { bounds: Float64Array.from(bounds), marks: this.#marks };
   }
 
-  /** Takes over an order of this file that another thread made. */
+  /** Adopts an order of this file that another thread built. */
   restore(snapshot: Snapshot, { bounds, marks }: StoredOrder): void {
     const restored: Bound[] = [];
     for (let at = 0; at < bounds.length; at += 4) {
@@ -181,7 +184,7 @@ export class RecentConversations {
         return true;
       } else {
         rows += CHAT_COST;
-        // Bounds built without marks are exact.
+        // Bounds that were built without marks are exact.
         const isExact = this.#marks === undefined || stillCounts(snapshot, bound);
         if (!isExact) rows += CHAT_COST * snapshot.dates(bound.chatId).unindexed;
         if (rows > maxRows) return false;
@@ -198,7 +201,10 @@ export class RecentConversations {
   }
 }
 
-/** The chats that an id may refer to, best first: the exact one, then the one with the newest message (decision B4). */
+/**
+ * Returns the chats that an id may refer to, best first: the exact one, then the one with the newest message (decision
+ * B4).
+ */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
   const chats = snapshot.chatsWithId(id);
   if (chats.length < 2) return chats;
@@ -212,7 +218,7 @@ function noNaN(value: number | undefined): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
-/** Exact `last_message_at` of a chat; undefined if nothing in it counts. */
+/** Returns the exact `last_message_at` of a chat; undefined if nothing in it counts. */
 export function lastMessageAt(snapshot: Snapshot, chatId: number): Instant | undefined {
   return newestCountedItem(snapshot, chatId)?.instant;
 }
@@ -254,7 +260,7 @@ function boundOfChat(row: Row): Bound {
   return { chatId: row[at.chat] as number, last, rowId: undefined };
 }
 
-/** The join's own date is only a bound: the message's date is shown. */
+/** The join's own date is only a bound, because the message's date is shown. */
 function boundOfJoin(row: Row): Bound {
   const { at } = JOIN_COLUMNS;
   const [own, of] = [instantAt(row, at.joinDate), instantAt(row, at.messageDate)];
@@ -273,7 +279,7 @@ function compare(a: RecentConversation, b: RecentConversation): number {
   return isNewer(b.last, a.last) ? 1 : b.chatId - a.chatId;
 }
 
-/** The index of an item in a sorted list, or where it would be. */
+/** Returns the index of an item in a sorted list, or where it would be inserted. */
 function indexIn(sorted: readonly RecentConversation[], item: RecentConversation): number {
   let low = 0;
   let high = sorted.length;

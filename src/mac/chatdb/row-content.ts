@@ -42,7 +42,7 @@ export function rowContentOf(
   };
 }
 
-/** The content of single columns. */
+/** Decodes the content that is in single columns. */
 function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
   const number = (place: number): number => (typeof row[place] === 'number' ? row[place] : 0);
   const itemType = number(at.itemType);

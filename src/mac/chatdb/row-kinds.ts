@@ -26,7 +26,7 @@ export function isUnsent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `(${cases.join(' OR ')})`;
 }
 
-/** SQL that is true if a part of the message `m` may have been unsent while others are left. */
+/** SQL that is true if a part of the message `m` may have been unsent while others remain. */
 export function isPartlyUnsent(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   if (!has('date_edited') || !has('message_summary_info')) return '0';
@@ -46,8 +46,8 @@ export const VOTE_TYPE = 4000;
 
 /**
  * SQL that is true if the row `m` is a message. By the contract every row that refers to another one is a reaction
- * (decision B8). By kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as imessage-exporter
- * reads them too (message.rs, `variant`), except those that add an option to a poll (U5).
+ * (decision B8). By kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as in imessage-exporter
+ * (message.rs, `variant`), except those that add an option to a poll (U5).
  */
 export function isMessage(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type')) return '1';
@@ -78,9 +78,9 @@ export function isPollUpdate(schema: SchemaInfo): string {
 }
 
 /**
- * SQL for the row that `m` names in `reply_to_guid` if it is the balloon of a link and in no thread, else NULL. A
- * text with a link is two rows: the text without the URL, and the balloon (imsg, pull request 181). Ordinary rows
- * name an earlier one there too.
+ * SQL for the row that `m` names in `reply_to_guid` if `m` is the balloon of a link and in no thread, else NULL. A text
+ * with a link is stored as two rows: the text without the URL, and the balloon (imsg, pull request 181). Ordinary rows
+ * name an earlier row there too.
  */
 export function linkTextGuid(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
@@ -90,21 +90,22 @@ export function linkTextGuid(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that is true for an incoming row `m` without a handle that is no system row (U1). Messages inserts own rows
- * with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull request 87).
+ * SQL that is true for an incoming row `m` without a handle that is not a system row (U1). Messages inserts outgoing
+ * rows with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull request
+ * 87).
  */
 export function lacksHandle(schema: SchemaInfo): string {
   const isMessage = schema.hasColumn('message', 'item_type') ? 'ifnull(m.item_type, 0) = 0' : '1';
   return `ifnull(m.is_from_me, 0) = 0 AND ifnull(m.handle_id, 0) = 0 AND ${isMessage}`;
 }
 
-/** The marker of a text in a typedstream, its length in one byte, and the beginning of a canary. */
+/** How a canary begins in a typedstream: the marker of a text, its length in one byte, and `CANARY_START`. */
 const CANARY_BODY = Buffer.concat([Buffer.from('+'), Buffer.of(CANARY_LENGTH), Buffer.from(CANARY_START)]);
 const CANARY_BODY_BYTES = 4096;
 
 /**
- * SQL that is 1 if the row `m` is a canary (decision AA4), or another Mac's: its text, in the conversation with
- * oneself. `0` if this Mac sends none.
+ * SQL that is 1 if the row `m` is a canary of this Mac or of another one (decision AA4): by its text, in the
+ * conversation with oneself. `0` if this Mac sends none.
  */
 export function isCanary(schema: SchemaInfo): string {
   const { canaryAddress: address } = schema;
@@ -123,8 +124,8 @@ export function isCanary(schema: SchemaInfo): string {
 const ORDINARY_SUMMARY_BYTES = 61;
 
 /**
- * SQL that is 1 if the row `m` has content besides its text. Most rows have none, and their blobs are not read: the
- * end of an ordinary `attributedBody` is always the same.
+ * SQL that is 1 if the row `m` has content besides its text. Most rows have none, and their blobs are not read: an
+ * ordinary `attributedBody` always ends alike.
  */
 export function hasContent(schema: SchemaInfo): string {
   const of = (name: string, sql: string): readonly string[] =>
@@ -143,7 +144,7 @@ export function hasContent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `ifnull(${cases.map((one) => `ifnull(${one}, 0)`).join(' OR ')}, 0)`;
 }
 
-/** The end of a body with one plain part, after the length of its run. */
+/** How a body with one plain part ends, after the length of its run. */
 const PLAIN_END = Buffer.from(
   '\x92\x84\x84\x84\x0cNSDictionary\x00\x95\x84\x01i\x01\x92\x84\x98\x98\x1d__kIMMessagePartAttributeName\x86' +
     '\x92\x84\x84\x84\x08NSNumber\x00\x84\x84\x07NSValue\x00\x95\x84\x01*\x84\x9b\x9b\x00\x86\x86\x86',

@@ -6,8 +6,8 @@ import { messageOf } from './message.ts';
 const MAX_LISTED = 200;
 
 /**
- * Rows of Send Later that Messages has not sent yet, soonest first: `schedule_state` is 1 or 2 then, and other values
- * are not known. Its partial index needs the literal. undefined before macOS 15.
+ * Rows of Send Later that Messages has not sent yet, soonest first. Their `schedule_state` is 1 or 2; other values are
+ * unknown. The partial index is used only for the literal. undefined before macOS 15.
  */
 const waitingSql = perSchema((schema) =>
   schema.hasColumn('message', 'schedule_type') && schema.hasColumn('message', 'schedule_state')
@@ -16,7 +16,7 @@ const waitingSql = perSchema((schema) =>
     : undefined,
 );
 
-/** Returns what Messages will send by itself. Throws AppError `chat_db_unavailable`. */
+/** Returns the messages that Messages itself will send. Throws AppError `chat_db_unavailable`. */
 export function scheduledOnPhone(connection: Connection): readonly ScheduledSend[] {
   return connection.read((snapshot) => {
     const sql = waitingSql(snapshot.database.schema);

@@ -10,12 +10,12 @@ import type { Snapshot } from './snapshot.ts';
 
 /**
  * Maximum distance of the two rows of a message to oneself (U7): on macOS 26 the incoming one was dated 17:32:03 and
- * the own one 17:36:47 (KiroCrew #5255).
+ * the outgoing one 17:36:47 (KiroCrew #5255).
  */
 const COPY_MS = 600_000;
-/** An own row may have lost its text (openclaw #135704); then it is a copy only within this time. */
+/** An outgoing row may have lost its text (openclaw #135704). It is a copy only within this time then. */
 const EMPTY_COPY_MS = 30_000;
-/** Rows examined on each side; without an index by date, the adjacent rows. */
+/** Maximum number of rows examined on each side. Without an index by date these are the adjacent rows. */
 const MAX_ROWS = 1000;
 const ROWS_AROUND = 100;
 const NANOSECONDS_FROM = 10_000_000_000;
@@ -37,15 +37,15 @@ const copyQueriesOf = perSchema((schema): CopyQueries => {
   };
 });
 
-/** The owner's addresses in a row. */
+/** Returns the owner's addresses in a row. */
 export function ownAddressesOf(row: Row): readonly string[] {
   const { at } = DETAIL_COLUMNS;
   return [toText(row[at.caller]), toText(row[at.account]).replace(/^[EP]:/, '')];
 }
 
 /**
- * Reports whether an incoming row is the other copy of an own message in a conversation with oneself (decision I5,
- * U7).
+ * Reports whether an incoming row is the second copy of an outgoing message in a conversation with oneself (decision
+ * I5, U7).
  */
 export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): boolean {
   if (message.is_from_me || message.sender === '') return false;
@@ -54,7 +54,7 @@ export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: rea
   return rowsNear(snapshot, message, chat, true).some((own) => isCopy(message, own));
 }
 
-/** Row ids of the earlier incoming rows that are copies of an own row. */
+/** Returns the row ids of the earlier incoming rows that are copies of an outgoing row. */
 export function earlierCopiesOf(snapshot: Snapshot, own: Message): readonly number[] {
   const chat = own.is_from_me ? selfChatOf(snapshot, own, [own.sender]) : undefined;
   if (chat === undefined) return [];
@@ -78,7 +78,7 @@ function isCopy(incoming: Message, own: Message): boolean {
   return apartMs <= COPY_MS && contentOf(own) === contentOf(incoming);
 }
 
-/** Text and file names only: each row's file has another folder. */
+/** Compares text and file names only, because the two rows' files are in different folders. */
 function contentOf({ body, attachments }: Message): string {
   return [body, ...attachments.map((path) => basename(path))].join('\0');
 }

@@ -17,9 +17,9 @@ export interface Chat {
   /** Null for one-to-one conversations and unnamed groups (decision B12). */
   readonly displayName: string | null;
   readonly isGroup: boolean;
-  /** The own address used here last; "" if unknown. */
+  /** The owner's address that was last used in this chat; "" if unknown. */
   readonly ownAddress: string;
-  /** Service named by the chat; null if it names none or `any`. */
+  /** Service named by the chat; null if it names none, or `any`. */
   readonly service: string | null;
   /** Addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
@@ -38,22 +38,25 @@ interface ListedAttachment {
 
 /** Facts from an index of dates about the rows of a chat, or of all chats. */
 export interface ListDates {
-  /** Some are dated in seconds (decision B6): another part of the index. */
+  /** True if some rows are dated in seconds (decision B6), which are another part of the index. */
   readonly hasSeconds: boolean;
-  /** How many are out of index order, counted up to `MAX_COUNTED`. */
+  /** How many rows are out of index order, counted up to `MAX_COUNTED`. */
   readonly unindexed: number;
 }
 
 const MAX_KNOWN_IDS = 1000;
 export const STYLE_GROUP = 43;
-/** Two hundred long letters. A page shows bodies beyond this without text (decision B2): only an attack is as large. */
+/**
+ * As much as two hundred long letters. Beyond this, a page shows messages without text (decision B2): only an attack is
+ * as large.
+ */
 export const MAX_LARGE_BYTES = 4_194_304;
-/** A hundred drawings. A page does not decode content beyond this: only an attack is as large. */
+/** As much as a hundred drawings. Beyond this, a page does not decode content: only an attack is as large. */
 const MAX_CONTENT_BYTES = 16_777_216;
 
 /**
- * A cache of chats and handles for one state of the database: discarded when `PRAGMA data_version` changes, so it is
- * never stale, and names and addresses are read once instead of once per row.
+ * Caches chats and handles for one state of the database, so that each is read once instead of once per row. Discarded
+ * when `PRAGMA data_version` changes, so it is never stale.
  */
 export class Snapshot {
   readonly database: ChatDbHandle;
@@ -71,13 +74,16 @@ export class Snapshot {
     this.queries = queriesOf(database.schema);
   }
 
-  /** Called at the beginning of each read, which may read `MAX_LARGE_BYTES`. */
+  /** Begins a read, which may decode `MAX_LARGE_BYTES`. */
   beginRead(): void {
     this.#largeBytesLeft = MAX_LARGE_BYTES;
     this.#contentBytesLeft = MAX_CONTENT_BYTES;
   }
 
-  /** A blob of content as selected: a large one by its length. Counts what this read decodes, which is limited. */
+  /**
+   * Returns a blob of content; `too_large` if the query selected its length, or if this read has decoded as much as it
+   * may.
+   */
   storedBlob(value: SqlValue | undefined): StoredBlob {
     if (typeof value === 'number') return 'too_large';
     if (typeof value !== 'object' || value === null) return undefined;
@@ -86,7 +92,10 @@ export class Snapshot {
     return value;
   }
 
-  /** An attributedBody too large to come with its row; undefined once this read has used up its allowance. */
+  /**
+   * Reads an attributedBody that is too large to be selected with its row; returns undefined once this read has used up
+   * its allowance.
+   */
   largeBody(rowId: number, bytes: number): Uint8Array | undefined {
     if (bytes > Math.min(MAX_BLOB_BYTES, this.#largeBytesLeft)) return undefined;
     this.#largeBytesLeft -= bytes;
@@ -106,7 +115,7 @@ export class Snapshot {
     return remember(this.#chats, rowId, () => this.#readChat(rowId));
   }
 
-  /** The chats that an id may refer to, in any order (decision B4). */
+  /** Returns the chats that an id may refer to, in any order (decision B4). */
   chatsWithId(id: string): readonly Chat[] {
     if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
     const rowIds = remember(this.#ids, id, () =>
@@ -125,14 +134,14 @@ export class Snapshot {
     });
   }
 
-  /** Absolute paths of a message's attachments, in stored order (decision B5). */
+  /** Returns the absolute paths of a message's attachments, in stored order (decision B5). */
   attachments(rowId: number): readonly string[] {
     return this.listedAttachments(rowId).map(({ path }) => path);
   }
 
   /**
-   * The attachments listed by a message, in stored order. `n` also counts the files of link previews, which are not
-   * listed, and those of unsent parts, so that hiding one moves no other (decision U8).
+   * Returns the attachments that a message lists, in stored order. `n` also counts the files of link previews and of
+   * unsent parts, which are not listed, so that hiding a file changes no other file's number (decision U8).
    */
   listedAttachments(rowId: number): readonly ListedAttachment[] {
     const { at } = ATTACHMENT_COLUMNS;
@@ -149,7 +158,7 @@ export class Snapshot {
 
   /**
    * Expands a stored name (decision B5): `~` is the folder above `Library/Messages` if the database is in one, else
-   * `home`. Undefined for a name that does not exist yet.
+   * `home`. Returns undefined for a file that has no name yet.
    */
   absolutePath(stored: string): string | undefined {
     if (stored.trim() === '') return undefined;
@@ -162,7 +171,7 @@ export class Snapshot {
     return isAbsolute(stored) ? stored : join(folder, stored);
   }
 
-  /** Guids of the attachments that a body refers to; undefined if it is unreadable. */
+  /** Returns the guids of the attachments that a body refers to; undefined if the body is unreadable. */
   #attachmentsInBody(rowId: number): ReadonlySet<string> | undefined {
     const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
     const text = typeof body === 'object' && body !== null ? readAttributedText(body) : undefined;
@@ -216,7 +225,7 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Val
 }
 
 /**
- * Reports whether a file is a link preview, which no person sent. Most have `hide_attachment`, but not all, so
+ * Reports whether a file is a link preview, which Messages adds by itself. Most have `hide_attachment`, but not all, so
  * the name decides too. Source: imessage-exporter, counted over 37,573 attachments.
  */
 function isLinkPreview(path: string): boolean {

@@ -1,13 +1,13 @@
 import { openSqlite, type Row, type Sqlite, type SqlValue } from '../../runtime/sqlite.ts';
 
-/** Enough for a commit of Contacts, short enough to block the event loop. */
+/** Long enough for a commit of Contacts, short enough to block the event loop. */
 const BUSY_TIMEOUT_MS = 50;
 const CACHE_KIB = 512;
-/** Rows read at once, which takes some milliseconds. */
+/** Rows read at once; takes some milliseconds. */
 const BATCH_SIZE = 1000;
-/** A longer text is no name and no address. */
+/** A longer text is neither a name nor an address. */
 const MAX_TEXT = 400;
-/** Text that needs no cleaning: words with one space between them. */
+/** Text that needs no cleaning: words separated by single spaces. */
 const PLAIN = /^[!-~](?:[!-~]| (?=[!-~]))*$/;
 const ADDRESSES = [
   ['ZABCDPHONENUMBER', 'ZFULLNUMBER'],
@@ -21,11 +21,11 @@ export interface StoredCard {
   readonly last: string;
   readonly nickname: string;
   readonly organization: string;
-  /** Equal on cards that Contacts shows as one; "" if there are no others. */
+  /** Equal on cards that Contacts shows as one; "" if the card is not linked. */
   readonly link: string;
 }
 
-/** One file of the Address Book, opened read-only. Each account of the person has its own. */
+/** One file of the Address Book, opened read-only. Each account of the user has its own. */
 export class AddressBookFile {
   readonly #sqlite: Sqlite;
 
@@ -36,7 +36,7 @@ export class AddressBookFile {
       this.#sqlite.exec(
         `PRAGMA query_only = 1; PRAGMA trusted_schema = 0; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0`,
       );
-      // Only reading proves that it is a database.
+      // Opening reads nothing: only a query proves that the file is a database.
       this.#sqlite.prepare('SELECT count(*) FROM sqlite_master').get();
     } catch (error) {
       this.#sqlite.close();
@@ -49,7 +49,7 @@ export class AddressBookFile {
     return Number(this.#sqlite.prepare('PRAGMA data_version').get()?.[0]);
   }
 
-  /** Passes everybody to `add` in batches. The numbers of entities differ between Macs, so they are looked up. */
+  /** Passes every card to `add`, in batches. The numbers of entities differ between Macs, so they are looked up. */
   *people(add: (card: StoredCard) => void): Generator<void> {
     const table = 'ZABCDRECORD';
     const known = this.#columnsOf(table);
@@ -72,7 +72,7 @@ export class AddressBookFile {
     }
   }
 
-  /** Passes each stored address, with the key of its owner, to `add` in batches. */
+  /** Passes each stored address, with the key of its card, to `add`, in batches. */
   *addresses(add: (owner: number, address: string) => void): Generator<void> {
     for (const [table, column] of ADDRESSES) {
       const known = this.#columnsOf(table);
@@ -89,7 +89,7 @@ export class AddressBookFile {
     this.#sqlite.close();
   }
 
-  /** The key and the columns of a table; empty if the table does not exist. */
+  /** Yields the key and the columns of a table, in batches; nothing if the table does not exist. */
   *#batches(
     table: string,
     known: ReadonlySet<string>,
@@ -130,12 +130,12 @@ export class AddressBookFile {
   }
 }
 
-/** NULL for a column that this version of macOS lacks. */
+/** SQL for a column, or NULL if this version of macOS lacks it. */
 function columnSql(name: string, known: ReadonlySet<string>): string {
   return known.has(name) ? name : 'NULL';
 }
 
-/** Text of any value in a damaged or hostile file. */
+/** Returns any value in a damaged or hostile file as text. */
 function textOf(value: SqlValue | undefined): string {
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string' || value.length > MAX_TEXT) return '';

@@ -11,15 +11,15 @@ import { type ContactSource, failureOf, isPermission, Sources } from './sources.
 export interface AddressBookOptions {
   /** The folder `AddressBook` of Contacts. */
   readonly folder: string;
-  /** False while opening the files could make macOS ask the person. */
+  /** False while opening the files could make macOS prompt the user. */
   readonly isAllowed: () => boolean;
-  /** The calling code of this country, if it is known. */
+  /** The calling code of this Mac's country, if known. */
   readonly callingCode: () => string | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** How often the files are checked while names are requested. */
+/** Interval at which the files are checked while names are requested. */
 const CHECK_MS = 60_000;
 /** Longest slice of work before other work runs. */
 const SLICE_MS = 7;
@@ -31,8 +31,8 @@ const IDENTIFIER = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 type AddCard = (card: StoredCard, addresses: readonly string[], file: string) => void;
 
 /**
- * The Address Book files of all accounts, loaded when names are first requested, and again when they change (decision
- * K1).
+ * Loads the Address Book files of all accounts when names are first requested, and again when the files change
+ * (decision K1).
  */
 export class AddressBook implements Contacts {
   readonly #options: AddressBookOptions;
@@ -74,12 +74,14 @@ export class AddressBook implements Contacts {
     return this.#book.canonical(address);
   }
 
-  /** Reads every card with a name from the files again: only people need them, and nothing else keeps them. */
+  /**
+   * Reads every card with a name from the files again. Only the joining of people needs cards, so they are not kept.
+   */
   async cards(): Promise<readonly Card[]> {
     await this.ready();
     while (this.#loading !== undefined) await this.#loading;
     const cards: Card[] = [];
-    // The files are not checked meanwhile: that could close one.
+    // Meanwhile the files are not checked, because a check could close one.
     this.#loading = this.#readAll((...card) => this.#addCard(cards, ...card))
       .then(noop, noop)
       .finally(() => {
@@ -153,18 +155,18 @@ export class AddressBook implements Contacts {
     if (name === '' || cards.length >= MAX_CONTACTS) return;
     const addresses = stored.slice(0, MAX_ADDRESSES_EACH).map((address) => dialableAddress(address, this.#home));
     const known = new Set(addresses.filter((address) => address !== undefined));
-    // Accounts number their cards alike, so only an identifier means one card in all of them.
+    // Different accounts give their cards the same numbers, so only an identifier stands for one card in all of them.
     const link = card.link === '' || IDENTIFIER.test(card.link) ? card.link : `${file} ${card.link}`;
     if (known.size > 0) cards.push({ name, addresses: [...known], link });
   }
 
-  /** Adds everybody in a file, or nobody if it cannot be read to the end. */
+  /** Adds every card of a file, or none if the file cannot be read to the end. */
   async #read(file: AddressBookFile, add: (card: StoredCard, addresses: readonly string[]) => void): Promise<void> {
     const addresses = new Map<number, string[]>();
     const addAddress = (owner: number, address: string): void => {
       const known = addresses.get(owner);
       if (known !== undefined) known.push(address);
-      // Any excess is left out when the people are added.
+      // Further addresses are dropped when the cards are added.
       else if (addresses.size <= MAX_CONTACTS) addresses.set(owner, [address]);
     };
     for (const _ of file.addresses(addAddress)) await this.#pause();
@@ -179,7 +181,7 @@ export class AddressBook implements Contacts {
     }
   }
 
-  /** Lets others run once this slice is over. */
+  /** Lets other work run once this slice is over. */
   async #pause(): Promise<void> {
     const { clock } = this.#options;
     if (clock.monotonic() < this.#sliceEndsAtMs) return;
@@ -188,7 +190,7 @@ export class AddressBook implements Contacts {
     if (this.#isClosed) throw new Error('closed');
   }
 
-  /** Each state is logged once. */
+  /** Logs each state once. */
   #tell(health: ContactsHealth): void {
     const { log } = this.#options;
     const isNew = health.message !== this.#health.message;

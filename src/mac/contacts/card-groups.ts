@@ -1,19 +1,19 @@
 import { folded } from '../../domain/folded.ts';
 import type { AmbiguousAddress } from '../../domain/ports/people.ts';
 
-/** A card of the Address Book with the data that identify its owner. */
+/** A card of the Address Book, with the data that identify its owner. */
 export interface Card {
   readonly name: string;
   /** In canonical form, without duplicates. */
   readonly addresses: readonly string[];
-  /** Equal on cards that Contacts shows as one; "" if there are no others. */
+  /** Equal on cards that Contacts shows as one; "" if the card is not linked. */
   readonly link: string;
 }
 
 /** All cards of one person. */
 export interface CardGroup {
   readonly name: string;
-  /** Addresses of only this person, in order. */
+  /** Addresses that only this person has, in order. */
   readonly addresses: readonly string[];
   /** Addresses shared with cards of other names, in order. */
   readonly ambiguous: readonly AmbiguousAddress[];
@@ -22,15 +22,16 @@ export interface CardGroup {
 /** The owner of an address. */
 export type AddressOwner = { readonly group: CardGroup } | { readonly ambiguous: AmbiguousAddress };
 
-/** Names listed for one ambiguous address. */
+/** Maximum number of names listed for one ambiguous address. */
 const MAX_NAMES = 10;
 /** Cards or addresses processed before other work runs. */
 const STEP = 1000;
 
 /**
  * Joins the cards of each person (decision V4): linked cards, and cards with equal names that share an address. An
- * address on two unlinked cards with different names joins nothing, and is nobody's unless something else makes all
- * its cards one person. The order of the cards does not matter. Takes linear time, and yields so that others can run.
+ * address on two unlinked cards with different names joins nothing, and belongs to nobody unless something else makes
+ * all its cards one person. The order of the cards does not matter. Takes linear time, and yields so that other work
+ * can run.
  */
 export function* groupCards(cards: readonly Card[]): Generator<void, ReadonlyMap<string, AddressOwner>> {
   const sets = new DisjointSets(cards.length);
@@ -108,7 +109,7 @@ function haveOneName([first = 0, ...others]: readonly number[], cards: readonly 
   });
 }
 
-/** The first names in order. The list stays short throughout: there may be a name for each card. */
+/** Returns the first names in order. Keeps the list short throughout, because there may be a name for each card. */
 function firstNames(of: readonly number[], cards: readonly Card[]): readonly string[] {
   const first: string[] = [];
   for (const card of of) {
@@ -122,7 +123,9 @@ function firstNames(of: readonly number[], cards: readonly Card[]): readonly str
   return first;
 }
 
-/** Picks the fuller of a person's names; of equally long ones, the one with lower case and accents. */
+/**
+ * Reports whether a name is the fuller one: the longer, or of equally long names the one with lower case and accents.
+ */
 function isFuller(name: string, than: string): boolean {
   return name.length === than.length ? name > than : name.length > than.length;
 }

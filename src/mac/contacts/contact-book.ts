@@ -3,7 +3,7 @@ import type { Contact, NameLookup } from '../../domain/ports/contacts.ts';
 import type { StoredCard } from './address-book-file.ts';
 import { dialableAddress } from './dialable-address.ts';
 
-/** Any more are left out, which bounds memory to about 20 MB. */
+/** Maximum number of contacts, which bounds memory to about 20 MB. */
 export const MAX_CONTACTS = 100_000;
 export const MAX_ADDRESSES_EACH = 50;
 /** Cached lookups: a service sees the same few addresses again and again. */
@@ -28,7 +28,7 @@ export class ContactBook implements NameLookup {
   readonly #remembered = new Map<string, string | undefined>();
   #isTruncated = false;
 
-  /** `home` is the calling code of this country, if it is known. */
+  /** `home` is the calling code of this Mac's country, if known. */
   constructor(home: string | undefined) {
     this.#home = home;
   }
@@ -37,12 +37,12 @@ export class ContactBook implements NameLookup {
     return this.#entries;
   }
 
-  /** True if somebody was left out. */
+  /** True if contacts were left out. */
   get isTruncated(): boolean {
     return this.#isTruncated;
   }
 
-  /** Adds a person, or further data of somebody known from another file. Nobody is added without an address. */
+  /** Adds a contact, or further data of a contact known from another file. Contacts without an address are left out. */
   add(person: StoredCard, stored: readonly string[]): void {
     const name = cardName(person);
     if (name === '') return;
@@ -73,7 +73,7 @@ export class ContactBook implements NameLookup {
     return dialableAddress(address, this.#home) ?? address.trim().toLowerCase();
   }
 
-  /** The person with this name who has one of these addresses. */
+  /** Returns the contact with this name that has one of these addresses. */
   #sameIn(canonical: readonly (string | undefined)[], name: string): Entry | undefined {
     for (const key of canonical) {
       const owner = key === undefined ? undefined : this.#owners.get(key);
@@ -82,7 +82,7 @@ export class ContactBook implements NameLookup {
     return undefined;
   }
 
-  /** Assigns an address to a person. One of people with different names is nobody's. */
+  /** Assigns an address to a contact. An address of contacts with different names belongs to nobody. */
   #own(canonical: string, entry: Entry): void {
     const owner = this.#owners.get(canonical);
     if (owner === undefined) this.#owners.set(canonical, entry);
@@ -95,14 +95,14 @@ export class ContactBook implements NameLookup {
       this.#isTruncated = true;
       return undefined;
     }
-    // Exact arrays without spare capacity: there are tens of thousands of them.
+    // Stores exact arrays without spare capacity, because there are tens of thousands of them.
     const entry: Entry = { name, addresses: unique(addresses), nickname: null, organization: null };
     this.#entries.push(entry);
     return entry;
   }
 }
 
-/** The first and last name, else the nickname, else the organization. */
+/** Returns the first and last name, else the nickname, else the organization. */
 export function cardName({ first, last, nickname, organization }: StoredCard): string {
   if (first === '' || last === '') return first || last || nickname || organization;
   return FAMILY_FIRST.test(first) && FAMILY_FIRST.test(last) ? last + first : `${first} ${last}`;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { folded } from '../../domain/folded.ts';
 import type { Contact } from '../../domain/ports/contacts.ts';
 
-/** Contacts compared before other work runs: a few milliseconds. */
+/** Contacts compared before other work runs; takes a few milliseconds. */
 const SLICE = 1000;
 
 interface Match {
@@ -10,7 +10,7 @@ interface Match {
   readonly contact: Contact;
 }
 
-/** Contacts that match each word of `text`, by name. */
+/** Returns the contacts that match each word of `text`, by name. */
 export async function searchContacts(contacts: readonly Contact[], text: string, limit: number): Promise<Contact[]> {
   const words = folded(text).split(/\s+/u).filter(Boolean);
   const best: Match[] = [];
@@ -27,7 +27,7 @@ export async function searchContacts(contacts: readonly Contact[], text: string,
   return best.map(({ contact }) => contact);
 }
 
-/** Contacts with exactly this name or nickname. */
+/** Returns the contacts with exactly this name or nickname. */
 export async function contactsNamed(contacts: readonly Contact[], name: string): Promise<Contact[]> {
   const wanted = folded(name).trim();
   const found: Contact[] = [];

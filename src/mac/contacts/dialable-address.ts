@@ -7,22 +7,25 @@ const SHORT_CODES = new Set(
 );
 /** The trunk prefix within a country, if it is not 0. Italy keeps its 0 abroad too. */
 const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
-/** The number of digits at which a number has its trunk prefix; others may begin with the same digit. */
+/**
+ * The number of digits of a complete number with its trunk prefix. A number of another length may begin with the same
+ * digit.
+ */
 const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
-/** Old prefixes of mobile numbers, which are no longer dialled: Mexico, Argentina. */
+/** Obsolete prefixes of mobile numbers, which are no longer dialled: Mexico, Argentina. */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
 const EXTENSION = /[;,#]|(?:ext|x)[.:\s]*(?=\d)/i;
-/** A shorter number without `+` is a short code, the same in every country. */
+/** A shorter number without `+` is a short code. */
 const MIN_DIGITS = 7;
 const MAX_LENGTH = 320;
 const ASCII = /^[\x20-\x7e]*$/;
 const PLAIN = /^\+?\d+$/;
-/** A number as most people group it: only digits count. */
+/** A number as most people group it: only its digits matter. */
 const GROUPED = /^\+?[\d .()-]+$/;
 const LETTER = /\p{L}/u;
 const NOT_DIALLED = /[^\d+]+/g;
 
-/** The calling code of a complete number; undefined for any other text. */
+/** Returns the calling code of a complete number; undefined for any other text. */
 export function callingCodeOf(address: string): string | undefined {
   const digits = /^\+(\d{7,15})$/.exec(address)?.[1];
   if (digits === undefined) return undefined;
@@ -30,9 +33,9 @@ export function callingCodeOf(address: string): string | undefined {
 }
 
 /**
- * Returns one form for all spellings of an address, used to find names (never rights): `+` and all digits of a
- * complete number, the digits of a short code, an e-mail address in lower case. Undefined if it could be several
- * numbers: an incomplete one while `home`, the calling code of this country, is unknown.
+ * Returns one form for all spellings of an address, used to find names (never rights): `+` and all digits of a complete
+ * number, the digits of a short code, an e-mail address in lower case. Returns undefined if the text could be several
+ * numbers: an incomplete one while `home`, the calling code of this Mac's country, is unknown.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;
@@ -50,7 +53,7 @@ export function dialableAddress(address: string, home: string | undefined): stri
   return home === undefined ? undefined : complete(home + withoutTrunkPrefix(digits, home));
 }
 
-/** Digits and plus signs, without an extension; undefined for a name, or a number in letters. */
+/** Returns digits and plus signs, without an extension; undefined for a name, or a number written in letters. */
 function dialledDigits(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   if (GROUPED.test(text) && !text.includes('(0)')) return text.replace(NOT_DIALLED, '');

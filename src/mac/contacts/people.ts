@@ -12,11 +12,11 @@ import type {
 } from '../../domain/ports/people.ts';
 import { type AddressOwner, type Card, groupCards } from './card-groups.ts';
 
-/** Conversations and people processed before other work runs: a few milliseconds. */
+/** Conversations and people processed before other work runs; takes a few milliseconds. */
 const SLICE = 500;
 const ID_LENGTH = 16;
 
-/** The cards that determine which addresses belong to one person. */
+/** The source of the cards that determine which addresses belong to one person. */
 export interface CardSource {
   ready(): Promise<void> | undefined;
   /** A new object after each load. */
@@ -27,11 +27,11 @@ export interface CardSource {
 
 interface Draft {
   readonly id: string;
-  /** The smallest address in its canonical form. */
+  /** The person's smallest address, in canonical form. */
   readonly first: string;
   readonly order: string;
   readonly name: string | null;
-  /** Displayed form by canonical form, sorted by the latter. */
+  /** Displayed form by canonical form, sorted by the canonical form. */
   readonly addresses: ReadonlyMap<string, string>;
   readonly conversations: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
@@ -75,7 +75,7 @@ export class PeopleReader implements People {
     return undefined;
   }
 
-  /** Everybody who exists in the view, in order. */
+  /** Yields every person who exists in the view, in order. */
   async *#people(view: PeopleView | undefined): AsyncGenerator<Person> {
     for (const [index, draft] of (await this.#drafts()).entries()) {
       if (index % SLICE === SLICE - 1) await nextTurn();
@@ -111,7 +111,9 @@ export class PeopleReader implements People {
     return [...drafts.values()].map(finished).sort((a, b) => compare(a.order, b.order));
   }
 
-  /** Adds a conversation to the person of all its members; a conversation with several people is nobody's. */
+  /**
+   * Adds a conversation to the person who has all of its members; a conversation of several people belongs to nobody.
+   */
   #add(drafts: Map<unknown, NewDraft>, owners: ReadonlyMap<string, AddressOwner>, { id, members }: OneToOneChat): void {
     const found = members.map((stored) => {
       const address = this.#cards.canonical(stored);
@@ -139,7 +141,7 @@ interface NewDraft {
   readonly conversations: string[];
 }
 
-/** Runs the work in steps, with other work in between. */
+/** Runs a generator's work in steps, with other work in between. */
 async function inTurns<Result>(work: Generator<void, Result>): Promise<Result> {
   for (;;) {
     const { done, value } = work.next();
@@ -158,7 +160,7 @@ function newDraft(address: string, owner: AddressOwner | undefined): NewDraft {
 function finished({ name, addresses, ambiguous, stored, conversations }: NewDraft): Draft {
   const shown = new Map(addresses.map((address) => [address, stored.get(address) ?? address]));
   const [first = ''] = addresses;
-  // People with a name come first.
+  // Sorts people with a name first.
   const order = `${name === null ? '1' : '0'} ${folded(name ?? '')} ${first}`;
   return { id: idOf(first), first, order, name, addresses: shown, ambiguous, conversations };
 }
@@ -172,7 +174,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Returns undefined if nothing of the person exists in the view. */
+/** Returns undefined if no part of the person exists in the view. */
 function personOf(draft: Draft, view: PeopleView | undefined): Person | undefined {
   const { id, first, name, addresses: all, conversations, ambiguous } = draft;
   const shown = view?.conversations(conversations) ?? conversations;

@@ -4,7 +4,7 @@ import { errorCode } from '../../domain/errors.ts';
 import { AddressBookFile } from './address-book-file.ts';
 
 const FILE = 'AddressBook-v22.abcddb';
-/** Further accounts of a person are not read. */
+/** Maximum number of accounts that are read. */
 const MAX_SOURCES = 50;
 const PERMISSION: readonly string[] = ['EPERM', 'EACCES', 'SQLITE_PERM', 'SQLITE_AUTH', 'SQLITE_CANTOPEN'];
 const DAMAGE = /^SQLITE_(?:NOTADB|CORRUPT)|^not a file$/;
@@ -13,12 +13,12 @@ export function isPermission(failure: string | undefined): boolean {
   return failure !== undefined && PERMISSION.includes(failure);
 }
 
-/** A code, such as `SQLITE_NOTADB`, or else the error's message. */
+/** Returns a code such as `SQLITE_NOTADB`, or else the error's message. */
 export function failureOf(error: unknown): string {
   return errorCode(error) ?? (error as Error).message;
 }
 
-/** One file, and the reason if it is unreadable. */
+/** One file of the Address Book, and the reason if it is unreadable. */
 export class ContactSource {
   /** Its path below the folder. */
   readonly name: string;
@@ -42,7 +42,7 @@ export class ContactSource {
     return this.#failure;
   }
 
-  /** Checks for changes, opening the file if necessary. Returns true if it must be loaded again. */
+  /** Checks for changes, opening the file if necessary. Returns true if the file must be loaded again. */
   check(): boolean {
     const before = this.#failure;
     try {
@@ -50,7 +50,7 @@ export class ContactSource {
       const identity = `${dev} ${ino}`;
       const stamp = `${identity} ${size} ${mtimeMs}`;
       if (this.#file !== undefined && identity === this.#identity) return this.#hasCommits();
-      // Damage remains as long as nobody has touched the file.
+      // A damaged file stays damaged until it is touched.
       if (before !== undefined && DAMAGE.test(before) && stamp === this.#stamp) return false;
       this.close();
       this.#identity = identity;
@@ -97,7 +97,7 @@ export class Sources {
   }
 
   /**
-   * Checks the folder and each file. Returns true if something must be loaded again. Throws what listing the folder
+   * Checks the folder and each file. Returns true if any file must be loaded again. Throws what listing the folder
    * throws.
    */
   check(): boolean {
@@ -114,7 +114,7 @@ export class Sources {
     this.#sources = [];
   }
 
-  /** The accounts' files, and the one beside them, which is often empty. */
+  /** Returns the names of the accounts' files, and of the file beside them, which is often empty. */
   #names(): readonly string[] {
     const accounts = listed(join(this.#folder, 'Sources')).slice(0, MAX_SOURCES);
     const paths = [FILE, ...accounts.sort().map((account) => join('Sources', account, FILE))];
@@ -122,7 +122,7 @@ export class Sources {
   }
 }
 
-/** Empty if the folder does not exist. */
+/** Returns an empty list if the folder does not exist. */
 function listed(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -22,7 +22,7 @@ export class MediaCache {
     this.#keptMs = keptMs;
   }
 
-  /** Undefined if it is not cached. */
+  /** Returns undefined if the file is not cached. */
   async open(name: string): Promise<{ readonly handle: FileHandle; readonly bytes: number } | undefined> {
     const path = join(this.#folder, name);
     let handle: FileHandle;
@@ -33,7 +33,7 @@ export class MediaCache {
     }
     const { size } = await handle.stat();
     const nowS = this.#clock.now() / 1000;
-    // The order of use outlives a restart.
+    // The order of use must outlive a restart.
     await utimes(path, nowS, nowS).catch(() => {});
     return { handle, bytes: size };
   }

@@ -13,16 +13,16 @@ import { MediaCache } from './cache.ts';
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_WAITING = 20;
-/** A file that keeps a converter busy for this long and then fails is not tried again for a while, in any form. */
+/** A file on which a converter works for this long and then fails is not tried again for a while, in any form. */
 const TOO_SLOW_MS = 10_000;
 const SET_ASIDE_MS = 10 * 60_000;
 const MAX_SET_ASIDE = 1000;
-/** A larger source is not copied: the cache keeps 500 MB. */
+/** A larger source is not copied, because the cache keeps 500 MB. */
 const MAX_SOURCE_BYTES = 500_000_000;
 
 /** The unconverted files. */
 export interface OriginalFiles extends AttachmentReader {
-  /** Undefined if there is no such attachment. */
+  /** Returns undefined if the attachment does not exist. */
   state(id: string, n: number): AttachmentState | undefined;
 }
 
@@ -36,13 +36,16 @@ export interface ConversionParts {
   readonly log: Log;
 }
 
-/** Converts attachments to a form that every client shows or plays: each once, one at a time (decision K4). */
+/**
+ * Converts attachments to a form that every client can show or play. Converts each once, and one at a time (decision
+ * K4).
+ */
 export class Conversions implements AttachmentReader {
   readonly #parts: ConversionParts;
   readonly #cache: MediaCache;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
-  /** Until when a version of a file is not tried again. */
+  /** Until when a version of a file is not tried again, by version. */
   readonly #setAside = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -84,7 +87,7 @@ export class Conversions implements AttachmentReader {
     };
   }
 
-  /** Converts once: an equal request meanwhile waits for the result too. */
+  /** Converts once. An equal request that arrives meanwhile waits for the same result. */
   async #once(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
     const running = this.#running.get(stored);
     if (running !== undefined || this.#running.size >= MAX_WAITING) {
@@ -125,7 +128,7 @@ export class Conversions implements AttachmentReader {
       await chmod(target, 0o600);
       await this.#cache.keep(target, stored);
     });
-    // Even if it was never read.
+    // Closes the file even if it was never read.
     return converted.finally(() => file.close().catch(() => {}));
   }
 
@@ -136,7 +139,7 @@ export class Conversions implements AttachmentReader {
   }
 }
 
-/** Copies the opened file under a neutral name. Refuses anything that the converter is not for. */
+/** Copies the opened file under a neutral name. Refuses formats that the converter does not handle. */
 async function copied(file: AttachmentFile, form: ConvertedForm, folder: string): Promise<string> {
   if (file.bytes === 0 || file.bytes > MAX_SOURCE_BYTES) throw problem('conversion_unavailable');
   const content = Readable.from(file.read(0, file.bytes - 1));
@@ -163,16 +166,16 @@ async function copied(file: AttachmentFile, form: ConvertedForm, folder: string)
   }
 }
 
-/** The input format, by the first bytes and never by name: the extension tells the converter. */
+/** The format of a file, determined by its first bytes and never by its name. Its extension tells the converter. */
 interface SourceFormat {
   readonly kind: 'picture' | 'sound';
   readonly extension: string;
 }
 
-/** How many bytes determine it. */
+/** Number of bytes that determine the format. */
 const HEAD_BYTES = 32;
 
-/** Undefined for everything that no converter receives: a playlist, for example, could name other files. */
+/** Returns undefined for every format that is not converted: a playlist, for example, could name other files. */
 export function formatOf(head: Buffer): SourceFormat | undefined {
   const text = head.toString('latin1');
   const brand = text.slice(4, 8) === 'ftyp' ? text.slice(8, 12) : '';
@@ -192,10 +195,13 @@ export function formatOf(head: Buffer): SourceFormat | undefined {
   return undefined;
 }
 
-/** A larger picture takes a gigabyte of memory to convert; a few kilobytes can claim to be one. */
+/** A larger picture takes a gigabyte of memory to convert, and a file of a few kilobytes can claim to be one. */
 const MAX_PIXELS = 200_000_000;
 
-/** The size that a picture claims in its first bytes (PNG, GIF, BMP and extended WebP); 0 for every other. */
+/**
+ * Returns the number of pixels that a picture claims in its first bytes (PNG, GIF, BMP and extended WebP); 0 for every
+ * other format.
+ */
 export function pixelsOf(head: Buffer): number {
   if (head.length < HEAD_BYTES) return 0;
   const format = formatOf(head)?.extension;
@@ -212,7 +218,7 @@ const RESULTS = {
   m4a: { kind: 'sound', extension: 'm4a', mimeType: 'audio/mp4' },
 } as const;
 
-/** The converter of macOS and its arguments. */
+/** Returns the converter of macOS and its arguments. */
 function commandFor(form: ConvertedForm, source: string, target: string): readonly [string, readonly string[]] {
   if (form.as === 'm4a') return ['afconvert', ['-f', 'm4af', '-d', 'aac', source, target]];
   const size = form.max === undefined ? [] : ['-Z', String(form.max)];

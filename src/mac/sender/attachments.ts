@@ -20,16 +20,16 @@ export interface AttachmentRules {
 export const HELD_FILES = 'held';
 export const UPLOADS = 'uploads';
 
-/** The rules for files in such a folder. */
+/** Returns the rules for files in such a folder. */
 function within(folder: string, rules: AttachmentRules): AttachmentRules {
   return { ...rules, roots: [join(rules.configDir, folder)], configDir: '' };
 }
 
-/** A file that may be sent, identified when the request came (decision O3). */
+/** A file that may be sent, with the identity that it had when the request arrived (decision O3). */
 export interface CheckedFile {
-  /** JSON pointer of the request's member. */
+  /** JSON pointer of the file in the request. */
   readonly pointer: string;
-  /** As typed: the receiver sees its name. */
+  /** The path as typed: the receiver sees its file name. */
   readonly path: string;
   readonly realPath: string;
   /** Device, inode and time of birth, because inodes are reused. */
@@ -42,7 +42,7 @@ export interface CheckedFiles {
   readonly files: readonly CheckedFile[];
 }
 
-/** Returns the mistakes in these files (decision D7), or their identities. Never opens them. */
+/** Returns the mistakes in these files (decision D7), or the files' identities. Never opens the files. */
 export async function checkAttachments(
   { attachments, uploads = [], areCopies = false }: Pick<SendRequest, 'attachments' | 'uploads' | 'areCopies'>,
   rules: AttachmentRules,
@@ -72,8 +72,8 @@ export async function checkAttachments(
 }
 
 /**
- * Opens exactly the file that was checked: a replacement, or one of a folder above, has another device or inode, or
- * is a link. Throws `attachment_changed`; never waits at a pipe.
+ * Opens exactly the file that was checked. Anything that replaced it, or a folder above it, has another device or
+ * inode, or is a link. Throws `attachment_changed`; never waits at a pipe.
  */
 export async function openChecked(file: CheckedFile): Promise<FileHandle> {
   let handle: FileHandle;
@@ -123,7 +123,8 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
     return 'The Messages database cannot be sent.';
   if (rules.configDir === '') return { path, realPath: real, identity: identity(file) };
   if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
-  // By identity: macOS reaches a file through /dev/fd and /.vol as well, and a link in the folder may lead out of it.
+  // Compares identities, because macOS reaches a file through /dev/fd and /.vol as well, and a link in the folder may
+  // lead out of it.
   if (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir))) {
     return "Postern's own files cannot be sent.";
   }
@@ -134,7 +135,7 @@ function withSideFiles(database: string): readonly string[] {
   return ['', '-wal', '-shm'].map((suffix) => `${database}${suffix}`);
 }
 
-/** Device, inode and time of birth: equal for every spelling of a path. */
+/** Returns device, inode and time of birth, which are the same for every spelling of a path. */
 function identity({ dev, ino, birthtimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${birthtimeNs}`;
 }

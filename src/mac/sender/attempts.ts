@@ -6,7 +6,7 @@ import { SERVICES, type Service, serviceNamed } from '../../domain/send-service.
 const TYPED_ID = /^([^;]*);([-+]);(.+)$/s;
 /** Prefixes of a group's id: `any` since macOS 26, the service before. */
 const GROUP_PREFIXES = ['any', ...SERVICES] as const;
-/** No such object, bad index, cannot be coerced: Messages raises these before it sends anything. */
+/** No such object, bad index, cannot be coerced: Messages raises these errors before it sends anything. */
 const NOTHING_SENT: readonly number[] = [-1728, -1719, -1700];
 
 /** All attempts for one recipient, in order (decision T1). */
@@ -18,7 +18,7 @@ export interface Plan {
   readonly liveChat: { readonly suffix: string; readonly attempt: Attempt } | null;
 }
 
-/** Reports whether nothing was sent and the next attempt may succeed. Any other result is final. */
+/** Reports whether nothing was sent and another attempt may succeed. Any other outcome is final. */
 export function leadsToNext(outcome: RunOutcome): boolean {
   return outcome.kind === 'failed' && outcome.number !== null && NOTHING_SENT.includes(outcome.number);
 }
@@ -28,12 +28,12 @@ export function isGroup(typed: string, [best]: readonly KnownChat[]): boolean {
   return best === undefined ? typedId(typed).style === '+' : best.guid.includes(';+;');
 }
 
-/** Returns the service typed as the prefix of an id. */
+/** Returns the service that was typed as the prefix of an id. */
 export function typedService(typed: string): Service | undefined {
   return serviceNamed(typedId(typed).prefix);
 }
 
-/** The attempts for a typed address or chat id, and the matching chats, best first. */
+/** Returns the attempts for a typed address or chat id, from the matching chats, best first. */
 export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   const [best] = chats;
   const { prefix, style } = typedId(typed);
@@ -48,7 +48,9 @@ export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   return { attempts, address, liveChat: { suffix, attempt: { recipient, chatId: null, service } } };
 }
 
-/** The attempt for a group found in Messages' own list; undefined if it is missing there or was tried. */
+/**
+ * Returns the attempt for a group found in Messages' own list; undefined if the list lacks it or it was already tried.
+ */
 export function liveAttempt({ attempts, liveChat }: Plan, liveIds: readonly string[]): Attempt | undefined {
   const tried = new Set(attempts.map(({ chatId }) => chatId));
   const chatId = liveIds.find((id) => liveChat !== null && id.endsWith(liveChat.suffix) && !tried.has(id));
@@ -66,7 +68,7 @@ export function planBy(service: Service, typed: string, chats: readonly KnownCha
   return { attempts, address: best === undefined ? null : addressOf(best.guid), liveChat: null };
 }
 
-/** A typed service is kept, and no other is chosen: there is no fallback to SMS. */
+/** Keeps a typed service and chooses no other: there is no fallback to SMS. */
 function forPerson(address: string, prefix: string | undefined, chats: readonly KnownChat[]): readonly Attempt[] {
   const typedService = serviceNamed(prefix);
   const isAnyPrefix = prefix === undefined || prefix.toLowerCase() === 'any';
@@ -93,7 +95,7 @@ function personIds(address: string, typedService: string | undefined, chats: rea
   return distinct([...stored.filter(stays), spelled(typedService)]);
 }
 
-/** Never `;-;`: Messages treats that as a person and creates a row in no chat (openclaw/imsg #90). */
+/** Never tries `;-;`, which Messages takes for a person: it would create a row in no chat (openclaw/imsg #90). */
 function groupIds(recipient: string, chats: readonly KnownChat[]): readonly string[] {
   const stored = chats.map(({ guid }) => guid);
   const prefix = prefixOf(recipient).toLowerCase();
@@ -115,7 +117,7 @@ function prefixOf(chatId: string): string {
   return chatId.slice(0, chatId.indexOf(';'));
 }
 
-/** Removes duplicates, and ids with control characters, which never enter an environment (decision D1). */
+/** Removes duplicates, and ids with control characters, which must never enter an environment (decision D1). */
 function distinct(ids: readonly string[]): readonly string[] {
   return [...new Set(ids)].filter((id) => !/[\p{Cc}\u2028\u2029]/u.test(id));
 }

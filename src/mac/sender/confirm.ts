@@ -6,29 +6,29 @@ import type { ServiceReason } from '../../domain/send-service.ts';
 import { contentHash, contentHashes, fits, fitsWhole } from './content.ts';
 import type { TolerantLookup } from './lookup.ts';
 
-/** How often to look if nothing reports a change of chat.db; one look costs about 30 microseconds. */
+/** Interval at which to look if nothing reports a change of chat.db. One look costs about 30 microseconds. */
 const LOOK_EVERY_MS = 25;
 /**
- * How long an unconfirmed send has priority if a row fits several: rows appear within seconds of a run, or not at
- * all, and a run takes 30 s at most (decision D3).
+ * How long an unconfirmed send has priority if a row fits several sends. Rows appear within seconds of a run or not at
+ * all, and a run takes at most 30 s (decision D3).
  */
 const FIRST_CLAIM_MS = 90_000;
 /** A row belongs to a send only if it is dated within this time after it (decision I5). */
 const PAIRED_WITHIN_MS = 600_000;
-/** Dates have whole seconds, and the clock may be set meanwhile. */
+/** Dates have whole seconds, and the clock may have been changed since. */
 const TOLERANCE_MS = 60_000;
-/** How often to look for late rows of recent sends and of older ones. */
+/** Interval at which to look for late rows of recent and of older sends. */
 const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
-/** Longer than an own row can appear as another person's (decision U1). */
+/** Longer than Messages may show an outgoing row as someone else's (decision U1). */
 const UNMARKED_MS = 1000;
-/** Row ids known to be taken; far more than can appear above one mark. */
+/** Number of row ids remembered as taken: far more than can appear above one mark. */
 const TAKEN_KEPT = 1000;
 
 /** One part of a send, waiting for its row. */
 export interface Expectation {
-  /** Number of its record; undefined if none could be stored. */
+  /** Number of its record; undefined if it could not be recorded. */
   readonly number: number | undefined;
-  /** Highest row id before the run; undefined if chat.db was unavailable: then the row is not looked for. */
+  /** Highest row id before the run; undefined if chat.db was unavailable, in which case the row is not looked for. */
   readonly afterRowId: number | undefined;
   /** The chats in which its row may appear; each attempt updates it. */
   readonly chat: ExpectedChat;
@@ -50,7 +50,7 @@ export interface ConfirmOptions {
   readonly log: Log;
   /** `send.confirm_ms`. */
   readonly confirmMs: number;
-  /** Calls back when chat.db may have changed. Only makes looking sooner. */
+  /** Calls back when chat.db may have changed. Without it, looking is only less prompt. */
   readonly onChange?: (look: () => void) => Cancel;
 }
 
@@ -59,9 +59,9 @@ export interface ConfirmOptions {
  * Keeps looking for missing rows for 10 minutes, even after a restart.
  */
 export class Confirmations {
-  /** In order of arrival: of two equal texts the first row belongs to the first. */
+  /** In order of arrival: of two equal texts, the first row belongs to the first. */
   #expected: Waiting[] = [];
-  /** Parts that received their row a moment ago. */
+  /** Parts that were given their row a moment ago. */
   #justGiven: (Pick<Waiting, 'afterRowId' | 'content'> & { readonly givenAtMs: number })[] = [];
   readonly #taken = new Set<number>();
   readonly #options: ConfirmOptions;
@@ -94,7 +94,7 @@ export class Confirmations {
     this.#cancelFollowing?.();
   }
 
-  /** Call it right before the run: the part is recorded before it can have been sent. */
+  /** Records the part before it can have been sent. Call this right before the run. */
   expect(chat: ExpectedChat, content: Content, request: SendRequest, serviceReason?: ServiceReason): Expectation {
     const { requestId, recordedAs: idempotencyKey = request.idempotencyKey } = request;
     const { lookup, clock } = this.#options;
@@ -119,7 +119,7 @@ export class Confirmations {
     if (number !== undefined) this.#stored((store) => store.setChat(number, chat));
   }
 
-  /** For a part that was certainly not sent. */
+  /** Forgets a part that was certainly not sent. */
   drop(expectation: Expectation): void {
     this.#remove(expectation);
     const { number } = expectation;
@@ -133,8 +133,8 @@ export class Confirmations {
   }
 
   /**
-   * Reports whether some part may own this row, which is not marked as own yet. A part that received a row a moment
-   * ago counts too: of two equal texts the second row may be marked first.
+   * Reports whether some part may own this row, which is not marked as outgoing yet. A part that was given a row a
+   * moment ago counts too: of two equal texts, the second row may be marked first.
    */
   isAwaited(rowId: number, contents: () => readonly string[]): boolean {
     const sinceMs = this.#options.clock.monotonic() - UNMARKED_MS;
@@ -142,14 +142,14 @@ export class Confirmations {
     return hasContent([...this.#expected, ...recent], rowId, contents);
   }
 
-  /** Looks once if this row may belong to a waiting part. Returns whether it did. */
+  /** Looks once if this row may belong to a waiting part. Returns whether it did belong to one. */
   findOwner(rowId: number, contents: () => readonly string[]): boolean {
     const isWanted = hasContent(this.#expected, rowId, contents);
     if (isWanted) this.#look();
     return isWanted;
   }
 
-  /** Looks until the row exists and has its chat, the time is over, or the signal aborts. */
+  /** Looks until the row exists and has its chat, the time is up, or the signal aborts. */
   async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
     if (expectation.afterRowId !== undefined) await this.until(() => this.#isComplete(expectation), signal);
   }
@@ -192,7 +192,7 @@ export class Confirmations {
           isRowOf(one, row, contents) &&
           (one === also || isRecent(one) || isDatedLike(one, row)),
       );
-      // A match of the whole text is stronger than one of the part beside a link.
+      // A match of the whole text is stronger than a match of the text beside a link.
       const owner = mayOwn.find((one) => fitsWhole(one.content, contents)) ?? mayOwn[0];
       if (owner !== undefined) this.#give(row, owner);
     }
@@ -226,7 +226,7 @@ export class Confirmations {
     this.#cancelFollowing = undefined;
   }
 
-  /** Sending continues if state.db cannot be written: then origins are no longer reported. */
+  /** If state.db cannot be written, sending continues, and origins are no longer reported. */
   #stored<Result>(work: (store: SentPartStore) => Result): Result | undefined {
     try {
       return work(this.#options.store);
@@ -265,7 +265,7 @@ export class Confirmations {
   }
 }
 
-/** Gives a text without a chat that of its link, which is a separate row (U6). */
+/** Gives a text without a chat the chat of its link, which is a separate row (U6). */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

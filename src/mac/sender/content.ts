@@ -5,8 +5,9 @@ import type { Content } from '../../domain/ports/sending.ts';
 const PLACEHOLDER = /[\uFFFC\uFFFD]/;
 
 /**
- * The hash that a sent part and its row share (decision D5), so that the text need not be kept. A text with a link at
- * one end has a second hash after a space: Messages may write the rest of the text and the link as two rows (U6).
+ * Returns the hash that a sent part and its row share (decision D5), so that the text need not be kept. A text with a
+ * link at one end has a second hash, after a space, for the text without the link: Messages may write the two as
+ * separate rows (U6).
  */
 export function contentHash(content: Content): string {
   if ('attachment' in content) return fileHash(basename(content.attachment));
@@ -16,18 +17,18 @@ export function contentHash(content: Content): string {
 }
 
 /**
- * Reports whether a row with these contents may be that of a sent part: as a whole, or as its text without the link.
+ * Reports whether a row with these contents may belong to a sent part: as the whole, or as its text without the link.
  */
 export function fits(content: string, contents: readonly string[]): boolean {
   return content.split(' ').some((hash) => contents.includes(hash));
 }
 
-/** Reports whether the row has the whole sent part. */
+/** Reports whether the row contains the whole sent part. */
 export function fitsWhole(content: string, contents: readonly string[]): boolean {
   return contents.includes(content.split(' ', 1)[0] ?? '');
 }
 
-/** The content hashes that a row may match. */
+/** Returns the content hashes that a row may match. */
 export function contentHashes(body: string, fileNames: readonly string[]): readonly string[] {
   const text = comparable(body);
   return [hashed('body', text), hashed('text', text.trim()), ...fileNames.map(fileHash)];
@@ -44,7 +45,7 @@ function hashed(kind: 'body' | 'text' | 'file', text: string): string {
 
 const LINK = /^https?:\/\/\S+$/i;
 
-/** The text without the link at its start or end; undefined if there is none, or nothing else. */
+/** Returns the text without the link at its start or end; undefined if there is no link, or nothing else. */
 function textBesideLink(body: string): string | undefined {
   const text = body.trim();
   const first = /\s/.exec(text)?.index;

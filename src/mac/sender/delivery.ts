@@ -31,12 +31,12 @@ export interface DeliveryOptions {
 }
 
 interface Part {
-  /** Pointer to the request's member. */
+  /** JSON pointer of the part in the request. */
   readonly pointer: string;
   readonly content: Content;
 }
 
-/** Hands one message to Messages, part by part, and waits for the row of the first. */
+/** Returns a function that hands one message to Messages, part by part, and waits for the row of the first part. */
 export function openDelivery({ messages, lookup, confirmations, clock, log, staging, signal }: DeliveryOptions) {
   return deliver;
 
@@ -53,7 +53,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
         const delivered = await deliverPart(request, chosen, content, partsSent);
         expectations.push(delivered.expectation);
         partsSent.push(pointer);
-        // The rest follows the first part's route.
+        // The other parts follow the route of the first.
         chosen = delivered.chosen;
       }
     } catch (error) {
@@ -76,8 +76,8 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
   }
 
   /**
-   * Body first, then each attachment (decision D1). All copies are made before anything is sent, so that a full disk
-   * leaves no half message.
+   * Returns the body first, then each attachment (decision D1). Makes all copies before anything is sent, so that a
+   * full disk leaves no half-sent message.
    */
   async function partsOf({ body, files }: CheckedRequest): Promise<readonly Part[]> {
     const attached = await Promise.all(
@@ -109,7 +109,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
       signal,
       onAttempt({ chatId }) {
         request.check?.();
-        // For a participant Messages chooses the conversation itself.
+        // For a participant, Messages itself chooses the conversation.
         if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
       },
     });
@@ -119,13 +119,16 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
       return deliverPart(request, bySms, content, partsSent);
     }
     const failure = sendFailure(outcome, partsSent);
-    // A part that may have been sent keeps its claim, so that its row is not taken for a later send's.
+    // A part that may have been sent keeps its claim, so that a later send does not take its row.
     if (failure.code !== 'send_outcome_unknown') confirmations.drop(expectation);
     if (bySms !== undefined && leadsToNext(outcome)) return deliverPart(request, bySms, content, partsSent);
     throw failure;
   }
 
-  /** Reports whether Messages marked the row as failed. False while it is pending, because it may still be sent. */
+  /**
+   * Reports whether Messages marked the row as failed. Returns false while the row is pending, because it may still be
+   * sent.
+   */
   async function hasFailed(expectation: Expectation): Promise<boolean> {
     await confirmations.wait(expectation, signal);
     const { rowId } = expectation;
@@ -147,7 +150,10 @@ export interface AttemptsOptions {
 
 const NO_WAY: RunOutcome = { kind: 'failed', number: -1728, message: '' };
 
-/** Makes the attempts of a plan in order, until one ends with anything but "nothing was sent" (decision T1). */
+/**
+ * Makes the attempts of a plan in order, until an attempt has any other outcome than that nothing was sent (decision
+ * T1).
+ */
 export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcome> {
   const { messages, plan, content, signal, onAttempt } = options;
   let isOpened = false;
@@ -156,7 +162,7 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
     onAttempt(attempt);
     const outcome = await messages.run({ ...attempt, content }, signal);
     if (isOpened || outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
-    // Certainly nothing was sent: tries once more when Messages is up (decision D2).
+    // Certainly nothing was sent, so this tries once more when Messages is up (decision D2).
     isOpened = true;
     await messages.open(signal);
     if (signal.aborted) return outcome;
@@ -175,10 +181,10 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
 }
 
 /**
- * Returns the error for a part sent to a group whose row Messages put into a conversation it created: on macOS 26 a
- * group can become a new one-to-one conversation with a person named by the group's identifier (openclaw/imsg #90).
- * Nobody in the group got the message. Returns undefined for every other send. The row is recorded as this send's, so
- * that its origin is known.
+ * Returns the error for a part sent to a group whose row Messages put into a conversation that it created: on macOS 26
+ * a group can become a new one-to-one conversation with a person named by the group's identifier (openclaw/imsg #90),
+ * so that nobody in the group gets the message. Returns undefined for every other send. The row is recorded as this
+ * send's, so that its origin is known.
  */
 function misdirected(
   expectation: Expectation,

@@ -2,20 +2,20 @@ import type { AppError } from '../../domain/errors.ts';
 import type { RunOutcome } from '../../domain/ports/sending.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Not running. The only error that is tried once more (decision D2). */
+/** Messages is not running. The only error after which a send is tried once more (decision D2). */
 export const NOT_RUNNING = -600;
-/** Automation was denied, or nobody can be asked for it. */
+/** Automation was denied, or there is nobody to ask for it. */
 const NOT_ALLOWED: readonly number[] = [-1743, -1744];
-/** Not running, cannot be launched (no login session), not permitted from here. */
+/** Messages is not running, cannot be launched (no login session), or may not be controlled from here. */
 const CANNOT_RUN: readonly number[] = [NOT_RUNNING, -10810, -10004];
-/** The connection broke, or no answer in time: it may have been sent. */
+/** The connection broke, or there was no answer in time: the message may have been sent. */
 const UNKNOWN: readonly number[] = [-609, -1712];
 
 type Failure = Exclude<RunOutcome, { readonly kind: 'done' }>;
 
 /**
- * The error that reports a failed run to the client (decisions D2, D7). `partsSent` are JSON pointers of the parts
- * sent before. Omits osascript's words: they quote addresses and text.
+ * Returns the error that reports a failed run to the client (decisions D2, D7). `partsSent` are JSON pointers of the
+ * parts that were sent before. Omits osascript's words, because they quote addresses and text.
  */
 export function sendFailure(failure: Failure, partsSent: readonly string[]): AppError {
   const extra = partsSent.length === 0 ? {} : { parts_sent: partsSent };

@@ -6,7 +6,7 @@ import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '.
 import { namesOf, PROBLEMS, problem } from '../../domain/problems.ts';
 import { comparableSend } from '../../domain/send-service.ts';
 
-/** An outcome that may be returned again. */
+/** An outcome that a repeat of the request may receive. */
 export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
 
 /** At most one send per `Idempotency-Key`, even across a crash (decision D9). */
@@ -14,7 +14,7 @@ export class Idempotency {
   readonly #store: IdempotencyStore;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Request hash of every key that waits or runs in this process. */
+  /** Request hash of every key that is waiting or running in this process. */
   readonly #inFlight = new Map<string, string>();
 
   constructor(store: IdempotencyStore, clock: Clock, log: Log) {
@@ -23,7 +23,10 @@ export class Idempotency {
     this.#log = log;
   }
 
-  /** Lets a send with this key wait for its turn. Throws `send_in_progress` while another one does. Stores nothing. */
+  /**
+   * Lets a send with this key wait for its turn. Throws `send_in_progress` if another send with it is waiting or
+   * running. Stores nothing.
+   */
   enter(key: IdempotencyKey, requestHash: string): Cancel {
     const stored = storedKey(key);
     const other = this.#inFlight.get(stored);
@@ -34,8 +37,8 @@ export class Idempotency {
   }
 
   /**
-   * Returns the outcome of an earlier send with this key, or throws its problem again. Throws
-   * `idempotency_key_reused` if that was another request.
+   * Returns the outcome of an earlier send with this key, or throws its problem again. Throws `idempotency_key_reused`
+   * if the earlier request differs.
    */
   find(key: IdempotencyKey, requestHash: string): EarlierSend | undefined {
     const earlier = this.#store.find(key, this.#clock.now());
@@ -48,7 +51,7 @@ export class Idempotency {
     return earlier === 'claimed' ? undefined : outcomeOf(earlier, requestHash);
   }
 
-  /** Stores a failed send. After an unforeseen failure it is unknown whether something was sent. */
+  /** Stores a failed send. After an unexpected failure it is unknown whether anything was sent. */
   keepFailure(key: IdempotencyKey, error: unknown): void {
     const failure = isAppError(error) ? error : problem('send_outcome_unknown');
     this.keep(key, { state: 'problem', problem: toText(failure) });
@@ -59,7 +62,7 @@ export class Idempotency {
     try {
       this.#store.finish(key, outcome);
     } catch (error) {
-      // The truth is still reported now. The key stays claimed, so nothing is sent twice.
+      // This answer is still correct. The key stays claimed, so that nothing is sent twice.
       this.#log.error('could not store the outcome of a send', { code: errorCode(error) });
     }
   }
@@ -76,7 +79,7 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
       throw problem('idempotency_key_reused');
     case 'problem':
       throw toError(outcome.problem);
-    // It is not in flight, so `running` is a send whose outcome could not be stored.
+    // The key is not in flight, so `running` means a send whose outcome could not be stored.
     case 'running':
     case 'interrupted':
       throw problem('send_interrupted');
@@ -92,7 +95,7 @@ function toText({ status, code, message, hint, extra }: AppError): string {
   return JSON.stringify({ status, code, message, hint, extra });
 }
 
-/** Version 0.1 stored no status, which follows from the code. */
+/** Version 0.1 stored no status; the code determines it. */
 function toError(text: string): AppError {
   const stored = JSON.parse(text) as Pick<AppError, 'code' | 'message' | 'extra'> & { status?: number; hint?: string };
   const name = namesOf(stored.code).at(-1);

@@ -3,8 +3,8 @@ import type { Log } from '../../domain/ports/host.ts';
 import type { SendLookup } from '../../domain/ports/sending.ts';
 
 /**
- * A send's questions to chat.db, answered with undefined while it is unreadable: sending works without it (decision
- * C6).
+ * Looks up in chat.db what a send needs. Returns undefined while chat.db is unreadable, because sending works without
+ * it (decision C6).
  */
 export function tolerantLookup(lookup: SendLookup, log: Log) {
   /** A failed read must never turn a sent message into a failed send. */

@@ -20,7 +20,7 @@ type SendDetails = Pick<MessageDetails, 'origin' | 'service_used' | 'service_rea
 
 const ELSEWHERE: SendDetails = { origin: { by: 'elsewhere' } };
 
-/** Reports whether this service sent an own message (decision I5). Silent if that is uncertain. */
+/** Tells whether this service sent an outgoing message (decision I5). Says nothing where that is uncertain. */
 export class Origins {
   readonly #parts: OriginsParts;
 
@@ -28,7 +28,7 @@ export class Origins {
     this.#parts = parts;
   }
 
-  /** From now on every send is recorded, unless it already was. */
+  /** Marks the point from which every send is recorded, unless it was marked before. */
   start(): void {
     const { store, lookup } = this.#parts;
     if (store.completeSince() !== undefined) return;
@@ -36,7 +36,7 @@ export class Origins {
     if (highestRowId !== undefined) store.begin(highestRowId);
   }
 
-  /** The details with the origin. */
+  /** Returns the details with the origin. */
   added(message: Message, details: MessageDetails): MessageDetails {
     if (!message.is_from_me) return details;
     try {
@@ -49,8 +49,8 @@ export class Origins {
   }
 
   /**
-   * Reports whether a message shown as incoming may be one that was sent here and has no row yet: Messages may insert
-   * an own row with the other person's handle, and correct it a moment later (decision U1).
+   * Reports whether a message shown as incoming may have been sent here without having its row yet: Messages may insert
+   * an outgoing row with the other person's handle, and correct it a moment later (decision U1).
    */
   isAwaited(message: Message, details: (message: Message) => MessageDetails | undefined): boolean {
     const contents = (): readonly string[] =>
@@ -73,7 +73,7 @@ export class Origins {
         ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
       };
       if (serviceReason === undefined) return { origin };
-      // From the row: Messages may have used another service than requested.
+      // Taken from the row, because Messages may have used another service than the requested one.
       return { origin, service_used: details.service, service_reason: serviceReason };
     }
     this.start();
@@ -81,7 +81,7 @@ export class Origins {
     if (confirmations.hasGaps || since === undefined || rowId <= since) return undefined;
     const unpaired = store.unpaired(rowId);
     if (unpaired.length === 0) return ELSEWHERE;
-    // An edited message, or one without content yet, cannot be compared with a sent part.
+    // The row of an edited message, or of one without content yet, cannot be compared with a sent part.
     const isChanged = details.edited_at !== null || details.retracted_at !== null;
     const isEmpty = message.body === '' && message.attachments.length === 0;
     const at = message.conversation_id.indexOf(';');
@@ -94,11 +94,11 @@ export class Origins {
 }
 
 interface DetailsReader extends MessageReader {
-  /** Undefined if the row is gone. */
+  /** Returns undefined if the row is gone. */
   details(message: Message): MessageDetails | undefined;
 }
 
-/** The content hashes of a message's row. */
+/** Returns the content hashes of a message's row. */
 function contentsOf({ body, attachments }: Message, details: MessageDetails | undefined): readonly string[] {
   return contentHashes(body, [
     ...attachments.map((path) => basename(path)),

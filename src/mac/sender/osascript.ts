@@ -12,26 +12,26 @@ const RUN_LIMIT_MS = 30_000;
 /** Decision D2. */
 const OPEN_LIMIT_MS = 10_000;
 const POLL_MS = 300;
-/** The first event right after Messages started may be lost. */
+/** The first event may be lost if it follows the start of Messages immediately. */
 const SETTLE_MS = 1000;
 
 const SEND_SCRIPT = fileURLToPath(new URL('./send.applescript', import.meta.url));
 const CHATS_SCRIPT = fileURLToPath(new URL('./chats.applescript', import.meta.url));
 
 /**
- * The whole environment of a run apart from its data. Foundation reads it as UTF-8 in any case; osascript writes its
- * errors in the locale's encoding. HOME is not needed, and the session that Apple Events need is inherited through
+ * The whole environment of a run, apart from its data. Foundation reads the data as UTF-8 in any case; osascript writes
+ * errors in the locale's encoding. HOME is not needed, and the session that Apple Events require is inherited through
  * Mach.
  */
 const ENVIRONMENT = { LANG: 'en_US.UTF-8' };
 
 export interface OsascriptOptions {
-  /** Absolute path. `open` is in the same folder. */
+  /** Absolute path of osascript. `open` is expected in the same folder. */
   readonly path: string;
   readonly clock: Clock;
 }
 
-/** Messages, driven by constant scripts, each run in a separate process (decisions D1 to D3). */
+/** Drives Messages by constant scripts, each in a separate process (decisions D1 to D3). */
 export function osascript({ path, clock }: OsascriptOptions): MessagesApp {
   const run = commandRunner(ENVIRONMENT, clock);
   const runScript = (script: string, signal: AbortSignal, env: Record<string, string> = {}): Promise<CommandResult> =>
@@ -45,7 +45,7 @@ export function osascript({ path, clock }: OsascriptOptions): MessagesApp {
       const limits = { timeoutMs: OPEN_LIMIT_MS, hasOwnGroup: true, signal };
       const opened = await run(join(dirname(path), 'open'), ['-gjb', 'com.apple.MobileSMS'], limits);
       if (opened.code !== 0) return;
-      // Without anything to send, the script only reports whether Messages is up.
+      // With nothing to send, the script only reports whether Messages is up.
       while (isNotRunning(await runScript(SEND_SCRIPT, signal))) {
         if (signal.aborted || clock.monotonic() + POLL_MS > endMs) return;
         await pause(clock, POLL_MS, signal);

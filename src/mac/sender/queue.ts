@@ -18,8 +18,8 @@ export class SerialQueue {
   #whenIdle: (() => void)[] = [];
 
   /**
-   * Queues a job. Rejects at once with `send_queue_full` or, once closed, with `shutting_down`; then nothing was
-   * started.
+   * Queues a job. Rejects at once with `send_queue_full` or, once closed, with `shutting_down`; the job is not started
+   * then.
    */
   add<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(shuttingDown());

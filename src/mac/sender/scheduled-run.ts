@@ -7,7 +7,7 @@ import type { ScheduledState } from '../../domain/scheduled.ts';
 import { sendOptions } from '../../domain/send-service.ts';
 import type { SchedulerParts } from './scheduler.ts';
 
-/** Nothing was handed to Messages, and later it may be possible. */
+/** Codes after which nothing was handed to Messages and a later attempt may succeed. */
 const PASSING: ReadonlySet<string> = new Set([
   'messages_unavailable',
   'chat_db_unavailable',
@@ -18,17 +18,17 @@ const PASSING: ReadonlySet<string> = new Set([
   'internal_error',
 ]);
 const AGAIN_MS = 60_000;
-/** As long as a row is looked for after a send (decision I5), and a little more. */
+/** A little longer than rows are looked for after a send (decision I5). */
 const FOLLOWED_MS = 11 * 60_000;
 const FOLLOW_EVERY_MS = 2000;
 
-/** Thrown in its turn when somebody cancelled it, or its time was over, a moment before. */
+/** Thrown if a send was cancelled, or its time had passed, a moment before its turn. */
 const NOT_BEGUN = new Error('it was cancelled or ended before its turn');
 
-/** The sends whose time has come, and those whose row is still looked for. */
+/** Sends the messages whose time has come, and looks for their rows. */
 export class ScheduledRun {
   readonly #parts: SchedulerParts;
-  /** When those that could not go out are tried again, and why they could not. */
+  /** When sends that could not leave are tried again, and the code of their problem, by id. */
   readonly #later = new Map<string, { readonly atMs: number; readonly code: string }>();
   readonly #following = new Map<string, Cancel>();
   #isClosed = false;
@@ -42,18 +42,18 @@ export class ScheduledRun {
     for (const cancel of this.#following.values()) cancel();
   }
 
-  /** Looks for the rows of those that an earlier process had handed to Messages. */
+  /** Looks for the rows of sends that an earlier process handed to Messages. */
   resume(): void {
     for (const entry of this.#parts.store.list({ states: ['sending'] })) this.#follow(entry);
   }
 
-  /** When something is to be done, given when the next one is due. */
+  /** Returns when there is next something to do. `dueMs` is when the next send is due. */
   nextMs(dueMs: number | undefined): number | undefined {
     if (dueMs === undefined || dueMs > this.#parts.clock.now()) return dueMs;
     return Math.min(...this.#due().map(({ id, sendUntilMs }) => Math.min(this.#later.get(id)?.atMs ?? 0, sendUntilMs)));
   }
 
-  /** Sends them in the order of their times. */
+  /** Sends what is due, in order of time. */
   async sendDue(): Promise<void> {
     const tried = new Set<string>();
     for (;;) {
@@ -115,7 +115,7 @@ export class ScheduledRun {
     const code = isAppError(error) ? error.code : 'internal_error';
     if (!isAppError(error)) this.#parts.log.error('a scheduled send failed', { id: entry.id, error });
     if (hasBegun) {
-      // Its row may still come.
+      // The send's row may still appear.
       if (code === 'send_outcome_unknown' || code === 'internal_error') this.#follow(entry);
       else this.#end(entry, 'sending', 'failed', code);
     } else if (code !== 'shutting_down') {
@@ -124,7 +124,7 @@ export class ScheduledRun {
     }
   }
 
-  /** Looks for the row of one that was handed to Messages. Without a row its outcome is unknown. */
+  /** Looks for the row of a send that was handed to Messages. If none appears, the outcome is unknown. */
   #follow(entry: StoredScheduled): void {
     const { clock, sentParts } = this.#parts;
     const endMs = clock.monotonic() + FOLLOWED_MS;
@@ -151,7 +151,7 @@ export class ScheduledRun {
     try {
       if (!store.end(entry.id, from, state, { atMs: clock.now(), messageId, problem: code })) return;
     } catch (error) {
-      // It keeps its state: one in `sending` is never sent again.
+      // The send keeps its state: one in `sending` is never sent again.
       log.error('the end of a scheduled send could not be stored', { id: entry.id, error });
       return;
     }

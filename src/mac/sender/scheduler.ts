@@ -19,9 +19,9 @@ import { ScheduledRun } from './scheduled-run.ts';
 
 const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
 const MAX_WAITING = 500;
-/** Decision R1: of all held files and uploads together. */
+/** Maximum size of all held files and uploads together, in bytes (decision R1). */
 const MAX_HELD_BYTES = 1_000_000_000;
-/** A timer stands still while the Mac sleeps, and the clock may be set: the time is looked at no more seldom. */
+/** Longest time between two checks. Timers do not run while the Mac sleeps, and the clock may be changed. */
 const LOOK_EVERY_MS = 15_000;
 
 export interface SchedulerParts {
@@ -30,24 +30,27 @@ export interface SchedulerParts {
   readonly sentParts: Pick<SentPartStore, 'rowOf'>;
   readonly files: HeldFiles;
   readonly sender: MessageSender & {
-    /** Throws what `send` would throw before its turn. */
+    /** Throws what `send` would throw before the send's turn. */
     check(request: SendRequest): Promise<unknown>;
   };
   readonly clock: Clock;
   readonly log: Log;
-  /** Bytes of all other held files and uploads, which share the room. */
+  /** Returns the size of all other held files and uploads, which share the room, in bytes. */
   readonly otherBytes: () => number;
-  /** Returns the check of one whose time has come: what it throws says why it may not go out (decision X1). */
+  /**
+   * Checks whether a due send may still leave, and throws the reason if not (decision X1). The result repeats the last
+   * part of that check.
+   */
   readonly admit: (entry: StoredScheduled) => Promise<() => void>;
   /** Lists the messages that Messages will send by itself. */
   readonly onPhone: ScheduledOnPhone;
-  /** Called when one ended, once that is stored. */
+  /** Called when a send has ended and its end is stored. */
   readonly onEnd: (entry: StoredScheduled, outcome: string) => void;
 }
 
 /**
- * Sends messages at their time, at most once each: the row's state goes from `scheduled` to `sending` durably just before
- * Messages is asked, and whatever cancels or ends one needs the other state.
+ * Sends messages at their time, each at most once: just before Messages is asked, the state changes durably from
+ * `scheduled` to `sending`. A cancellation needs the state `scheduled`.
  */
 export class SendScheduler implements Scheduler {
   readonly entries: ScheduledSends;
@@ -64,7 +67,7 @@ export class SendScheduler implements Scheduler {
     this.entries = allScheduled(parts.store, parts.onPhone, (entry) => this.cancel(entry));
   }
 
-  /** Goes on with what an earlier process left. Call it once sends are possible. */
+  /** Continues what an earlier process left. Call this once sends are possible. */
   start(): void {
     this.#isStarted = true;
     this.#parts.store.prune(this.#parts.clock.now());
@@ -72,7 +75,7 @@ export class SendScheduler implements Scheduler {
     this.#look();
   }
 
-  /** Resolves when nothing is being sent. Waiting messages are sent after the next start. */
+  /** Resolves once nothing is being sent. Waiting messages are sent after the next start. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTimer?.();
@@ -131,7 +134,7 @@ export class SendScheduler implements Scheduler {
     return { scheduled: shownScheduled(store.get(id) ?? entry), replayed: false };
   }
 
-  /** Cancels one, or reports that it is too late. */
+  /** Cancels a send, or throws that it is too late. */
   cancel(entry: StoredScheduled): void {
     const { store, clock, files, onEnd } = this.#parts;
     if (!store.end(entry.id, 'scheduled', 'cancelled', { atMs: clock.now() })) {
@@ -147,7 +150,7 @@ export class SendScheduler implements Scheduler {
       try {
         this.cancel(entry);
       } catch (error) {
-        // It was handed to Messages in this very moment.
+        // The send was handed to Messages in this very moment.
         log.info('a scheduled send could not be cancelled', { id: entry.id, code: errorCode(error) });
       }
     }
@@ -172,7 +175,7 @@ export class SendScheduler implements Scheduler {
     if (this.#parts.store.countWaiting(keyId) >= MAX_WAITING) throw problem('too_many_scheduled', { max: MAX_WAITING });
   }
 
-  /** Sends what is due, one after the other, then waits for the next. */
+  /** Sends what is due, one after the other, then waits until the next send is due. */
   #look(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -190,13 +193,13 @@ export class SendScheduler implements Scheduler {
       .catch((error: unknown) => log.error('scheduled sends could not be read', { code: errorCode(error) }))
       .finally(() => {
         this.#running = undefined;
-        // Never at once: what could not be stored would be tried without a pause.
+        // Waits before trying again, because a failure to store something would otherwise repeat without a pause.
         if (!this.#isClosed) this.#cancelTimer = clock.after(1000, () => this.#look());
       });
   }
 }
 
-/** An approved send may be late: it goes out at once if its time is not over. */
+/** Returns the times of a send. A send that is approved late leaves at once if its time is not over. */
 function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, isApproved: boolean) {
   const mistakes = [
     ...(sendAtMs <= nowMs && !isApproved
@@ -243,7 +246,7 @@ function allScheduled(
   };
 }
 
-/** Returns the entry as its owner is shown it. */
+/** Returns the entry as its owner sees it. */
 function shownScheduled(stored: StoredScheduled): ScheduledSend {
   const { sendAtMs: _at, sendUntilMs: _until, createdMs: _created, begunMs: _begun, ...rest } = stored;
   const { members: _members, isApproved: _approved, requestId: _request, ...shown } = rest;

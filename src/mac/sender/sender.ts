@@ -26,7 +26,7 @@ import { Staging } from './staging.ts';
 
 /** Decision A7. */
 const SHUTDOWN_LIMIT_MS = 8000;
-/** Provisional answers whose row may still be found for a repeat of their key. */
+/** Number of provisional answers kept, whose row may still be found for a repeat of their key. */
 const LATE_KEPT = 1000;
 /** The identifier of a group, without a service. */
 const BARE_GROUP = /^chat\d+$/i;
@@ -41,7 +41,7 @@ export interface SenderOptions {
   /** `send.confirm_ms` (decision D5). */
   readonly confirmMs: number;
   readonly attachments: AttachmentRules;
-  /** Reports whether macOS is asking the person for control of Messages. */
+  /** Reports whether macOS is asking the user for control of Messages. */
   readonly isAsking?: () => Promise<boolean>;
   /** Folder for copies of attachments; absent if Messages may read every path (decision D8). */
   readonly stagingFolder?: string;
@@ -53,7 +53,7 @@ export interface SenderOptions {
   readonly onChange?: (look: () => void) => Cancel;
 }
 
-/** Sends messages, one at a time, and finds each in chat.db (decision D). */
+/** Sends messages, one at a time, and finds the row of each in chat.db (decision D). */
 export class Sender implements MessageSender {
   readonly origins: Origins;
   readonly #options: SenderOptions;
@@ -64,7 +64,7 @@ export class Sender implements MessageSender {
   readonly #deliver: ReturnType<typeof openDelivery>;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
-  /** The expectation behind each provisional answer, by key. */
+  /** The expectation behind each provisional answer, by idempotency key. */
   readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {
@@ -98,14 +98,14 @@ export class Sender implements MessageSender {
     });
   }
 
-  /** Takes over an earlier process's pending rows and copies of attachments. */
+  /** Adopts the pending rows and the copies of attachments that an earlier process left. */
   async start(): Promise<void> {
     this.origins.start();
     this.#confirmations.start();
     await this.#staging?.start();
   }
 
-  /** Refuses waiting sends at once and gives the running one 8 s (decision A7). Resolves once nothing runs any more. */
+  /** Refuses waiting sends at once and gives the running one 8 s (decision A7). Resolves once no send is running. */
   async close(): Promise<void> {
     const cancel = this.#options.clock.after(SHUTDOWN_LIMIT_MS, () => this.#stop.abort());
     await this.#queue.close();
@@ -120,7 +120,7 @@ export class Sender implements MessageSender {
 
   async send(request: SendRequest): Promise<SendResult> {
     const result = await this.#send(request);
-    // Outside its turn, so that the next send does not wait for it.
+    // Waits outside the send's turn, so that the next send is not delayed.
     if (result.confirmed) await this.#options.published?.(Number(result.message.id));
     return result;
   }
@@ -140,7 +140,7 @@ export class Sender implements MessageSender {
     }
   }
 
-  /** Joins the queue at once; a refusal of the attachments need not wait for its turn. */
+  /** Joins the queue at once. If the attachments are refused, the answer need not wait for the turn. */
   async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
     const checked = this.check(request);
     const sent = this.#queue.add(async () => {
@@ -148,14 +148,14 @@ export class Sender implements MessageSender {
       if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
       return work(ready);
     });
-    // The first failure is the answer; the other one is equal or irrelevant.
+    // The first failure is the answer. The other one is equal or irrelevant.
     const [, result] = await Promise.all([checked, sent]);
     return result;
   }
 
   async check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
-    // Messages would treat it as a person, and create a conversation with nobody (decision U8).
+    // Messages would take it for a person, and create a conversation with nobody (decision U8).
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }
@@ -171,8 +171,8 @@ export class Sender implements MessageSender {
   }
 
   async #sendOnce(request: CheckedRequest, key: IdempotencyKey, hash: string): Promise<SendResult> {
-    // The claim is durable before the run, and the outcome before the answer: whenever a crash occurs, at most one
-    // send.
+    // The claim is durable before the run, and the outcome before the answer. So a crash at any point leaves at most
+    // one send.
     const earlier = this.#idempotency.claim(key, hash);
     if (earlier !== undefined) return this.#replay(request, key, earlier);
     let expectation: Expectation | undefined;
@@ -226,7 +226,7 @@ export class Sender implements MessageSender {
       id: '',
       guid: '',
       conversation_id: '',
-      // The fallback of decision B3: only the row has the own address.
+      // The fallback of decision B3, because only the row has the owner's address.
       sender: 'me',
       body,
       attachments,

@@ -4,12 +4,12 @@ import { type Service, type ServiceReason, serviceNamed } from '../../domain/sen
 import { isGroup, type Plan, plan, planBy, typedService } from './attempts.ts';
 import type { TolerantLookup } from './lookup.ts';
 
-/** The plan of a send, and the reason for its service. */
+/** The plan of a send, and the reason for the service that it uses. */
 export interface ChosenPlan {
   readonly plan: Plan;
   /** Absent if the request leaves the service to decision T1. */
   readonly reason?: ServiceReason;
-  /** Tried if nothing was sent, or the row has an error, and only on request. */
+  /** The plan to try, if the request allows it, when nothing was sent or the row has an error. */
   readonly fallback?: Plan;
 }
 
@@ -25,7 +25,7 @@ export function chosenPlan(
   lookup: Pick<TolerantLookup, 'newestServiceTo'>,
 ): ChosenPlan {
   const { recipient, fallback } = asked;
-  // Requesting only the fallback leaves the service to Postern.
+  // A request for the fallback alone leaves the service to Postern.
   const service = asked.service ?? (fallback === undefined ? undefined : 'auto');
   if (service === undefined) return { plan: plan(recipient, chats) };
   assertPossible(asked, chats);

@@ -9,7 +9,7 @@ import { problem } from '../../domain/problems.ts';
 import { type CheckedFile, openChecked } from './attachments.ts';
 import type { TolerantLookup } from './lookup.ts';
 
-/** Messages may still be reading long after the script said it was done (decision D8). */
+/** Messages may read the file long after the script has reported success (decision D8). */
 const KEPT_MS = 60 * 60 * 1000;
 /** Minimum time between two searches of chat.db. */
 const SWEEP_EVERY_MS = 10 * 60 * 1000;
@@ -23,8 +23,8 @@ export interface StagingOptions {
 }
 
 /**
- * Copies of attachments where Messages' sandbox may read them (decision D8). Messages may show the copy itself in the
- * conversation, so after an hour only copies are removed that chat.db does not refer to (decision T2).
+ * Makes copies of attachments that Messages' sandbox may read (decision D8). A conversation may show the copy itself,
+ * so after an hour only copies that chat.db does not refer to are removed (decision T2).
  */
 export class Staging {
   readonly #options: StagingOptions;
@@ -38,19 +38,22 @@ export class Staging {
     this.#options = options;
   }
 
-  /** Takes over an earlier process's copies. */
+  /** Adopts an earlier process's copies. */
   async start(): Promise<void> {
     const { folder, clock } = this.#options;
     for (const name of await readdir(folder).catch(() => [])) {
       if (!OURS.test(name)) continue;
       const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: 0 }));
-      // Within an hour of the start, whatever its date says.
+      // Due within an hour of the start, whatever the file's date says.
       this.#dueMs.set(name, Math.min(mtimeMs, clock.now()) + KEPT_MS);
     }
     this.#schedule();
   }
 
-  /** Path of the copy. It keeps the file's name, which the receiver sees, in a separate folder. */
+  /**
+   * Copies a file and returns the copy's path. The copy keeps the file's name, which the receiver sees, in a separate
+   * folder.
+   */
   async copy(file: CheckedFile): Promise<string> {
     const { folder, clock } = this.#options;
     const name = randomUUID();
@@ -98,7 +101,7 @@ export class Staging {
     const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= nowMs).map(([name]) => name);
     const used = due.length === 0 ? new Set<string>() : await lookup.stagedFoldersInUse(folder);
     for (const name of due) {
-      // While chat.db is unreadable nothing is removed: checked again in an hour.
+      // While chat.db is unreadable nothing is removed; the copies are checked again in an hour.
       if (used === undefined) this.#dueMs.set(name, nowMs + KEPT_MS);
       else this.#dueMs.delete(name);
     }

@@ -6,12 +6,12 @@ import { pause } from '../../runtime/clock.ts';
 import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
 
-/** Longer than the 600 s of the script: macOS removes its dialog when the question ends. */
+/** Longer than the script's 600 s: macOS removes its dialog when the script ends. */
 const ASK_LIMIT_MS = 610_000;
 /** Decision D2. */
 const OPEN_LIMIT_MS = 10_000;
 const POLL_MS = 300;
-/** Nobody answers a dialog in less. */
+/** Nobody answers a dialog in less time. */
 const DIALOG_TAKES_MS = 300;
 const SCRIPT = fileURLToPath(new URL('./automation.applescript', import.meta.url));
 
@@ -19,18 +19,18 @@ const NOT_RUNNING = -600;
 const REFUSED = -1743;
 
 export interface AutomationOptions {
-  /** Absolute path. `open` is in the same folder. */
+  /** Absolute path of osascript. `open` is expected in the same folder. */
   readonly osascriptPath: string;
   readonly clock: Clock;
   /** Ends the question. */
   readonly signal: AbortSignal;
-  /** True if the person has answered a dialog before: then an immediate refusal is theirs. */
+  /** True if the user has answered a dialog before. An immediate refusal is then the user's. */
   readonly wasAsked?: boolean;
 }
 
 /**
  * Sends Messages a harmless request on behalf of this process, after opening Messages if it is not running. If macOS
- * asks the person, waits for the answer.
+ * prompts the user, waits for the answer.
  */
 export async function askAutomation(options: AutomationOptions): Promise<PermissionReport> {
   const { osascriptPath, clock, signal } = options;
@@ -56,7 +56,7 @@ export async function askAutomation(options: AutomationOptions): Promise<Permiss
   return report(result, isAtOnce);
 }
 
-/** The report while the question is still open. */
+/** Returns the report while the dialog is still open. */
 export function asking(): PermissionReport {
   return automation(
     'unknown',

@@ -10,7 +10,7 @@ const VALUE =
 
 /**
  * Excludes a SQLite database and its side files from Time Machine, which keeps a file for years after it was deleted.
- * The mark belongs to the file, so a new file needs a new one. A failure has no consequence.
+ * The mark belongs to the file, so each new file needs its own. Failures are ignored.
  */
 export async function excludeFromBackups(run: RunCommand, path: string): Promise<void> {
   await run('xattr', ['-wx', ATTRIBUTE, VALUE, path, `${path}-wal`, `${path}-shm`]);

@@ -6,23 +6,26 @@ import type { CommandResult, RunCommand } from '../../runtime/command.ts';
 /** The agent's state from `launchctl print`. */
 export type JobState =
   | { readonly kind: 'running'; readonly pid: number }
-  /** launchd knows it, but it is not running now. */
+  /** launchd knows the agent, but it is not running now. */
   | { readonly kind: 'loaded'; readonly lastExitCode: number | null }
-  /** Not loaded: never, booted out, or switched off under Login Items. */
+  /** Not loaded: it never was, was booted out, or is switched off under Login Items. */
   | { readonly kind: 'absent' }
-  /** There is no login session at the screen, so the state is unknown. */
+  /** Nobody is logged in at the screen, so the state is unknown. */
   | { readonly kind: 'no_session' }
   | { readonly kind: 'unknown'; readonly detail: string };
 
 /**
- * EEXIST, EINPROGRESS and EALREADY of Darwin: launchd has the order, and the state will show whether it was carried
- * out.
+ * EEXIST, EINPROGRESS and EALREADY of Darwin: launchd has accepted the order, and the state will show whether it was
+ * carried out.
  */
 const IN_PROGRESS = new Set([17, 36, 37]);
 const IO_ERROR = 5;
 const NO_SUCH_PROCESS = 3;
 const NOT_FOUND = 113;
-/** No domain `gui/UID` (112), or a domain that cannot do this (125): a Mac without a login session returns either. */
+/**
+ * No domain `gui/UID` (112), or a domain that does not support this (125). A Mac without a login session returns
+ * either.
+ */
 const NO_SESSION = new Set([112, 125]);
 
 const NO_SESSION_TEXT = {
@@ -52,13 +55,13 @@ const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; re
 };
 
 const POLL_MS = 250;
-/** launchd kills after ExitTimeOut (20 s); beyond that it is stuck. */
+/** launchd kills the job after ExitTimeOut (20 s). If it takes longer, something is stuck. */
 const BOOTOUT_LIMIT_MS = 25_000;
-/** How long a job that launchd is loading may take to be listed. */
+/** Longest time until a job that launchd is loading is listed. */
 const LOADING_LIMIT_MS = 5_000;
 const BOOTSTRAP_ATTEMPTS = 5;
 
-/** The agent as launchd sees it, through launchctl, in the person's own login session. */
+/** The agent as launchd sees it, through launchctl, in the user's own login session. */
 export class Launchd {
   readonly #run: RunCommand;
   readonly #clock: Clock;
@@ -87,7 +90,7 @@ export class Launchd {
     return { kind: 'loaded', lastExitCode: code === undefined ? null : Number(code) };
   }
 
-  /** True if the person (or `launchctl disable`) switched the agent off; undefined if launchctl cannot tell. */
+  /** True if the user (or `launchctl disable`) switched the agent off; undefined if launchctl cannot tell. */
   async isDisabled(): Promise<boolean | undefined> {
     const result = await this.#launchctl('print-disabled', this.#domain);
     if (result.code !== 0) return undefined;
@@ -95,35 +98,41 @@ export class Launchd {
     return line !== undefined && /=> (?:disabled|true)/.test(line);
   }
 
-  /** Permits starting it, whatever was set before. The override is stored outside the property list and outlives it. */
+  /**
+   * Allows starting the agent, whatever was set before. The override is stored outside the property list and outlives
+   * it.
+   */
   async enable(): Promise<void> {
     const result = await this.#launchctl('enable', this.target);
     if (result.code !== 0) throw failure('enable', result);
   }
 
-  /** False if nobody is logged in at the screen: nothing can be loaded then. True also if launchctl cannot tell. */
+  /**
+   * Returns false if nobody is logged in at the screen, so that nothing can be loaded. Returns true if launchctl cannot
+   * tell.
+   */
   async hasSession(): Promise<boolean> {
     const result = await this.#launchctl('print', this.#domain);
     return !NO_SESSION.has(result.code ?? 0) && result.code !== NOT_FOUND;
   }
 
-  /** Loads the property list, which starts the agent. An already loaded one is fine. */
+  /** Loads the property list, which starts the agent. Succeeds if it is already loaded. */
   async bootstrap(plist: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const result = await this.#launchctl('bootstrap', this.#domain, plist);
       if (result.code === 0) return;
-      // Error 5 means that an earlier bootout has not ended, or that the job is already loaded.
+      // Error 5 means that an earlier bootout has not finished, or that the job is already loaded.
       const mayBeLoaded = IN_PROGRESS.has(result.code ?? 0) || result.code === IO_ERROR;
       if (mayBeLoaded && (await this.#isReached(isLoaded, LOADING_LIMIT_MS))) return;
       if (!mayBeLoaded || attempt === BOOTSTRAP_ATTEMPTS) throw failure('bootstrap', result);
     }
   }
 
-  /** Stops and unloads it, and waits until it is really gone: bootout returns before that. */
+  /** Stops and unloads the agent, and waits until it is really gone: bootout returns earlier. */
   async bootout(): Promise<void> {
     const result = await this.#launchctl('bootout', this.target);
     if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return;
-    // Even after an error: an old job that ends later would look like the new one until then.
+    // Waits even after an error: an old job that ends later would look like the new one until then.
     const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
     if (await this.#isReached(isGone, BOOTOUT_LIMIT_MS)) return;
     if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? 0)) throw failure('bootout', result);
@@ -150,7 +159,9 @@ function isLoaded({ kind }: JobState): boolean {
   return kind === 'running' || kind === 'loaded';
 }
 
-/** The error if nobody is logged in at the screen: nothing can be done with the agent then. */
+/**
+ * Returns the error for a Mac where nobody is logged in at the screen, so that launchd can do nothing with the agent.
+ */
 export function noSession(): AppError {
   return failure('print', { code: 112, stdout: '', stderr: '', trouble: null });
 }

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { commandRunner } from '../../runtime/command.ts';
 
-/** Time between two checks by a fresh process: each starts a Node and asks tccd. */
+/** Time between two checks by a fresh process. Each check starts a Node and asks tccd. */
 const LOOK_EVERY_MS = 5000;
-/** After this long nobody is at the Mac who would notice a slower check. */
+/** After this time nobody is waiting at the Mac, so a slower check goes unnoticed. */
 const SLOW_AFTER_MS = 600_000;
 const LOOK_SLOWLY_EVERY_MS = 60_000;
 const LOOK_LIMIT_MS = 10_000;
@@ -17,13 +17,14 @@ export interface PermissionWatcherOptions {
   readonly onGranted: () => void;
   /** Reports whether a process started now can read the database. */
   readonly freshProcessCanOpen?: (path: string) => Promise<boolean>;
-  /** The folder of `open-once`, compiled or not. Default: beside this module. */
+  /** The folder of `open-once`, compiled or not. Default: this module's folder. */
   readonly moduleFolder?: URL;
 }
 
 /**
- * Full Disk Access is evaluated when a process starts: a refused process stays refused. While chat.db cannot be
- * opened, a fresh process tries now and then; if it can and we cannot, only a restart is missing (decision C6).
+ * Detects that Full Disk Access was granted. macOS evaluates it when a process starts, so a refused process stays
+ * refused. While chat.db cannot be opened, a fresh process tries now and then; if that one succeeds, only a restart is
+ * missing (decision C6).
  */
 export class PermissionWatcher {
   readonly #options: PermissionWatcherOptions;
@@ -62,7 +63,7 @@ export class PermissionWatcher {
     const can = await freshProcessCanOpen(path);
     if (!this.#isAway) return;
     if (!can) return this.#again();
-    // Only once: the next process decides for itself.
+    // Restarts only once: the next process decides for itself.
     this.close();
     log.warn('a fresh process can read chat.db and this one cannot: starting again');
     onGranted();

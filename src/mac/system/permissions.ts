@@ -11,11 +11,11 @@ export interface NativePermissions {
 }
 
 export interface PermissionOptions {
-  /** The name Node gives this platform: `darwin` on a Mac. */
+  /** The platform's name in Node: `darwin` on a Mac. */
   readonly platform: string;
   readonly osascriptPath: string;
   readonly clock: Clock;
-  /** SQLite's last result for chat.db; undefined if it says nothing about the permission. */
+  /** SQLite's last result for chat.db; undefined if it does not depend on the permission. */
   readonly chatDbAccess?: () => 'granted' | 'denied' | undefined;
   /** node-mac-permissions, which is installed only on macOS. */
   readonly loadNative?: () => Promise<{ readonly default: NativePermissions }>;
@@ -26,9 +26,9 @@ export class MacPermissions implements Permissions {
   readonly #options: PermissionOptions;
   readonly #stop = new AbortController();
   readonly #known = new Map<PermissionReport['name'], PermissionReport>();
-  /** The only open question: a second one would show another dialog. */
+  /** The only dialog in progress: a second request would show another dialog. */
   #question: Promise<PermissionReport> | undefined;
-  /** The person has answered a dialog of this process. */
+  /** True once the user has answered a dialog of this process. */
   #wasAsked = false;
 
   constructor(options: PermissionOptions) {
@@ -36,17 +36,20 @@ export class MacPermissions implements Permissions {
   }
 
   get known(): readonly PermissionReport[] {
-    // Always in this order, whichever was requested first.
+    // Returned in this order, whichever was requested first.
     return (['full_disk_access', 'automation'] as const).flatMap((name) => this.#known.get(name) ?? []);
   }
 
-  /** Opening chat.db decides; a native probe reads other files, and is only a hint (decision T5). */
+  /** Decided by opening chat.db. A native probe reads other files, and is only a hint (decision T5). */
   async fullDiskAccess(): Promise<PermissionReport> {
     const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
     return this.#keep(diskReport(state));
   }
 
-  /** Starts the question or joins it, and returns what is known after 20 s. */
+  /**
+   * Makes macOS prompt the user, or joins a prompt in progress. Returns the answer, or after 20 s the state known so
+   * far.
+   */
   async automation(): Promise<PermissionReport> {
     this.#question ??= this.#ask();
     const { clock } = this.#options;
@@ -60,8 +63,8 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Reports whether macOS is asking the person, so that nothing can be sent yet. Asks first, once: an event of the
-   * send script would show a dialog that disappears after 25 s.
+   * Reports whether macOS is prompting the user, so that nothing can be sent yet. Prompts first, once: the dialog of a
+   * send script's event would disappear after 25 s.
    */
   async isAsking(): Promise<boolean> {
     const known = this.#known.get('automation');
@@ -71,7 +74,7 @@ export class MacPermissions implements Permissions {
     return reason === 'asking' || (state !== 'granted' && this.#stop.signal.aborted);
   }
 
-  /** Ends the open question; macOS removes its dialog. */
+  /** Ends the prompt in progress; macOS removes its dialog. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#question;
@@ -106,7 +109,7 @@ async function nativeState({
     if (status === 'authorized') return 'granted';
     return status === 'denied' || status === 'restricted' ? 'denied' : undefined;
   } catch {
-    // Optional: not installed, or built for another Node.
+    // The module is optional: it is not installed, or built for another Node.
     return undefined;
   }
 }

@@ -5,14 +5,14 @@ import type { RunCommand } from '../../runtime/command.ts';
 export interface PortListener {
   readonly pid: number | null;
   readonly program: string | null;
-  /** In lsof's spelling: `*`, `127.0.0.1` or `[::1]`. */
+  /** As lsof spells it: `*`, `127.0.0.1` or `[::1]`. */
   readonly address: string;
 }
 
 const LSOF_LIMIT_MS = 5000;
 const WILDCARDS = new Set(['*', '0.0.0.0', '[::]']);
 
-/** Programs of this user that listen on the port; empty if lsof is missing or fails. */
+/** Returns this user's programs that listen on the port; empty if lsof is missing or fails. */
 export async function portListeners(run: RunCommand, port: number): Promise<readonly PortListener[]> {
   const arguments_ = ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpcn'];
   const { stdout } = await run('lsof', arguments_, { timeoutMs: LSOF_LIMIT_MS });
@@ -31,8 +31,8 @@ export async function portListeners(run: RunCommand, port: number): Promise<read
 }
 
 /**
- * The listener that would share `host:port` with us. macOS permits binding `127.0.0.1:3001` beside `*:3001`, because
- * libuv sets SO_REUSEADDR; Linux refuses that itself (nodejs/node #14618, tilt-dev/tilt #1496).
+ * Returns the program that would share `host:port` with us. macOS permits binding `127.0.0.1:3001` beside `*:3001`,
+ * because libuv sets SO_REUSEADDR; Linux itself refuses (nodejs/node #14618, tilt-dev/tilt #1496).
  */
 export async function portHolder(run: RunCommand, host: string, port: number): Promise<PortListener | undefined> {
   const own = host === 'localhost' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
@@ -47,7 +47,7 @@ export async function assertPortFree(run: RunCommand, host: string, port: number
   throw new AppError('port_taken', `${described(holder)} listens on ${holder.address}:${port}.`);
 }
 
-/** `ruby, process 99`, as far as known. */
+/** Returns text such as `ruby, process 99`, as far as known. */
 export function described({ program, pid }: Omit<PortListener, 'address'>): string {
   return `${program ?? 'another program'}${pid === null ? '' : `, process ${pid}`}`;
 }

@@ -37,7 +37,7 @@ export const STANDARD_TERMS = {
   properties: ['version'],
 } as const;
 
-/** The terms that the three scripts use: without one of these in the dictionary, Messages cannot be driven. */
+/** The terms that the three scripts use. Messages cannot be driven if its dictionary lacks one of them. */
 export const NEEDED_TERMS = {
   commands: ['send'],
   classes: ['participant', 'account', 'chat'],

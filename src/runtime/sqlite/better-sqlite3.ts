@@ -3,7 +3,7 @@ import type { OpenNative } from './native.ts';
 /** Loads the native module better-sqlite3. Rejects if it is not installed or not built for this Node. */
 export async function loadBetterSqlite3(): Promise<OpenNative> {
   const { default: Database } = await import('better-sqlite3');
-  // The native part is loaded only with the first database.
+  // better-sqlite3 loads its native part with the first database.
   new Database(':memory:').close();
   return (path, { readonly, busyTimeoutMs }) => {
     const database = new Database(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });

@@ -31,7 +31,7 @@ export function loadNodeSqlite(): OpenNative | undefined {
       prepare(sql) {
         const statement = named(() => database.prepare(sql));
         statement.setReturnArrays(true);
-        // As numbers, integers beyond 2^53 would be errors. Dates in chat.db are that large.
+        // Numbers beyond 2^53 would be errors, and dates in chat.db are that large.
         statement.setReadBigInts(true);
         return {
           all: (...parameters) => named(() => statement.all(...parameters)).map(asNumbers),

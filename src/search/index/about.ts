@@ -11,19 +11,19 @@ export interface IndexPosition extends Offset {
 export interface Progress {
   /** Position to continue from; null for the newest. */
   readonly next: string | null;
-  /** The second that it has reached; null before the first block. */
+  /** The second that the walk has reached; null before the first block. */
   readonly reached: number | null;
-  /** True once it has reached the end: everything is there. */
+  /** True once the walk has reached the end, so that everything is indexed. */
   readonly isComplete: boolean;
-  /** When it last reached the end, Unix milliseconds. */
+  /** When the walk last reached the end, Unix milliseconds. */
   readonly checkedAtMs: number;
-  /** Rows to index again although they are there; null for none. */
+  /** Rows to index again although the index has them; null for none. */
   readonly again: { readonly first: number; readonly last: number } | null;
   /** Number of documents. */
   readonly docs: number;
   /**
-   * Documents removed or replaced whose words may still be in the file; one more just after creation, which leaves
-   * many pieces.
+   * Number of removed or replaced documents whose words may still be in the file; one too many right after creation,
+   * which leaves many pieces.
    */
   readonly removed: number;
 }
@@ -68,13 +68,13 @@ export class About {
     this.#insert.run(...columnsOf(position, newest));
   }
 
-  /** How far the event log has been processed. */
+  /** Returns how far the event log has been processed. */
   position(): IndexPosition {
     const [rowId, change, generation] = this.#selectCursor.get() ?? [];
     return { rowId: Number(rowId), change: Number(change), generation: Number(generation) };
   }
 
-  /** The newest row seen, by which a replaced chat.db is recognized. */
+  /** Returns the newest row seen, by which a replaced chat.db is recognised. */
   seen(): Cursor {
     const [, , , rowId, guid, inode] = this.#selectCursor.get() ?? [];
     return { offset: rowOffset(Number(rowId)), guid: typeof guid === 'string' ? guid : null, inode: String(inode) };
@@ -103,12 +103,12 @@ export class About {
     this.#walked.run(next, reached, reached, 0, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
   }
 
-  /** Stores that the last block is done. `checked` follows; a crash before it means another walk. */
+  /** Stores that the last block is done. `checked` follows; after a crash in between, the walk is repeated. */
   walkedAll(): void {
     this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
   }
 
-  /** Stores that nothing more is to be done today, unless the walk was told to start over. */
+  /** Stores that there is nothing more to do today, unless the walk must start over. */
   checked(nowMs: number): void {
     this.#checked.run(nowMs);
   }
@@ -128,7 +128,9 @@ function columnsOf({ rowId, change, generation }: IndexPosition, { offset, guid,
   return [exact(rowId), change, generation, exact(offset.rowId), guid, inode];
 }
 
-/** A hostile chat.db may have row ids that no number represents exactly; such rows are not indexed. */
+/**
+ * Rows are not indexed if a JavaScript number cannot represent their id exactly. Only a hostile chat.db has such rows.
+ */
 function exact(rowId: number): number {
   return Math.min(rowId, Number.MAX_SAFE_INTEGER);
 }

@@ -3,14 +3,14 @@ import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { type OpenOptions, openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { deleteIndex } from './files.ts';
 
-/** A new version means a new index: the file is deleted, since nothing in it is worth converting. */
+/** Version of the index. An index of another version is deleted, because nothing in it is worth converting. */
 const VERSION = 3;
 /** Added to the version of an index that includes messages of apps (U5). */
 const BY_KIND = 1000;
 
 /**
- * `doc` maps documents to rows; NULL for a removed one (`documents.ts`). `ft` keeps no text, only the positions of
- * each word. `tokens.ts` makes its words; SQLite's tokenizer only separates them.
+ * `doc` maps documents to rows; NULL for a removed one (`documents.ts`). `ft` stores the positions of each word, but no
+ * text. `tokens.ts` makes the words; SQLite's tokenizer only separates them.
  */
 const SCHEMA = `
   CREATE TABLE about (
@@ -40,7 +40,7 @@ function fullTextTable(name: string): string {
   return `CREATE VIRTUAL TABLE ${name} USING fts5(body, content='', contentless_delete=1, detail=full, tokenize='ascii');`;
 }
 
-/** The reason why this SQLite cannot create the index; undefined if it can. */
+/** Returns why this SQLite cannot create the index; undefined if it can. */
 export function missingFullText(open = () => openSqlite(':memory:')): string | undefined {
   const probe = open();
   try {
@@ -55,8 +55,8 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
 }
 
 /**
- * Opens the index. Recreates it if it has another version or counts other rows as messages. `isNew`: it is still
- * empty.
+ * Opens the index. Recreates it if its version differs, or if it counts other rows as messages. `isNew` means that it
+ * is still empty.
  */
 export function openIndex(
   path: string,
@@ -76,20 +76,20 @@ export function openIndex(
   return { sqlite: made, isNew: true };
 }
 
-/** Frequent small writes use this connection. */
+/** Opens the connection for frequent small writes. */
 function open(path: string): Sqlite {
   claimPrivateFile(path);
   return opened(path, {}, `PRAGMA journal_mode = WAL; ${FOR_WRITING}; PRAGMA cache_size = -1024`);
 }
 
-/** A second connection for long work, to an index that `openIndex` has created. */
+/** Opens a second connection for long work, to an index that `openIndex` has created. */
 export function openIndexForWriting(path: string): Sqlite {
   return opened(path, {}, `${FOR_WRITING}; PRAGMA cache_size = -2048`);
 }
 
 const FOR_WRITING = 'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
-/** For a program or thread that only queries; `words` has each word at each of its positions. */
+/** Opens the index for a program or thread that only queries. `words` lists each word at each of its positions. */
 export function openIndexForReading(path: string): Sqlite {
   return opened(
     path,

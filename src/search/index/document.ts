@@ -5,27 +5,27 @@ import type { SearchableMessage, SearchSender } from '../../domain/search.ts';
 import { shortHash } from '../../domain/short-hash.ts';
 import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
-/** Only this much of a text is indexed: three times what Messages can send. */
+/** Units of a text that are indexed: three times what Messages can send. */
 export const MAX_UNITS = 65_536;
 
-/** Starts marks that no text contains: `tokensOf` treats it as a blank. */
+/** Begins marks that no text contains, because `tokensOf` treats it as a blank. */
 const PRIVATE = '\uE000';
 export const BY_ME = `${PRIVATE}me`;
 export const HAS_ATTACHMENT = `${PRIVATE}att`;
-/** A tag that no message has. */
+/** A tag that matches no message. */
 export const NO_TAG = `${PRIVATE}none`;
-/** Prevents phrases from spanning two texts. */
+/** Separates texts, so that no phrase spans two of them. */
 const GAP = ` ${PRIVATE} `;
 
 const BEYOND_ASCII = /[^\0-\x7f]/g;
 /** An ASCII word longer than a token, which SQLite's tokenizer would not split. */
 const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
-/** Cached, because the same words, people and conversations come again and again. */
+/** Cached, because the same words, people and conversations recur constantly. */
 const segmented = remembering(segment);
 const conversationTags = remembering((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
 const addressTags = remembering((address) => `${PRIVATE}h${hash(addressKey(address))}`);
 
-/** The indexed form of a message: tags, the text, and the names of its files. */
+/** Returns the indexed form of a message: tags, the text, and the names of its files. */
 export function documentOf(message: SearchableMessage): string {
   const { body, attachments, texts = [] } = message;
   const text = textOf(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
@@ -35,8 +35,8 @@ export function documentOf(message: SearchableMessage): string {
 }
 
 /**
- * Text from which SQLite's tokenizer makes the tokens of `tokensOf`. It leaves ASCII unchanged, which saves most of
- * the work.
+ * Returns text from which SQLite's tokenizer makes the tokens of `tokensOf`. Leaves ASCII unchanged, which saves most
+ * of the work.
  */
 function textOf(text: string): string {
   let made = '';
@@ -57,7 +57,7 @@ function cutWords(ascii: string): string {
   return ascii.length > MAX_TOKEN ? ascii.replace(LONG_WORD, '$1') : ascii;
 }
 
-/** Units read to index the message. */
+/** Number of UTF-16 units that indexing this message reads. */
 export function unitsOf({ body, attachments, texts = [] }: SearchableMessage): number {
   const others = texts.reduce((sum, [, text]) => sum + text.length, 0);
   return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length + others);
@@ -104,14 +104,14 @@ export function addressKey(address: string): string {
   return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
-/** Collisions are detected when the message itself is read. */
+/** Collisions are noticed when the message itself is read. */
 function hash(text: string): string {
   return shortHash(text).toString(36);
 }
 
 const APPLE_EPOCH_S = 978_307_200;
 
-/** Seconds from 2001 to the date of a message. */
+/** Returns the seconds from 2001 to the date of a message. */
 export function secondOf(message: Message): number {
   return Date.parse(message.timestamp) / 1000 - APPLE_EPOCH_S;
 }

@@ -2,7 +2,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
 import { documentOf, secondOf } from './document.ts';
 
-/** Adjacent documents of one second; further ones are spread over half a year. */
+/** Number of adjacent ids that are tried first for messages of one second. Further ids are spread over half a year. */
 const NEAR = 32;
 const SPREAD = 2 ** 24;
 /** Attempts before a message is left out. */
@@ -12,16 +12,16 @@ export const LAST_ID = 2 ** 40;
 /** Pages merged at once. */
 const MERGED_PAGES = 48;
 
-/** The position of a row's document. */
+/** The position of a row's document in the index. */
 export interface DocumentPlace {
   readonly id: number;
   readonly row: number;
 }
 
 /**
- * The documents of the index. A document's id is the second of its message since 2001, so that "newest first" and
- * date ranges need no sorting. If that id is taken, the next ones are tried in a fixed order, and a removed document
- * leaves its id marked: row id and date alone locate a message, as in a hash table.
+ * The documents of the index. A document's id is its message's second since 2001, so that "newest first" and date
+ * ranges need no sorting. If that id is taken, the next ones are tried in a fixed order, and a removed document leaves
+ * its id marked. As in a hash table, row id and date alone locate a message.
  */
 export class Documents {
   readonly #rowAt: Statement;
@@ -58,7 +58,7 @@ export class Documents {
     );
   }
 
-  /** Reports whether the row is there with this date. */
+  /** Reports whether the index has the row with this date. */
   has(row: number, second: number): boolean {
     return this.#place(row, second).isTaken;
   }
@@ -80,7 +80,7 @@ export class Documents {
       return;
     }
     this.#setRow.run(id, row);
-    // The id has no text: a removed document left none.
+    // An id without a document has no text, because removing a document removes its text.
     this.#insertText.run(BigInt(id), documentOf(message));
     this.#added += 1;
     this.#shift = Math.max(this.#shift, id - clamped(second));
@@ -103,13 +103,14 @@ export class Documents {
     return false;
   }
 
-  /** Documents from one id (inclusive) to another (exclusive), in order, at most `limit`. */
+  /** Returns documents from one id (inclusive) to another (exclusive), in order, at most `limit`. */
   between(from: number, before: number, limit: number): readonly DocumentPlace[] {
     return this.#between.all(BigInt(from), BigInt(before), limit).map(placeOf);
   }
 
   /**
-   * The documents of these rows among the next `limit`, newest first. `end` is where to continue; absent at the end.
+   * Returns the documents of these rows among the next `limit`, newest first. `end` is where to continue; absent at the
+   * end.
    */
   ofRows(
     rows: readonly number[],
@@ -122,8 +123,8 @@ export class Documents {
   }
 
   /**
-   * Ends a transaction that changed something with one step of merging: SQLite's own merging would come at any time
-   * and take half a second.
+   * Ends a transaction that changed something with one step of merging. SQLite would otherwise merge at any time and
+   * take half a second.
    */
   finish(mergedPages = MERGED_PAGES): void {
     if (this.#added === 0 && this.#removed === 0) return;
@@ -133,7 +134,7 @@ export class Documents {
     this.#merge.run(mergedPages);
   }
 
-  /** Makes one step of merging everything into one piece, which drops removed words; returns false once done. */
+  /** Makes one step of merging everything into one piece, which drops removed words. Returns false once done. */
   mergeAll(isFirst: boolean, pages = MERGED_PAGES): boolean {
     const before = this.#changes();
     this.#merge.run(isFirst ? -pages : pages);
@@ -162,7 +163,7 @@ function placeOf([id, row]: Row): DocumentPlace {
   return { id: id as number, row: row as number };
 }
 
-/** There were no messages before 2001. */
+/** Messages from before 2001 do not exist. */
 function clamped(second: number): number {
   return Math.max(0, second);
 }

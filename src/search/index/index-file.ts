@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 
-/** The index as one user has it open. The writer may have recreated the file since. */
+/** The index as one of its users has opened it. The writer may have recreated the file since. */
 export class IndexFile<Index extends { close(): void }> {
   readonly #openIndex: (path: string) => Index;
   #open: { readonly path: string; readonly file: string; readonly index: Index } | undefined;
@@ -9,7 +9,9 @@ export class IndexFile<Index extends { close(): void }> {
     this.#openIndex = openIndex;
   }
 
-  /** Throws with code `ENOENT` if it does not exist, and SQLite's error if it cannot be opened. */
+  /**
+   * Returns the open index. Throws with code `ENOENT` if it does not exist, and SQLite's error if it cannot be opened.
+   */
   open(path: string): Index {
     const { ino, birthtimeNs } = statSync(path, { bigint: true });
     const file = `${ino}:${birthtimeNs}`;

@@ -7,14 +7,14 @@ import { IndexFile } from './index-file.ts';
 
 /** Bytes added in one transaction. An average message has 100. */
 const ADDED_BYTES = 131_072;
-/** No message has more text than this; such a row is left out. */
+/** Maximum size of a message's text in bytes. A row with more is left out. */
 const MAX_BYTES = 4_194_304;
-/** Messages read at once: objects from larger reads outlive V8's first collection. */
+/** Messages read at once. The objects of larger reads would outlive V8's first collection. */
 const READ = 50;
-/** Pages merged afterwards, and in one step of merging everything. */
+/** Pages merged after an addition, and in one step of merging everything. */
 const MERGED_PAGES = 160;
 
-/** Rows to index again although they are there; null for none. */
+/** Rows to index again although the index has them; null for none. */
 export type RowsAgain = { readonly first: number; readonly last: number } | null;
 
 /** The start of a block of the walk, and the rows to index again. */
@@ -32,7 +32,7 @@ export class IndexWriter {
     this.#source = source;
   }
 
-  /** Adds the missing ones among the first of these rows, oldest first. Returns how many rows it processed. */
+  /** Adds those of the first of these rows that are missing, oldest first. Returns how many rows it processed. */
   add(path: string, rows: readonly ListedRow[], again: RowsAgain): number {
     const { sqlite, documents } = this.#file.open(path);
     const isFree = documents.isFree(rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0);
@@ -59,7 +59,7 @@ export class IndexWriter {
     return taken;
   }
 
-  /** Adds this row or replaces its document. Returns false if chat.db no longer has it. */
+  /** Adds this row or replaces its document. Returns false if chat.db no longer contains the row. */
   put(path: string, row: number): boolean {
     const { sqlite, documents } = this.#file.open(path);
     const [message] = this.#source.messages([row]);
@@ -71,7 +71,7 @@ export class IndexWriter {
     return true;
   }
 
-  /** Stores that a block of the walk is done; returns false if the walk was told meanwhile to start over. */
+  /** Stores that a block of the walk is done. Returns false if the walk must start over. */
   advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): boolean {
     const { sqlite, about } = this.#file.open(path);
     return sqlite.transaction(() => {
@@ -87,7 +87,7 @@ export class IndexWriter {
   merge(path: string, isFirst: boolean): boolean {
     const { sqlite, documents } = this.#file.open(path);
     const isMore = sqlite.transaction(() => documents.mergeAll(isFirst, MERGED_PAGES));
-    if (!isMore) this.close(); // its memory is not needed until tomorrow
+    if (!isMore) this.close(); // its memory is not needed until the next walk
     return isMore;
   }
 

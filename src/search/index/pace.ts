@@ -1,7 +1,9 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
-/** Rest between two slices of long work, as a multiple of the slice: the work takes a quarter of one core. */
+/**
+ * Rest between two slices of long work, as a multiple of the slice's time: the work then takes a quarter of one core.
+ */
 const REST = 3;
 
 /** Divides long work into slices, so that the event loop is never blocked. */

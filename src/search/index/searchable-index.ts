@@ -2,11 +2,14 @@ import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
 import { openIndexForReading } from './database.ts';
 import type { DocumentPlace } from './documents.ts';
 
-/** Words with one prefix that are queried individually; for more, or longer ones, SQLite merges the lists. */
+/**
+ * Words with one prefix that are queried one by one. If there are more of them, or the prefix is longer, SQLite merges
+ * the lists.
+ */
 const MAX_WORDS = 1000;
 const MAX_UNITS = 65_536;
 
-/** The index for searches. Bounds are bound as BigInt: with a double, FTS5 scans everything newer. */
+/** The index as searches use it. Bounds are bound as BigInt: with a double, FTS5 scans everything newer. */
 export class SearchableIndex {
   readonly #sqlite: Sqlite;
   readonly #shift: Statement;
@@ -25,7 +28,7 @@ export class SearchableIndex {
       `SELECT ft.rowid, d.row FROM ft JOIN doc d ON d.id = ft.rowid
        WHERE ft MATCH ? AND ft.rowid < ? AND ft.rowid >= ? AND d.row IS NOT NULL ORDER BY ft.rowid DESC LIMIT ?`,
     );
-    // Jumps from one word to the next: listing them would read every position of each.
+    // Jumps from one word to the next, because listing them would read every position of each word.
     this.#words = sqlite.prepare(
       `WITH RECURSIVE asked(first, last) AS (SELECT ?, ?), found(term) AS (
          SELECT (SELECT term FROM words WHERE term >= first ORDER BY term LIMIT 1) FROM asked
@@ -36,19 +39,21 @@ export class SearchableIndex {
     );
   }
 
-  /** How far a document's id may exceed its second. */
+  /** Returns how far a document's id may exceed its second. */
   shift(): number {
     return Number(this.#shift.get()?.[0] ?? 0);
   }
 
-  /** Documents from one id (inclusive) to another (exclusive), newest first; all of them without an expression. */
+  /**
+   * Returns documents from one id (inclusive) to another (exclusive), newest first; all of them without an expression.
+   */
   places(expression: string | undefined, from: number, before: number, limit: number): readonly DocumentPlace[] {
     const bounds: SqlValue[] = [BigInt(before), BigInt(from), BigInt(limit)];
     const rows = expression === undefined ? this.#all.all(...bounds) : this.#matching.all(expression, ...bounds);
     return rows.map(([id, row]) => ({ id: id as number, row: row as number }));
   }
 
-  /** The words with this prefix; undefined if there are too many to query. */
+  /** Returns the words with this prefix; undefined if there are too many to query. */
   wordsWith(prefix: string): readonly string[] | undefined {
     const words = this.#words.all(prefix, `${prefix}\u{10FFFF}`, MAX_WORDS + 1).map(([word]) => word as string);
     const units = words.reduce((sum, word) => sum + word.length, 0);

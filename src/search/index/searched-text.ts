@@ -17,8 +17,8 @@ export function toPattern(sequence: Sequence): Pattern {
 }
 
 /**
- * A text to search for several sequences. Most are ASCII, where a regular expression gives the same result in a
- * fraction of the time.
+ * A text in which several sequences are looked for. Most texts are ASCII, where a regular expression gives the same
+ * result in a fraction of the time.
  */
 export class SearchedText {
   readonly #text: string;

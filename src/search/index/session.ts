@@ -20,7 +20,7 @@ export interface SessionParts {
   /** Path of search.db. */
   readonly path: string;
   readonly source: IndexSource;
-  /** Determines what counts as a message; each setting has its own index. */
+  /** Determines which rows count as messages. Each setting has its own index. */
   readonly associatedRows?: AssociatedRows;
   readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
@@ -37,7 +37,7 @@ export interface SessionParts {
   readonly log: Log;
 }
 
-/** Ends a session when chat.db was replaced by another one. */
+/** Ends a session when chat.db was replaced. */
 export const REPLACED = new Error('chat.db is another one');
 
 /** The open index, kept up to date until something fails. The stored state is enough to start the next session. */
@@ -100,7 +100,7 @@ export class Session {
     this.#updates.repair(places);
   }
 
-  /** May be called twice. `ended` is the promise from `run`. */
+  /** Ends the session. May be called twice. `ended` is the promise from `run`. */
   async close(ended: Promise<unknown>): Promise<void> {
     this.#consumer?.stop();
     this.#pace.stop();
@@ -119,7 +119,7 @@ function documentsOf(sqlite: Sqlite): Documents {
   }
 }
 
-/** Opens the index of this chat.db; creates it if necessary. */
+/** Opens the index of this chat.db, or creates it. */
 function openCurrent(parts: SessionParts): Sqlite {
   const { path, messages, feed, log } = parts;
   const newest = messages.newest();
@@ -151,7 +151,7 @@ function newestPosition(feed: SessionParts['feed']): IndexPosition {
 }
 
 /**
- * The stored position, if the change log still reaches back to it. Otherwise everything is indexed again, in the
+ * Returns the stored position if the change log still reaches back to it. Otherwise everything is indexed again in the
  * background.
  */
 function positionToGoOnFrom(about: About, { feed, log }: SessionParts): IndexPosition {

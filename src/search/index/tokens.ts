@@ -1,7 +1,7 @@
 import { remembering } from '../../domain/remembering.ts';
 import type { Highlight } from '../../domain/search.ts';
 
-/** Units of a token: longer words are cut, because each costs space in the index. */
+/** Maximum number of units in a token. Longer words are cut, because each costs space in the index. */
 export const MAX_TOKEN = 64;
 /** Marks examined after one letter, as in Stream-Safe Text (Unicode UAX #15, section 13). */
 const MAX_MARKS = 30;
@@ -10,12 +10,15 @@ const MAX_MARKS = 30;
 export interface Token {
   /** Folded: without case and accents. Never empty, at most `MAX_TOKEN` units, without blanks and quotes. */
   readonly text: string;
-  /** Its offset in the original text, in UTF-16 units. */
+  /** Offset in the original text, in UTF-16 units. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Scripts without spaces between words. Each character is a token, and a word is the sequence of its characters. */
+/**
+ * Scripts that do not separate words by spaces. Each character is a token, and a word is the sequence of its
+ * characters.
+ */
 const UNSPACED =
   '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30FC\\uFF70\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
 /** U+200C, U+200D and U+00AD occur inside words without being part of them. */
@@ -28,7 +31,7 @@ const PIECES = new RegExp(
   [
     `(${PLAIN})`,
     `([a-zA-Z\\d]+)(?![${INSIDE}])`,
-    // A character with its marks; halfwidth kana have theirs as letters after them.
+    // A character with its marks. The marks of halfwidth kana are letters that follow it.
     `(?:(?=[\\p{L}\\p{N}])[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
     `(?:[\\p{L}\\p{N}](?:(?![${UNSPACED}])[${INSIDE}])*)`,
     `((?![${MODIFIERS}])[\\p{So}\\p{Extended_Pictographic}])[${MODIFIERS}]*`,
@@ -36,7 +39,7 @@ const PIECES = new RegExp(
   'gu',
 );
 
-/** The tokens of a text, in order. Indexing and searching share it. */
+/** Returns the tokens of a text, in order. Used for indexing and for searching. */
 export function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
   PIECES.lastIndex = 0;
@@ -55,13 +58,13 @@ export function tokensOf(text: string): readonly Token[] {
   return tokens;
 }
 
-/** Reports whether a token is a character of a script without spaces, and so may end a word anywhere. */
+/** Reports whether a token is a character of a script without spaces, where a word may end after any character. */
 export function isUnspaced(token: string): boolean {
   return UNSPACED_FIRST.test(token);
 }
 const UNSPACED_FIRST = new RegExp(`^[${UNSPACED}]`, 'u');
 
-/** A text as its tokens, separated by blanks. */
+/** Returns a text as its tokens, separated by blanks. */
 export function segment(text: string): string {
   return tokensOf(text)
     .map((token) => token.text)
@@ -95,7 +98,7 @@ const PILED = new RegExp(`(\\p{M}{${MAX_MARKS}})\\p{M}+`, 'gu');
  * forms.
  */
 const INVISIBLE = /[^\p{L}\p{N}\p{M}]|\p{Variation_Selector}|\u20E3|\u0640/gu;
-/** A compatibility form that is only a mark. */
+/** A compatibility form that consists of a mark only. */
 const WITHOUT_BASE = /^\p{M}+/u;
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -117,17 +120,17 @@ function fold(piece: string): string {
   return folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
 }
 
-/** Cached because normalizing dominates the cost, and the same words come again and again. */
+/** Cached because normalizing dominates the cost, and the same words recur constantly. */
 const rememberedFold = remembering(fold);
 
-/** The first units of a token, without half a character at the end. */
+/** Returns the first units of a token, without half a character at the end. */
 function cut(token: string): string {
   if (token.length <= MAX_TOKEN) return token;
   const end = /[\uD800-\uDBFF]/.test(token.charAt(MAX_TOKEN - 1)) ? MAX_TOKEN - 1 : MAX_TOKEN;
   return token.slice(0, end);
 }
 
-/** Ranges in order, with touching and overlapping ones merged. */
+/** Returns ranges in order, with touching and overlapping ones merged. */
 export function mergedPlaces(ranges: readonly Highlight[]): readonly Highlight[] {
   const ordered = ranges.toSorted(([a], [b]) => a - b);
   const result: [number, number][] = [];

@@ -11,10 +11,10 @@ import { type DocumentPlace, type Documents, LAST_ID } from './documents.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
-/** Log entries written together; fewer if they are long. */
+/** Maximum number of log entries written together; fewer if they are long. */
 const MAX_WAITING = 64;
 const MAX_REPAIRS = 1000;
-/** Documents scanned for removed rows at once. */
+/** Documents scanned at once for removed rows. */
 const SCANNED = 20_000;
 
 export interface UpdatesParts {
@@ -24,33 +24,33 @@ export interface UpdatesParts {
   readonly source: Pick<IndexSource, 'messages'>;
   readonly pace: Pace;
   readonly lock: WriteLock;
-  /** `IndexWriter.put`, while nothing else writes. */
+  /** `IndexWriter.put`, called while nothing else writes. */
   readonly putLong: (row: number) => Promise<boolean>;
-  /** Called when the event log started over: chat.db is another one. */
+  /** Called when the event log started over because chat.db was replaced. */
   onReplaced(): Offset;
   /** Called when the walk must start over. */
   onAgain(): void;
-  /** Called once; nothing more is processed then. */
+  /** Called once, after which nothing more is processed. */
   onFailure(error: unknown): void;
 }
 
 type Update =
   | { readonly kind: 'put'; readonly message: Message }
-  /** Written in its current state in chat.db. */
+  /** Written in the row's current state in chat.db. */
   | { readonly kind: 'row'; readonly row: number }
   | { readonly kind: 'place'; readonly place: DocumentPlace };
 
 /**
- * Collects the updates from the event log and from searches, and writes them together a moment later. The stored
- * offset follows once everything before it is written, so that a crash repeats and loses nothing.
+ * Collects the updates from the event log and from searches, and writes them together a moment later. Stores the offset
+ * once everything before it is written, so that a crash repeats updates and loses none.
  */
 export class Updates implements ConsumerTask<undefined> {
   readonly name = 'search';
   readonly #parts: UpdatesParts;
   readonly #waiting: Update[] = [];
-  /** Removed rows whose documents have not been looked for yet. */
+  /** Removed rows whose documents have not been searched for yet. */
   readonly #gone = new Set<number>();
-  /** Rows being looked for, and the document before which to continue. */
+  /** The rows being searched for, and the document before which to continue. */
   #scan: { readonly rows: Set<number>; readonly before: number } | undefined;
   #position: IndexPosition;
   #seen: Cursor;
@@ -103,7 +103,10 @@ export class Updates implements ConsumerTask<undefined> {
     void this.#write();
   }
 
-  /** Indexes again what a search or the walk found to be wrong. Any excess will be found again. */
+  /**
+   * Indexes again the documents that a search or the walk found to be wrong. Those beyond the limit will be found
+   * again.
+   */
   repair(places: readonly DocumentPlace[]): void {
     for (const place of places.slice(0, MAX_REPAIRS - this.#waiting.length)) {
       this.#waiting.push({ kind: 'place', place });
@@ -111,14 +114,14 @@ export class Updates implements ConsumerTask<undefined> {
     if (places.length > 0) void this.#write();
   }
 
-  /** Processes nothing more. Resolves once nothing is written any more. */
+  /** Stops processing. Resolves once nothing is being written. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isRequested = false;
     await this.#writing;
   }
 
-  /** Resolves once everything waiting now is written. Never rejects. */
+  /** Resolves once everything that is waiting now is written. Never rejects. */
   #write(): Promise<void> {
     this.#isRequested = true;
     this.#writing ??= this.#writeAll()
@@ -150,7 +153,7 @@ export class Updates implements ConsumerTask<undefined> {
       }
       if (!this.#hasGone) continue;
       await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
-      this.#isRequested = true; // so that the offset is stored
+      this.#isRequested = true; // makes the offset be stored
     }
   }
 
@@ -158,7 +161,7 @@ export class Updates implements ConsumerTask<undefined> {
     return this.#gone.size > 0 || this.#scan !== undefined;
   }
 
-  /** Writes what waits, up to a long message, whose row it returns. */
+  /** Writes what is waiting, until it meets a long message, and returns that message's row. */
   #writeSlice(): number | undefined {
     const { sqlite, about, documents } = this.#parts;
     let written = 0;
@@ -184,7 +187,7 @@ export class Updates implements ConsumerTask<undefined> {
     return long;
   }
 
-  /** The message to index; undefined if it is gone. Removes the document that it replaces elsewhere. */
+  /** Returns the message to index; undefined if it is gone. Removes the document that it replaces elsewhere. */
   #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
     if (update === undefined) return undefined;
@@ -197,7 +200,7 @@ export class Updates implements ConsumerTask<undefined> {
     return message;
   }
 
-  /** Looks through the next documents, newest first, for rows that are gone. */
+  /** Scans the next documents, newest first, for removed rows. */
   #scanSlice(): void {
     const { sqlite, documents } = this.#parts;
     const { rows, before } = this.#scan ?? { rows: new Set(this.#gone), before: LAST_ID };

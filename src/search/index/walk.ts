@@ -6,7 +6,7 @@ import { type DocumentPlace, Documents, LAST_ID } from './documents.ts';
 import type { RowsAgain, WalkPlace } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
-/** Rows listed at once, and how many of these lists form a block. */
+/** Rows listed at once, and how many of these lists make a block. */
 const LISTED = 500;
 const LISTS = 4;
 /** Rows passed to the writer at once, which takes about 15 ms. */
@@ -14,7 +14,7 @@ const GIVEN = 500;
 const DAY_MS = 86_400_000;
 const SOON_MS = 60_000;
 
-/** `IndexWriter` on this index's file, in whatever thread, while nobody else writes. */
+/** `IndexWriter` on this index's file, in whichever thread, called while nothing else writes. */
 export interface IndexWriting {
   add(rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
   advance(from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
@@ -33,15 +33,15 @@ export interface WalkParts {
 }
 
 /**
- * Walks from the newest message to the oldest and indexes missing ones: this creates the index, and once a day
- * compares it with chat.db. Blocks come newest first, and within a block the oldest is added first, which fills
- * SQLite's pages. Progress is stored with each block; parts of a block left by a crash are skipped the next time. Ends
- * when the pace is stopped. Rejects with any failure.
+ * Walks from the newest message to the oldest and indexes missing messages. This creates the index, and once a day
+ * compares it with chat.db. Blocks are read newest first; within a block the oldest message is added first, which fills
+ * SQLite's pages. Progress is stored with each block; the part of a block that a crash left is skipped the next time.
+ * Ends when the pace is stopped. Rejects with any failure.
  */
 export async function walkIndex({ about, documents, source, pace, clock, write, repair }: WalkParts): Promise<void> {
   while (!pace.isStopped) {
     const { next, isComplete, checkedAtMs } = about.progress();
-    // Setting the clock back does not delay it.
+    // Setting the clock back must not delay the next walk.
     const ageMs = Math.abs(clock.now() - checkedAtMs);
     if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
     else await withSmallNewSpace(() => walkBlock(next));
@@ -79,7 +79,7 @@ export async function walkIndex({ about, documents, source, pace, clock, write, 
     return { rows, next };
   }
 
-  /** The index's documents in the time range of these rows, beside the rows themselves. */
+  /** Compares these rows with the index's documents in their time range. */
   async function compare(rows: readonly ListedRow[], isNewest: boolean, isOldest: boolean): Promise<void> {
     const known = new Set(rows.map(({ rowId }) => rowId));
     const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;
@@ -99,7 +99,7 @@ export async function walkIndex({ about, documents, source, pace, clock, write, 
     }
   }
 
-  /** Drops the words of removed documents from the file; a single piece is also faster to query. */
+  /** Drops the words of removed documents from the file. A single piece is also faster to query. */
   async function merge(): Promise<void> {
     const { removed } = about.progress();
     for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {

@@ -1,4 +1,4 @@
-/** Serializes writes: two connections write, and SQLite would block one of their threads. */
+/** Serialises writes: two connections write, and SQLite would block one of their threads. */
 export class WriteLock {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -7,10 +7,10 @@ import type { TypedName, TypedSearch } from './search-text.ts';
 const NS_PER_MS = 1_000_000n;
 /** Maximum number of candidates listed for an ambiguous name. */
 const MAX_CANDIDATES = 5;
-/** Text in the form of an address counts as one, whether or not anybody has written from it. */
+/** Text in the form of an address counts as one, even if nobody has written from it. */
 const ADDRESS = /@|^\+?[\d\s().-]+$/;
 
-/** Builds the index query from a typed search, looks names up, and collects all mistakes. */
+/** Builds the index query from a typed search. Looks up names, and collects every mistake. */
 export async function searchQueryOf(
   typed: TypedSearch,
   conversationId: string | undefined,
@@ -49,7 +49,7 @@ export async function searchQueryOf(
   };
 }
 
-/** The sender, or the mistake in the name. */
+/** Returns the sender, or the mistake in the name. */
 async function senderOf(text: string, { contacts, chats }: SearchNames): Promise<SearchSender | string> {
   if (text.toLowerCase() === 'me') return { isMe: true };
   if (ADDRESS.test(text)) return { isMe: false, addresses: [text] };
@@ -61,7 +61,7 @@ async function senderOf(text: string, { contacts, chats }: SearchNames): Promise
   return 'is nobody who is known. Use a whole name, an address such as from:+15550100, or from:me.';
 }
 
-/** Ids of the conversations, or the mistake in the name. */
+/** Returns ids of the conversations, or the mistake in the name. */
 async function conversationsOf(text: string, { contacts, chats }: SearchNames): Promise<readonly string[] | string> {
   const byId = chats.conversations(text);
   if (byId.length > 0) return byId;

@@ -3,7 +3,7 @@ import { MAX_SEARCH_CHARACTERS, type SearchTerm } from '../../domain/search.ts';
 import { trimmedEnd } from '../../domain/trimmed-end.ts';
 import { parseInstant } from '../../schema/instant.ts';
 
-/** A typed value of `from:` or `in:`. Its meaning is looked up elsewhere. */
+/** A typed value of `from:` or `in:`, not looked up yet. */
 export interface TypedName {
   readonly text: string;
   /** Position in the query: the number of its first character, from 1. */
@@ -26,7 +26,7 @@ export interface TypedSearch {
 
 const MAX_PARTS = 16;
 const MIN_PREFIX_LETTERS = 3;
-/** A quotation mark as typed, or as a phone replaces it. */
+/** Quotation marks, including those that a phone types instead. */
 const QUOTE = '"\u201c\u201d\u201e';
 const PART = new RegExp(
   `(?<minus>-?)(?:(?<key>from|in|has|before|after):)?(?:[${QUOTE}](?<quoted>[^${QUOTE}]*)(?<end>[${QUOTE}]?)|(?<bare>\\S*))`,
@@ -34,15 +34,15 @@ const PART = new RegExp(
 );
 /** Indexed characters: letters, digits, and symbols that are separate characters, such as emoji. */
 const SEARCHABLE = /[\p{L}\p{N}\p{So}\p{Extended_Pictographic}]/u;
-/** Ends with a script without spaces: a word there is found wherever its characters are. */
+/** Scripts without spaces: a prefix there matches wherever its characters are. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*$/u;
 const LETTERS = /[\p{L}\p{N}]/gu;
 /** Characters that cannot be searched for. */
 const UNSEARCHABLE = /[\p{Cc}\p{Surrogate}]/gu;
 
 /**
- * Parses a search. Never fails: mistakes are in `mistakes`. `isScoped`: it already concerns one conversation, so that
- * it may consist of exclusions only.
+ * Parses a search. Never throws: mistakes are in `mistakes`. `isScoped` means that the search already concerns one
+ * conversation, so that it may consist of exclusions only.
  */
 export function parseSearch(text: string, isScoped = false): TypedSearch {
   const parser = new SearchParser(text.replace(UNSEARCHABLE, ' '));
@@ -180,7 +180,7 @@ function skipSpace(text: string, from: number): number {
   return index;
 }
 
-/** The typed text in a form that fits into a sentence. */
+/** Returns the typed text in a form that fits into a sentence. */
 function shown(text: string): string {
   const characters = [...text];
   return characters.length > 40 ? `${characters.slice(0, 40).join('')}…` : text;

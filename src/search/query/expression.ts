@@ -2,21 +2,24 @@ import type { SearchQuery, SearchTerm } from '../../domain/search.ts';
 import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/document.ts';
 import { isUnspaced, tokensOf } from '../index/tokens.ts';
 
-/** With more alternatives, each costs FTS5 a separate list: 3,000 took 0.2 s. Then the hits are filtered instead. */
+/**
+ * Maximum number of alternatives in one query. Each costs FTS5 a separate list: 3,000 took 0.2 s. With more, the hits
+ * are filtered instead.
+ */
 const MAX_ALTERNATIVES = 300;
 
-/** Reports whether the index is queried for a list of conversations. */
+/** Reports whether a list of conversations is part of the query to the index. */
 export function isAsked(conversations: readonly string[]): boolean {
   return conversations.length <= MAX_ALTERNATIVES;
 }
 
-/** A term as consecutive tokens, the last one possibly only begun. */
+/** A term as consecutive tokens. The last one may be only the beginning of a word. */
 export interface Sequence {
   readonly tokens: readonly string[];
   readonly isBegun: boolean;
 }
 
-/** Undefined for a term of signs only, which every text contains. */
+/** Returns undefined for a term of signs only, which every text contains. */
 export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
   const tokens = tokensOf(text).map((token) => token.text);
   const last = tokens.at(-1);
@@ -33,9 +36,9 @@ export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
 }
 
 /**
- * The query in FTS5's language; undefined if there is nothing to query. Every token is a quoted string of letters and
- * digits, so nothing that a person wrote can be an operator. `wordsWith` returns the indexed words with a prefix:
- * FTS5 itself reads everything about each of them before its first hit.
+ * Returns the query in FTS5's language; undefined if there is nothing to query. Every token is a quoted string of
+ * letters and digits, so that nothing the user typed can be an operator. `wordsWith` returns the indexed words with a
+ * prefix: FTS5 itself would read everything about each of them before its first hit.
  */
 export function expressionOf(
   query: SearchQuery,

@@ -12,14 +12,15 @@ import { mergedPlaces } from '../index/tokens.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
 /**
- * Maximum number of documents examined for one page. With a filter that the index cannot evaluate, more pages follow.
+ * Maximum number of documents examined for one page. With a filter that the index cannot evaluate, the next page
+ * continues there.
  */
 const MAX_CANDIDATES = 20_000;
 
 type FinderSource = Pick<IndexSource, 'messages' | 'conversations'>;
 
 export interface Found extends Page<SearchHit> {
-  /** Documents that do not match their messages. */
+  /** Documents that no longer match their messages. */
   readonly stale: readonly DocumentPlace[];
 }
 
@@ -32,7 +33,7 @@ export class Finder {
     this.#source = source;
   }
 
-  /** Throws SQLite's error if the index is unreadable. */
+  /** Finds one page of hits. Throws SQLite's error if the index is unreadable. */
   find(path: string, query: SearchQuery, { limit, cursor }: SearchPage): Found {
     const index = this.#file.open(path);
     const expression = expressionOf(query, (prefix) => index.wordsWith(prefix));
@@ -67,12 +68,12 @@ export class Finder {
     return { items, next: String(end), stale };
   }
 
-  /** Keeps the candidates in the query's conversations, if their list was too long for the index. */
+  /** Keeps the candidates in the query's conversations if the index was not asked for them. */
   #inConversations(query: SearchQuery, candidates: readonly DocumentPlace[]): readonly DocumentPlace[] {
     if (query.conversations.every(isAsked)) return candidates;
     const isMeant = conversationFilter(query);
     const conversations = this.#source.conversations(candidates.map(({ row }) => row));
-    // A removed row is examined too, and found stale.
+    // A removed row is kept too: examining it shows that its document is stale.
     return candidates.filter((_place, at) => isMeant(conversations[at] ?? '') || conversations[at] === undefined);
   }
 
@@ -81,7 +82,7 @@ export class Finder {
   }
 }
 
-/** The range of document ids: an id may exceed its second by as much as `shift`. */
+/** Returns the range of document ids. An id may exceed its second by as much as `shift`. */
 function boundsOf(
   shift: number,
   { fromMs, beforeMs }: SearchQuery,
@@ -97,10 +98,10 @@ function idOf(cursor: string): number {
   return Number(cursor);
 }
 
-/** The relation of a message to a query. `stale`: the indexed document differs from the message. */
+/** How a message relates to a query. `stale`: the indexed document differs from the message. */
 type Match = Pick<SearchHit, 'highlights' | 'in'> | 'stale' | 'other';
 
-/** Checks whether messages that the index named match, and where. */
+/** Returns a function that checks whether a message matches, and where. */
 export function matcherOf(query: SearchQuery): (message: SearchableMessage) => Match {
   const wanted = sequencesOf(query.terms).map(toPattern);
   const excluded = excludedOf(query).map(toPattern);
@@ -126,7 +127,7 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
     if (!wanted.every((pattern, at) => found[at]?.length !== 0 || isNamed(pattern))) return 'stale';
     const isExcluded = excluded.some((pattern) => body.places(pattern).length > 0 || isNamed(pattern));
     if (isExcluded) return isIndexAsked ? 'stale' : 'other';
-    // Another conversation or address with the same tag.
+    // Another conversation or address happens to have the same tag.
     if (!isInConversation(message.conversation_id) || !isMeant(query, message)) return 'other';
     const elsewhere = wanted.filter((_, at) => found[at]?.length === 0).map(placeOf);
     const place = elsewhere.find((one) => one !== undefined);
@@ -134,7 +135,7 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
   };
 }
 
-/** Reports whether a conversation is one of the query's. */
+/** Returns a test for the conversations that the query is limited to. */
 function conversationFilter({ conversations }: SearchQuery): (id: string) => boolean {
   const lists = conversations.map((ids) => new Set(ids));
   return (id) => lists.every((ids) => ids.has(id));

@@ -20,21 +20,21 @@ const SLOW_RETRY_MS = 60_000;
 export interface SearchParts extends SessionParts {
   /** `Finder.find`, in whatever thread. */
   readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
-  /** An empty database that shows whether SQLite can create an index; SQLite's own if absent. */
+  /** Opens an empty database, which shows whether SQLite can create an index. Default: SQLite's own. */
   readonly openProbe?: () => Sqlite;
 }
 
 /** Ends a session when its file no longer exists. */
 const LOST = new Error('search.db was deleted');
 
-/** The meaning of a failure: whether the file is useless, how long to wait, and the advice for a person. */
+/** The meaning of a failure: whether the file is useless, how long to wait, and the advice for the user. */
 interface Failure {
   readonly isDamaged: boolean;
   readonly retryMs: number;
   readonly problem?: string;
 }
 
-/** The search service: keeps the index up to date as long as the service runs, whatever happens to it. */
+/** The search service: keeps the index up to date while the service runs, whatever happens to the index. */
 export class Search implements RunningSearch {
   readonly #parts: SearchParts;
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class Search implements RunningSearch {
   #problem: string | undefined;
   #totalRows = 0;
   #madeAgainAtMs = Number.NEGATIVE_INFINITY;
-  /** Ends the session because its file is useless. */
+  /** Ends the session, because its file is useless. */
   #discard: (error: unknown) => void = () => undefined;
 
   constructor(parts: SearchParts) {
@@ -97,7 +97,7 @@ export class Search implements RunningSearch {
     try {
       return this.#session?.progress();
     } catch {
-      return undefined; // the next write finds out
+      return undefined; // the next write will notice
     }
   }
 

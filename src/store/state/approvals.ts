@@ -28,16 +28,16 @@ const APPROVAL = recordOf({
   options: kept.json<SendPreferences>(),
 });
 
-/** Decision L3. The caps of all limited keys permit some 6,000 requests in that time. */
+/** How long approvals are kept (decision L3). The caps of all limited keys allow some 6,000 requests in that time. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;
 const ENDED = "state NOT IN ('held', 'approved')";
-/** Scheduled, and not over yet: its ask stays known. */
+/** SQL that is true for an approval that was scheduled and has not ended: its request stays known. */
 const IS_SCHEDULED = "id IN (SELECT id FROM scheduled WHERE state IN ('scheduled', 'sending'))";
 
-/** Stores held sends (decision L3). Only a row's state changes; its text is erased when it ends. */
+/** Stores held sends (decision L3). Only a row's state changes, and its text is erased when it ends. */
 export function approvalStore(database: Sqlite): ApprovalStore {
-  // Overwrites an erased text in the file too.
+  // Makes SQLite overwrite an erased text in the file too.
   database.exec('PRAGMA secure_delete = ON');
   const SELECT = `SELECT ${APPROVAL.columns} FROM approval`;
   const insert = database.prepare(`INSERT ${APPROVAL.insert('approval')}`);

@@ -10,11 +10,11 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac, count FROM audit';
-/** A send that was let through, held or not. Its outcome is another line. */
+/** SQL for a send that was allowed, held or not. Its outcome is on another line. */
 const ASKED = "action = 'send' AND ask IS NOT NULL";
 /**
- * Lines that a key can cause in any number. They are removed first, so that they never displace sends, decisions or
- * keys.
+ * SQL for lines that a key can cause in any number. They are removed first, so that they never displace sends,
+ * decisions or keys.
  */
 const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 
@@ -48,7 +48,7 @@ export function auditStore(database: Sqlite): AuditStore {
   const old = database.prepare('DELETE FROM audit WHERE at_ms < ?');
   const count = database.prepare('SELECT count(*) FROM audit');
   const oldestPlenty = database.prepare(oldest(PLENTY));
-  // Sends that caps count are always kept.
+  // Sends that count towards caps are always kept.
   const oldestOthers = database.prepare(oldest(`NOT (${ASKED} AND at_ms > ?)`));
   return {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {
@@ -62,7 +62,7 @@ export function auditStore(database: Sqlite): AuditStore {
     list(query) {
       const { conditions, values } = conditionsOf(query);
       const { after, isNewestFirst = false, limit } = query;
-      // Without a line to begin after, the newest lines are wanted, in either order.
+      // Without a line to start after, returns the newest lines, in either order.
       const order = after === undefined || isNewestFirst ? 'DESC' : 'ASC';
       const sql = `${SELECT}${conditions} ORDER BY number ${order} LIMIT ?`;
       const entries = database
@@ -99,7 +99,7 @@ export function auditStore(database: Sqlite): AuditStore {
   };
 }
 
-/** The conditions of a query, with the values for their places. */
+/** Returns the conditions of a query, with the values for their placeholders. */
 function conditionsOf(query: AuditQuery) {
   const { keyId, after, before, sinceMs, action, outcome, target } = query;
   const wanted: readonly (readonly [condition: string, value: string | number | undefined])[] = [

@@ -8,7 +8,7 @@ import { expireOffsets } from './changes.ts';
 import { cursorStore } from './cursor.ts';
 import { assertOwnSchema, openStateDatabase } from './database.ts';
 
-/** `Post`: distinguishes a backup from other databases. */
+/** `Post` in ASCII: distinguishes a backup from other databases. */
 const APPLICATION_ID = 0x506f7374;
 const FORMAT = 1;
 const NOTE = 'A backup of Postern. It holds the API key and the secrets of webhooks: keep it private.';
@@ -30,13 +30,16 @@ export interface RestoredState {
   readonly webhooks: readonly string[];
   /** Number of limited keys that are not revoked. */
   readonly keys: number;
-  /** Scheduled sends whose time has come since the backup, each as a sentence of its time and recipient: not sent. */
+  /** Scheduled sends whose time has passed since the backup, by time and recipient. They are not sent. */
   readonly missed: readonly { readonly at: string; readonly to: string }[];
-  /** How many are still to be sent. */
+  /** Number of scheduled sends that are still to be sent. */
   readonly scheduled: number;
 }
 
-/** Copies the state at one commit, even while a service writes to it, and adds the rest. `target` is an empty file. */
+/**
+ * Copies the state at one commit, even while a service writes to it, and adds the description. `target` is an empty
+ * file.
+ */
 export function writeBackup(statePath: string, target: string, { version, createdAt, config }: Backup): void {
   try {
     if (!lstatSync(statePath).isFile()) throw new Error('it is not a file');
@@ -68,7 +71,7 @@ export function writeBackup(statePath: string, target: string, { version, create
   flush(target);
 }
 
-/** Reads a backup's description. Throws `backup_unusable` with the trouble. */
+/** Reads a backup's description. Throws `backup_unusable` with the reason. */
 export function readBackup(path: string): Backup {
   return fromBackup(path, (backup) => {
     const row = backup.prepare('SELECT format, version, created_at, config FROM postern_backup').get();
@@ -82,8 +85,8 @@ export function readBackup(path: string): Backup {
 }
 
 /**
- * Writes a backup's state to `target`, an empty file, migrated and checked as at a start. Throws `backup_unusable`
- * with the trouble.
+ * Writes a backup's state to `target`, an empty file, migrated and checked as at startup. Throws `backup_unusable` with
+ * the reason.
  */
 export function extractState(path: string, target: string, nowMs: number): RestoredState {
   fromBackup(path, (backup) => void backup.prepare('VACUUM INTO ?').run(target));
@@ -95,9 +98,10 @@ export function extractState(path: string, target: string, nowMs: number): Resto
       const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
       expireOffsets(state);
-      // The backup does not record what was sent after it.
+      // The backup does not record what was sent after it was made.
       state.exec('DELETE FROM sent_since');
-      // `writeBackup` ended them, but another program's file must not send at the first start either.
+      // `writeBackup` has ended held sends, but a file made by another program must not send anything at the first
+      // start either.
       endHeldSends(state);
       const missed = endScheduled(state, nowMs);
       const scheduled = Number(state.prepare("SELECT count(*) FROM scheduled WHERE state = 'scheduled'").get()?.[0]);
@@ -115,7 +119,7 @@ export function extractState(path: string, target: string, nowMs: number): Resto
 
 /**
  * Replaces the files in `folder` by both drafts. The caller holds the folder's lock. `assertRestored` detects a crash
- * in between, and another restore completes it.
+ * in between, which another restore completes.
  */
 export function replaceFiles(folder: string, drafts: { readonly config: string; readonly state: string }): void {
   const state = join(folder, 'state.db');
@@ -144,7 +148,7 @@ function foldLog(state: string): void {
   try {
     using(openSqlite(state), (old) => old.exec('PRAGMA journal_mode = DELETE'));
   } catch {
-    // The database is damaged and about to be replaced.
+    // The database is damaged, and about to be replaced.
   }
 }
 
@@ -159,7 +163,7 @@ function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Resu
         throw new Error('it is a database of something else');
       }
       assertUndamaged(backup);
-      // A view instead of a table could take very long to read.
+      // Reading a view instead of a table could take very long.
       const schema = backup.prepare("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')").get();
       if (Number(schema?.[0]) > 0) throw new Error('it holds a trigger or a view, which Postern never makes');
       return use(backup);
@@ -191,19 +195,19 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Ends held sends: they may be decided before the backup is restored and must not be sent again. Their texts
- * are not in the backup.
+ * Ends held sends, because they may be decided before the backup is restored, and must not be sent again. The backup
+ * does not contain their texts.
  */
 function endHeldSends(backup: Sqlite): void {
-  // A state database of an earlier version has none.
+  // The state database of an earlier version has no approvals.
   if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
   backup.exec(`PRAGMA secure_delete = ON;
     UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
 }
 
 /**
- * Ends scheduled sends that may have gone out since the backup (decision X1): those that were due are missed, those that
- * were being sent are unknown. Returns the missed ones.
+ * Ends scheduled sends that may have been sent since the backup (decision X1): those that were due are missed, those
+ * that were being sent are unknown. Returns the missed ones.
  */
 function endScheduled(state: Sqlite, nowMs: number): RestoredState['missed'] {
   const due = "state = 'scheduled' AND send_at_ms <= ?";

@@ -105,7 +105,7 @@ export function changeWriter(database: Sqlite): (change: Change, atMs: number) =
 }
 
 /**
- * Discards prints that an earlier version computed differently, and nothing else: each row gets its first print
+ * Discards prints that an earlier version computed differently, and nothing else. Each row gets its first print
  * silently in the same generation, so that an upgrade alone causes no event and expires no offset (decision U1).
  */
 function takePrintsAgain(database: Sqlite): void {
@@ -123,16 +123,16 @@ export function restartChanges(database: Sqlite): void {
 }
 
 /**
- * Expires every offset with changes: a restored log reuses numbers that clients have received since the backup. The
- * time is beyond any previous generation.
+ * Expires every offset with changes, because a restored log reuses numbers that clients have received since the backup.
+ * The time is beyond any previous generation.
  */
 export function expireOffsets(database: Sqlite): void {
   database.exec("UPDATE change_detection SET generation = max(generation + 1, CAST(strftime('%s', 'now') AS INTEGER))");
 }
 
 /**
- * Returns a function that writes prints inside the caller's transaction, touching only their blocks. With `isFirst` a
- * row keeps an existing print: the changes since then are still to be reported.
+ * Returns a function that writes prints inside the caller's transaction, and touches only their blocks. With `isFirst`
+ * a row keeps an existing print, because the changes since then have not been reported yet.
  */
 export function printWriter(database: Sqlite): (prints: ReadonlyMap<number, Print>, isFirst?: boolean) => void {
   const select = database.prepare('SELECT prints FROM fingerprint WHERE block = ?');

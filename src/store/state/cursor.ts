@@ -40,7 +40,7 @@ export function cursorStore(database: Sqlite): CursorStore {
     restart(cursor, prints) {
       database.transaction(() => {
         if (select.get() !== undefined) {
-          // The rows of sent parts are in the replaced database.
+          // Sent parts refer to rows of the replaced database.
           database.exec('DELETE FROM sent_part');
           forgetSelfChat(database);
           sentSince.run(cursor.offset.rowId);
@@ -50,7 +50,7 @@ export function cursorStore(database: Sqlite): CursorStore {
         if (prints !== undefined) writePrints(prints);
         moveConsumers.run(cursor.offset.rowId);
         renewEpoch.run();
-        // These rows are in the replaced database.
+        // Dropped events and row ages refer to rows of the replaced database.
         database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL; DELETE FROM row_age');
         database.exec('UPDATE subscription SET has_gap = 1');
       });

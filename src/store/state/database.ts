@@ -4,7 +4,7 @@ import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { MIGRATIONS } from './migrations.ts';
 
-/** Data besides the schema that the start relies on. */
+/** Checks of stored data, besides the schema, on which startup relies. */
 const CONTENT = [
   {
     sql: `SELECT count(*) FROM webhook WHERE NOT CASE
@@ -38,7 +38,7 @@ const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
 
 /**
  * Opens the service's own database (decision A5) with mode 0600 and migrates its schema. Throws `state_db_unusable`
- * with the trouble; a returned database can be read and written.
+ * with the reason. A returned database can be read and written.
  */
 export function openStateDatabase(path: string): Sqlite {
   let database: Sqlite | undefined;
@@ -46,12 +46,12 @@ export function openStateDatabase(path: string): Sqlite {
     claimPrivateFile(path);
     database = openSqlite(path);
     assertUndamaged(database);
-    // Writes nothing before the file is known to be ours.
+    // Nothing is written until the file is known to be Postern's.
     const version = versionOf(database);
     database.exec('PRAGMA journal_mode = WAL');
-    // A commit survives a crash of the process. Data that must survive a power cut uses FULL.
+    // A commit then survives a crash of the process. Data that must survive a power failure is written with FULL.
     database.exec('PRAGMA synchronous = NORMAL');
-    // A checkpoint waits for the disk: one per 16 MiB instead of one per 4.
+    // A checkpoint waits for the disk. This makes one per 16 MiB instead of one per 4.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
     migrate(database, version);
@@ -92,7 +92,7 @@ function close(database: Sqlite | undefined): void {
   try {
     database?.close();
   } catch {
-    // Its trouble is already being reported.
+    // The reason why it is unusable is already being reported.
   }
 }
 
@@ -123,21 +123,24 @@ function migrate(database: Sqlite, version: number): void {
   });
 }
 
-/** Throws unless the schema is word for word that of a new database: another one's expressions could do anything. */
+/**
+ * Throws unless the schema equals that of a new database word for word, because the expressions of another schema could
+ * do anything.
+ */
 export function assertOwnSchema(database: Sqlite): void {
   const own = withModel(schemaOf);
   const foreign = [...schemaOf(database)].find(([name, sql]) => own.get(name) !== sql);
   if (foreign !== undefined) throw new Error(`its schema has ${foreign[0]} otherwise than Postern makes it`);
 }
 
-/** The statements that made the schema, by type and name. */
+/** Returns the statements that made the schema, by type and name. */
 function schemaOf(database: Sqlite): ReadonlyMap<string, string> {
   const sql = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
   const rows = database.prepare(sql).all();
   return new Map(rows.map(([name, made]) => [String(name), String(made).replace(/\s+/g, ' ')]));
 }
 
-/** Reads a new database in memory. */
+/** Runs `read` on a new database in memory. */
 function withModel<Result>(read: (model: Sqlite) => Result): Result {
   const model = openSqlite(':memory:');
   try {
@@ -148,7 +151,7 @@ function withModel<Result>(read: (model: Sqlite) => Result): Result {
   }
 }
 
-/** Checks that every table and column exists and that the data needed at the start is readable. */
+/** Checks that every table and column exists and that the data needed at startup is readable. */
 function assertComplete(database: Sqlite): void {
   const found = new Set(columnsOf(database));
   const missing = withModel(columnsOf).find((column) => !found.has(column));

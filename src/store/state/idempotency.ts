@@ -17,7 +17,7 @@ export function idempotencyStore(database: Sqlite): SchedulingStore {
     "INSERT INTO send (key_hash, request_hash, claimed_at_ms, state) VALUES (?, ?, ?, 'running')",
   );
   const update = database.prepare('UPDATE send SET state = ?, row_id = ?, problem = ? WHERE key_hash = ?');
-  // Sends that were running when an earlier process died.
+  // These sends were running when an earlier process died.
   database.exec("UPDATE send SET state = 'interrupted' WHERE state = 'running'");
 
   const find = (key: IdempotencyKey, nowMs: number): EarlierUse | undefined => {

@@ -49,7 +49,7 @@ export function keyStore(database: Sqlite): KeyStore {
   };
 }
 
-/** Reports whether there was ever a limited key. */
+/** Reports whether a limited key has ever existed. */
 export function hasKeys(database: Sqlite): boolean {
   return database.prepare('SELECT 1 FROM api_key LIMIT 1').get() !== undefined;
 }

@@ -3,8 +3,8 @@ import { AppError } from '../../domain/errors.ts';
 import { lockFile } from '../../runtime/file-lock.ts';
 
 /**
- * Locks a configuration folder for this process and returns the function that unlocks it: two services on one state
- * would deliver everything twice. Throws `already_running`, or `state_db_unusable` with the trouble.
+ * Locks a configuration folder for this process, because two services on one state would deliver everything twice.
+ * Returns the function that unlocks it. Throws `already_running`, or `state_db_unusable` with the reason.
  */
 export function lockFolder(folder: string): () => void {
   return lockFile(

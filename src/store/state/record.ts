@@ -1,7 +1,7 @@
 import type { HeldFile } from '../../domain/approval.ts';
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
-/** How a member of a record is kept in its column. */
+/** How a member of a record is stored in its column. */
 export interface Kept<Value> {
   /** Default: the member's name in snake case. */
   readonly column?: string;
@@ -9,7 +9,7 @@ export interface Kept<Value> {
   read(stored: SqlValue): Value;
 }
 
-/** The usual ways to keep a member. */
+/** The usual ways to store a member. */
 export const kept = {
   text: <Value extends string>(): Kept<Value> => ({ write: String, read: (stored) => String(stored) as Value }),
   number: (): Kept<number> => ({ write: (value) => value, read: Number }),
@@ -24,7 +24,7 @@ export const kept = {
   }),
 } as const;
 
-/** The columns of a record, each named once. */
+/** Describes the columns of a record, naming each only once. */
 export function recordOf<Value extends object>(members: { readonly [Name in keyof Value]: Kept<Value[Name]> }) {
   const all = Object.entries<Kept<unknown>>(members);
   const names = all.map(
@@ -36,20 +36,20 @@ export function recordOf<Value extends object>(members: { readonly [Name in keyo
     columns,
     insert: (table: string): string => `INTO ${table} (${columns}) VALUES (${marks})`,
     update: (table: string): string => `UPDATE ${table} SET (${columns}) = (${marks})`,
-    /** The values of the columns, in their order. */
+    /** Returns the values of the columns, in their order. */
     values: (value: Value): SqlValue[] => all.map(([name, member]) => member.write(value[name as keyof Value])),
-    /** The record in the first columns of a row. */
+    /** Returns the record in the first columns of a row. */
     read: (row: Row): Value =>
       Object.fromEntries(all.map(([name, member], place) => [name, member.read(row[place] ?? null)])) as Value,
   };
 }
 
-/** The number in the first column; undefined if there is none. */
+/** Returns the number in the first column; undefined if there is none. */
 export function firstNumber(row: Row | undefined): number | undefined {
   return typeof row?.[0] === 'number' ? row[0] : undefined;
 }
 
-/** The size of all files in the first columns. */
+/** Returns the total size of the files listed in the first columns. */
 export function bytesOfFiles(rows: readonly Row[]): number {
   return rows.flatMap(([json]) => JSON.parse(String(json)) as HeldFile[]).reduce((sum, { bytes }) => sum + bytes, 0);
 }

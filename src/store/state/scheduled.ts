@@ -31,7 +31,7 @@ const MAX_ROWS = 10_000;
 const MAX_LISTED = 500;
 const OPEN = "state IN ('scheduled', 'sending')";
 
-/** Scheduled sends (decision X1). A row never changes but for its state; its text is erased when it ends. */
+/** Stores scheduled sends (decision X1). Only a row's state changes, and its text is erased when it ends. */
 export function scheduledStore(database: Sqlite): ScheduledStore {
   const SELECT = `SELECT ${SCHEDULED.columns} FROM scheduled`;
   const insert = database.prepare(`INSERT OR IGNORE ${SCHEDULED.insert('scheduled')}`);
@@ -67,7 +67,7 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
     nextDueMs: () => firstNumber(next.get()),
     begin: (id, nowMs) => durably(database, () => begin.run(nowMs, id) > 0),
     end(id, from, state, { atMs, messageId = null, problem = null }) {
-      // An erased text is overwritten in the file too.
+      // Makes SQLite overwrite an erased text in the file too.
       database.exec('PRAGMA secure_delete = ON');
       return durably(database, () => end.run(state, atMs, messageId, problem, id, from) > 0);
     },

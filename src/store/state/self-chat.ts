@@ -8,7 +8,7 @@ const CONSUMER = 'tapbacks';
 /** Messages per hour that Postern writes into the self-chat (decision L6). */
 const MAX_AN_HOUR = 20;
 const HOUR_MS = 60 * 60_000;
-/** Longer than any wait for a decision, so that nothing counts again after a restart. */
+/** Longer than any wait for a decision, so that no message is counted again after a restart. */
 const COUNTED_MS = 48 * HOUR_MS;
 
 /** Stores the proof of the self-chat, and which of its messages ask for which decision (decision L6). */
@@ -20,7 +20,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   const isCounted = database.prepare('SELECT 1 FROM self_chat_message WHERE key = ?');
   const countSince = database.prepare('SELECT count(*), min(at_ms) FROM self_chat_message WHERE at_ms > ?');
   const count = database.prepare('INSERT INTO self_chat_message (key, at_ms) VALUES (?, ?)');
-  // A future time dates from before the clock was set back.
+  // Timestamps in the future were stored before the clock was set back.
   const forgetCounted = database.prepare('DELETE FROM self_chat_message WHERE at_ms < ? OR at_ms > ?');
   const selectOffset = database.prepare('SELECT row_id, change FROM consumer WHERE name = ?');
   const updateOffset = database.prepare('INSERT OR REPLACE INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
@@ -61,7 +61,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   };
 }
 
-/** The proof, and what canaries showed, are valid only for the chat.db in which the code was read. */
+/** The proof, and what canaries have shown, hold only for the chat.db in which the code was read. */
 export function forgetSelfChat(database: Sqlite): void {
   database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request; DELETE FROM canary');
 }

@@ -38,7 +38,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const begin = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');
 
-  /** Forgotten parts look like messages sent elsewhere. */
+  /** Messages whose parts are forgotten look as if they were sent elsewhere. */
   const forget = (nowMs: number): void => {
     const last = Number(newest.get()?.[0]);
     for (;;) {
@@ -95,7 +95,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   };
 }
 
-/** An address always contains a `;`. */
+/** An address always contains a `;`, which the other values do not. */
 function textOf(chat: ExpectedChat): string {
   return typeof chat === 'string' ? chat : chat.address;
 }

@@ -48,7 +48,7 @@ export function subscriptionStore(database: Sqlite): SubscriptionStore {
   };
 }
 
-/** Reports whether there is any: the code that runs them is loaded only then. */
+/** Reports whether there are subscriptions. The code that runs them is loaded only then. */
 export function hasSubscriptions(database: Sqlite): boolean {
   return database.prepare('SELECT 1 FROM subscription LIMIT 1').get() !== undefined;
 }

@@ -19,7 +19,7 @@ import type { Row, Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 import { auditStore } from './audit.ts';
 import { kept, recordOf } from './record.ts';
 
-/** Records kept per webhook (decision H). Trimmed in steps, so there may briefly be a few more. */
+/** Number of records kept per webhook (decision H). Trimmed in steps, so there may briefly be a few more. */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 
@@ -204,8 +204,8 @@ function toWebhook(row: Row): StoredWebhook {
 }
 
 /**
- * Removes user names and passwords from URLs that limited keys registered before these were refused (decision M1),
- * with a line in the audit log for each. Runs at each start, because a backup may contain one.
+ * Removes user names and passwords from URLs that limited keys registered before these were refused (decision M1), with
+ * a line in the audit log for each. Runs at every startup, because a backup may contain such a URL.
  */
 function removeUserInfoOfKeys(database: Sqlite, clock: Clock): void {
   const found = database.prepare("SELECT id, url, key_id FROM webhook WHERE key_id IS NOT NULL AND url LIKE '%@%'");
@@ -224,10 +224,10 @@ function removeUserInfoOfKeys(database: Sqlite, clock: Clock): void {
   });
 }
 
-/** Kept per webhook (decision P6). */
+/** Number of dropped events kept per webhook (decision P6). */
 const KEPT = 10_000;
 
-/** Stores the log positions of events that webhooks dropped, and which of them to deliver again. */
+/** Stores the log positions of events that webhooks dropped, and which of them will be redelivered. */
 function droppedEvents(database: Sqlite) {
   const insert = database.prepare(
     `INSERT INTO dropped (webhook, row_id, change) SELECT id, ?, ? FROM webhook WHERE id = ?
@@ -250,7 +250,7 @@ function droppedEvents(database: Sqlite) {
     add: (id: string, { rowId, change }: DroppedEvent): void => void insert.run(rowId, change, id),
     trim: (id: string): void => void trim.run(id, id),
     count: (id: string): number => Math.min(KEPT, Number(count.get(id)?.[0])),
-    /** Events after the offset are delivered anyway. */
+    /** Forgets dropped events after the offset, because they will be delivered anyway. */
     forgetAfter(id: string, { rowId, change }: Offset): void {
       forget.run(id, rowId);
       forgetChanges.run(id, change);

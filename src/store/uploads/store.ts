@@ -17,18 +17,20 @@ const MAX_BYTES = 1_000_000_000;
 const MAX_FILES = 1000;
 /** Concurrent uploads per key. */
 const MAX_ARRIVING = 10;
-/** Records of sent files, which identify repeated sends. The oldest are removed first. */
+/**
+ * Number of records of sent files that are kept, by which repeated sends are recognised. The oldest are removed first.
+ */
 const MAX_GONE = 2000;
-/** Limited keys together leave the owner this share of the room. */
+/** Share of the room that all limited keys together leave to the owner. */
 const OWNER_PART = 0.5;
 const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
 
 export interface UploadStoreParts {
-  /** Folder of this service alone. */
+  /** A folder that only this service uses. */
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Bytes of held sends' files, which share the room. */
+  /** Returns the size of held sends' files, which share the room, in bytes. */
   readonly heldBytes: () => number;
 }
 
@@ -39,8 +41,8 @@ interface Taken {
 }
 
 /**
- * Uploaded files, one folder each, so that they keep their names (decision R1). A file without a record was never
- * complete.
+ * Uploaded files, each in a separate folder, so that they keep their names (decision R1). A file without a record was
+ * never complete.
  */
 export class UploadStore {
   readonly #parts: UploadStoreParts;
@@ -53,7 +55,7 @@ export class UploadStore {
     this.#parts = parts;
   }
 
-  /** Takes over an earlier process's uploads and removes unfinished ones. */
+  /** Adopts an earlier process's uploads, and removes unfinished ones. */
   async start(): Promise<void> {
     const { folder } = this.#parts;
     const names = new Set(await readdir(folder).catch(() => []));
@@ -71,13 +73,13 @@ export class UploadStore {
     await this.#expire();
   }
 
-  /** The remaining uploads expire after the next start. */
+  /** Stops expiring uploads. The remaining ones expire after the next start. */
   close(): void {
     this.#isClosed = true;
     this.#cancel?.();
   }
 
-  /** Bytes of all uploads, including arriving ones. */
+  /** Size of all uploads in bytes, including arriving ones. */
   get bytes(): number {
     return this.#bytesOf(() => true);
   }
@@ -93,7 +95,7 @@ export class UploadStore {
     };
   }
 
-  /** Removes the uploads of a key that ended. */
+  /** Removes the uploads of a key that has ended. */
   async removeOf(keyId: string): Promise<void> {
     for (const { id } of [...this.#records.values()].filter((record) => record.keyId === keyId)) await this.#forget(id);
   }
@@ -132,7 +134,7 @@ export class UploadStore {
   /** Writes the content as it arrives. Returns its hash. */
   async #receive(path: string, content: AsyncIterable<Uint8Array>, taken: Taken): Promise<string> {
     const hash = createHash('sha256');
-    // The folder is new, so nothing can be in the way and no link is followed.
+    // The folder is new, so no file is in the way, and no link is followed.
     const file: FileHandle = await open(path, 'wx', 0o600);
     try {
       for await (const chunk of content) {
@@ -193,7 +195,7 @@ export class UploadStore {
     for (const record of records) {
       if (record.isGone) continue;
       const gone = { ...record, isGone: true, expiresMs: clock.now() + KEPT_MS };
-      // Moves it behind those sent earlier.
+      // Moves the record behind those of files that were sent earlier.
       this.#records.delete(record.id);
       this.#records.set(record.id, gone);
       await writeRecord(folder, gone).catch((error: unknown) => this.#warn(error));

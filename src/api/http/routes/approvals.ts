@@ -9,7 +9,10 @@ import type { Handlers } from '../router.ts';
 
 const MS_PER_S = 1000;
 
-/** Sends that wait for a decision (decision L3), and the conversation to decide in by tapback (decision L6). */
+/**
+ * Sends that wait for a decision (decision L3), and the conversation in which the owner decides by tapback (decision
+ * L6).
+ */
 export function approvalRoutes(access: () => Promise<AccessService>) {
   return {
     async listApprovals({ query, caller }) {

@@ -5,7 +5,7 @@ import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
 import type { Handlers } from '../router.ts';
 
-/** A message's files hardly ever change. */
+/** How long browsers may cache a file, in seconds. Files of messages hardly ever change. */
 const MAX_AGE_S = 3600;
 
 /** Streams a file of a message (decision H); a browser saves it and never shows it. */
@@ -23,14 +23,14 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
       const caching = {
         ETag: etag,
         'Cache-Control': `private, max-age=${MAX_AGE_S}`,
-        // One key's answer is not for another key in the same browser.
+        // An answer for one key must not be reused for another key in the same browser.
         Vary: vary(exchange, 'X-API-Key', 'Authorization'),
       };
       if (isKnown(exchange, etag)) {
         await file.close();
         return { status: 304, headers: caching };
       }
-      // A condition on another version fails: the whole file follows (RFC 9110, 13.1.5).
+      // If the condition is about another version, the whole file is sent (RFC 9110, 13.1.5).
       const isSame = [undefined, etag].includes(exchange.header('if-range'));
       const asked = isSame ? exchange.header('range') : undefined;
       const range = rangeOf(asked, file.bytes);
@@ -61,7 +61,7 @@ interface Range {
   readonly end: number;
 }
 
-/** A single range (RFC 9110, 14.2). Invalid and multiple ranges are ignored, as permitted. */
+/** Parses a single range (RFC 9110, 14.2). Invalid and multiple ranges are ignored, as the RFC permits. */
 export function rangeOf(header: string | undefined, bytes: number): Range | 'unsatisfiable' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? [];
   if (first === '' && last === '') return undefined;
@@ -75,7 +75,7 @@ export function mediaType(stored: string | null): string {
   return stored !== null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(stored) ? stored : 'application/octet-stream';
 }
 
-/** RFC 6266: the name in ASCII for old clients, and in the form of RFC 5987. */
+/** Returns the name in ASCII for old clients, and in the form of RFC 5987 (RFC 6266). */
 function disposition(name: string): string {
   const ascii = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name.replaceAll(/\p{Surrogate}/gu, '\uFFFD')).replaceAll(

@@ -11,7 +11,7 @@ export function conversationRoutes() {
     async listConversations(exchange) {
       const { limit, offset, include } = readQuery(conversationQuery, exchange.query);
       const page = await exchange.caller.reader.listConversations({ limit, offset, include });
-      // For a client that pages by offset, a full page may be followed by another.
+      // For a client that pages by offset, another page may follow a full one.
       const next = page.next ?? (page.items.length < limit ? undefined : String(offset + limit));
       const content = { type: 'application/json', text: conversationsJson(page.items) };
       const partial = partialHeader(page);

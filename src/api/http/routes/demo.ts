@@ -2,7 +2,7 @@ import type { DemoPeople } from '../../../domain/ports/demo.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import type { DemoHandlers } from '../router.ts';
 
-/** The routes with which a demo's console controls its people. Other services lack them. */
+/** Returns the routes with which a demo's console controls its people. Other services lack them. */
 export function demoRoutes(people: DemoPeople): DemoHandlers {
   return {
     async sayInDemo(exchange) {

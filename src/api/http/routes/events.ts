@@ -14,10 +14,10 @@ import type { Exchange } from '../exchange.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-/** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
+/** Entries read at once: takes a few milliseconds, so that a long answer does not delay others. */
 const BATCH_SIZE = 200;
 
-/** Rows examined in one request. A limited key may see few of them. */
+/** Maximum number of rows examined in one request. A limited key may see few of them. */
 const MAX_LOOKED = 5000;
 const EVERYTHING = (): boolean => true;
 const MS_PER_S = 1000;
@@ -38,7 +38,7 @@ export interface EventSource {
   readonly closing: AbortSignal;
 }
 
-/** Events after an offset: one page, or a stream that does not end (decisions G4, Q1). */
+/** Events after an offset: one page, or an endless stream (decisions G4, Q1). */
 export function eventRoutes(source: EventSource) {
   return {
     listEvents(exchange) {
@@ -48,7 +48,7 @@ export function eventRoutes(source: EventSource) {
   } satisfies Partial<Handlers>;
 }
 
-/** Only a single type asks for a stream: a list of types or a wildcard comes from clients that expect JSON. */
+/** Only a single media type requests a stream. A list of types or a wildcard comes from clients that expect JSON. */
 function streamForm(accept = ''): StreamForm | undefined {
   const type = accept.split(';', 1)[0]?.trim().toLowerCase();
   if (accept.includes(',')) return undefined;
@@ -57,14 +57,14 @@ function streamForm(accept = ''): StreamForm | undefined {
 }
 
 async function stream({ openStream }: EventSource, exchange: Exchange, form: StreamForm): Promise<Answer> {
-  // Server-Sent Events: a client that reconnects repeats its URL and sends its position in the header.
+  // With Server-Sent Events, a client that reconnects repeats its URL and sends its position in the header.
   const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
   const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
   const mistakes = lastId !== undefined && resumed === undefined ? [LAST_EVENT_ID_MISTAKE] : [];
   const { after, changes, include, ...narrowing } = readQuery(streamQuery, exchange.query, mistakes);
   const { caller } = exchange;
   const live = await openStream({ after: resumed ?? after, changes, include, narrowing, caller }, form);
-  // Proxies such as nginx would hold events back until their buffer is full.
+  // Proxies such as nginx would otherwise hold events back until their buffer is full.
   return { status: 200, live, headers: { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' } };
 }
 
@@ -75,12 +75,12 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const wanted = feed.wanted(narrowing) ?? EVERYTHING;
   await ready(include, after);
   let position = feed.resolve(after, { changes });
-  // Read first: if the log is restarted meanwhile, nothing more is read and the next request reports it.
+  // Read first: if the log is restarted in between, nothing more is read and the next request reports it.
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const texts: string[] = [];
 
-  /** Returns false if there is more to read now. */
+  /** Reads one page. Returns false if there is more to read now. */
   async function readPage(): Promise<boolean> {
     let looked = 0;
     for (;;) {
@@ -89,7 +89,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
       looked += found.looked;
       position = found.upTo;
-      // With changes a page without entries is not the end.
+      // With changes, a page without entries is not the end.
       if (!isAfter(feed.lastPublished({ changes }), position)) return true;
       if (texts.length >= limit || looked >= MAX_LOOKED) return false;
       await nextTurn();
@@ -106,7 +106,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       readPage,
       isDone: () => texts.length > 0 || isExpired(),
     });
-  // There is always a position to continue from, even after entries that a limited key may not see.
+  // The answer always has a position to continue from, even after entries that a limited key may not see.
   const link = nextPage(`${API}/events`, {
     changes: changes || undefined,
     limit,
@@ -127,9 +127,7 @@ interface Waiting {
   readonly isDone: () => boolean;
 }
 
-/**
- * Reads again whenever there may be more, until there is something, time is up, the client left or the service stops.
- */
+/** Reads whenever there may be more, until something was read, the time is up, the client left or the service stops. */
 async function readWithin(
   ms: number,
   { source, exchange, changes, position, readPage, isDone }: Waiting,

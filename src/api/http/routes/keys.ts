@@ -8,7 +8,7 @@ import { API } from '../../../schema/routes.ts';
 import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
-/** The keys beside the owner's (decision L1). */
+/** The limited keys (decision L1). */
 export function keyRoutes(access: () => Promise<AccessService>, home: Home) {
   return {
     async listKeys() {

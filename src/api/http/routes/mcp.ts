@@ -19,7 +19,7 @@ const NO_BATCH: Answer = {
 };
 
 /**
- * The Model Context Protocol (decision M1): its own errors are JSON-RPC, those of access and of the body are
+ * The Model Context Protocol (decision M1). Its own errors are JSON-RPC errors; those of access and of the body are
  * problems.
  */
 export function mcpRoutes({ mcp, settings }: McpRouteParts) {
@@ -28,7 +28,7 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
       const { caller, signal, id } = exchange;
       if (caller.key === undefined && !settings.allowOwnerKey) throw problem('owner_key_at_mcp');
       const body = await exchange.json();
-      // The protocol dropped batches in 2025-06-18: one would be many calls for one request of the limit.
+      // The protocol dropped batches in 2025-06-18. A batch would be many calls for one request of the limit.
       if (Array.isArray(body)) return NO_BATCH;
       const answer = await mcp.answer({ caller, headers: headersOf(exchange), body, signal, requestId: id });
       exchange.whenOver(answer.release);
@@ -42,7 +42,7 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
   } satisfies Partial<Handlers>;
 }
 
-/** The header fields that the protocol may read. The key is not among them. */
+/** Returns the header fields that the protocol may read. The key is not among them. */
 function headersOf({ request: { headers } }: Exchange): Readonly<Record<string, string>> {
   const given = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));

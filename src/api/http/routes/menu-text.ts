@@ -1,24 +1,24 @@
 import type { StatusReport } from '../../../domain/status.ts';
 import { verdictOf } from '../../../domain/verdict.ts';
 
-/** The programs that show such menus. xbar refuses a menu with an unknown parameter. */
+/** The programs that show such menus. xbar rejects a menu with an unknown parameter. */
 export type MenuHost = 'swiftbar' | 'xbar';
 
 export interface MenuOptions {
-  /** Address of the service as the person's browser reaches it, for example `http://127.0.0.1:3001`. */
+  /** Address of the service, as the user's browser reaches it, for example `http://127.0.0.1:3001`. */
   readonly url: string;
 }
 
 const TEXT_LIMIT_CHARACTERS = 80;
-/** Only this many units of a text are examined. */
+/** Maximum number of units of a text that are examined. */
 const MAX_UNITS = 1000;
 const WEBHOOKS_SHOWN = 5;
 
 const PERMISSION_NAMES = { full_disk_access: 'Full Disk Access', automation: 'Automation of Messages' } as const;
 
 /**
- * `?as=swiftbar|xbar` of the status: a title line, then the menu above the plugin's own items. Never a message's
- * text.
+ * Returns the text for `?as=swiftbar|xbar` of the status: a title line, then the menu above the plugin's own items.
+ * Never contains a message's text.
  */
 export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOptions): string {
   const troubled = report.webhooks.filter(({ state }) => state === 'failing' || state === 'held');
@@ -60,8 +60,8 @@ function item(text: string, color?: string): string {
 }
 
 /**
- * Turns foreign text into one harmless menu line: no line break, no parameters after a bar, no submenu or separator
- * by leading dashes, no `:emoji:` and no colour by escape sequences.
+ * Turns foreign text into one harmless menu line: without line breaks, parameters after a bar, submenus or separators
+ * by leading dashes, `:emoji:`, or colours by escape sequences.
  */
 function plain(text: string): string {
   const line = text
@@ -80,7 +80,7 @@ function plain(text: string): string {
     : line || '–';
 }
 
-/** `2026-01-01T12:00:00Z` as a person reads it. Two colons could begin an emoji. */
+/** Formats `2026-01-01T12:00:00Z` for people. Two colons could begin an emoji. */
 function minuteOf(instant: string): string {
   return `${instant.slice(0, 16).replace('T', ' ')} UTC`;
 }
@@ -98,7 +98,7 @@ function webhooks(all: StatusReport['webhooks']): string {
   return [`${all.length} webhook${all.length === 1 ? '' : 's'}`, ...states].join(', ');
 }
 
-/** Only a count: the content and the recipients do not fit into a line. */
+/** Shows only a number, because content and recipients do not fit into a line. */
 function waiting(count: number, url: string): readonly string[] {
   if (count === 0) return [];
   const what = count === 1 ? '1 send waits' : `${count} sends wait`;

@@ -74,14 +74,14 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
   } satisfies Partial<Handlers>;
 }
 
-/** A send on its way. */
+/** A send that is being processed. */
 interface Sending {
   readonly exchange: Exchange;
   readonly counters: Counters;
   readonly isHub: boolean;
 }
 
-/** Sends a form with its files, none of which is kept. */
+/** Sends a form with its files, none of which is kept afterwards. */
 async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
   const { exchange } = sending;
   const { fields, files } = await readUploads(exchange, closing);
@@ -111,7 +111,7 @@ async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
   return answer;
 }
 
-/** Reads the send. Throws with every mistake: in the header, in the body, and on the disk (decision D7). */
+/** Reads the send. Throws with every mistake: in the header, in the body, and on disk (decision D7). */
 async function readSend({ exchange, isHub }: Sending, body: unknown) {
   const { sender } = exchange.caller;
   const checked = checkBody(isHub ? hubSendBody : sendBody, body);
@@ -132,7 +132,7 @@ function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] 
   return [{ pointer: 'Idempotency-Key', message }];
 }
 
-/** Mistakes on the disk for those attachments that are paths, with their places in the body. */
+/** Returns the mistakes on disk for those attachments that are paths, with their places in the body. */
 async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<readonly Mistake[]> {
   const given = (body as { readonly attachments?: unknown } | null)?.attachments;
   if (!Array.isArray(given)) return [];
@@ -151,17 +151,17 @@ async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<
 const LISTS: ReadonlySet<string> = new Set(['attachments', 'attachment_ids']);
 
 /**
- * Converts the fields of a form to the JSON body of the same send. `uploadIds` are those of its files, which come
- * first.
+ * Converts the fields of a form to the JSON body of the same send. `uploadIds` are those of the form's files, which are
+ * sent first.
  */
 function bodyOfForm(fields: readonly (readonly [string, string])[], uploadIds: readonly string[]): unknown {
-  // Without a prototype, because the names come from the client.
+  // An object without a prototype, because the names come from the client.
   const body = Object.create(null) as Record<string, unknown>;
   body.body = '';
   for (const [name, value] of fields) {
     const given = fields.filter(([other]) => other === name).map(([, one]) => one);
     if (LISTS.has(name)) body[name] = given;
-    // A repeated field is no string, which is a mistake.
+    // A repeated field becomes an array, which is a mistake.
     else body[name] = given.length > 1 ? given : plain(name, value);
   }
   const ids = [...uploadIds, ...((body.attachment_ids as readonly string[] | undefined) ?? [])];

@@ -2,7 +2,7 @@ import { readQuery } from '../../../schema/query.ts';
 import { scheduledQuery } from '../../../schema/scheduled.ts';
 import type { Handlers } from '../router.ts';
 
-/** Messages that wait for their time (decision X1). */
+/** Messages to be sent at a set time (decision X1). */
 export function scheduledRoutes() {
   return {
     async listScheduled({ query, caller: { scheduled } }) {

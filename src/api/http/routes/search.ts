@@ -17,14 +17,14 @@ export function searchRoutes() {
     async searchMessages({ query: given, caller }) {
       const { search: index, reader } = caller;
       const status = index.status();
-      // Before the mistakes in a query that nothing can answer.
+      // Checked before the mistakes in a query that cannot be answered anyway.
       if (!status.isEnabled) throw problem('search_disabled');
       const conversationId = given.get('conversation_id') ?? undefined;
       const q = given.get('q');
       const typed = parseSearch(q ?? '', conversationId !== undefined);
       const { query, mistakes } = await searchQueryOf(typed, conversationId, caller);
       const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
-      // An unknown conversation has no messages (decision B9).
+      // An unknown conversation contains no messages (decision B9).
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
       const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
       const same = ['q', 'conversation_id', 'include'].map((name) => [name, given.get(name)] as const);
@@ -41,7 +41,7 @@ export function searchRoutes() {
   } satisfies Partial<Handlers>;
 }
 
-/** Reads the messages again with the requested includes. Omits those deleted or changed meanwhile. */
+/** Reads the messages again with the requested includes. Omits those that were deleted or changed in the meantime. */
 async function withIncludes(
   hits: readonly SearchHit[],
   reader: MessageReader,

@@ -19,7 +19,9 @@ export interface OpenPages {
   get(path: string): ServedPage | undefined;
 }
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame: a message's text can never become a script. */
+/**
+ * Allows nothing from other hosts, nothing inline, and no framing, so that a message's text can never become a script.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -47,34 +49,34 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   json: 'application/json',
 };
-/** Markdown, and programs to copy: shown, never run. */
+/** The type of Markdown, and of programs to copy: shown, never run. */
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../../console/', import.meta.url);
-/** A file's page is the first part of its name: `docs-operation.js` belongs to /docs. */
+/** Files belong to the page named by the first part of their name: `docs-operation.js` belongs to /docs. */
 const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
   .filter((name) => /\.(?:css|js|svg)$/.test(name))
   .map((name) => [`/${name.startsWith('docs') ? 'docs' : 'console'}/${name}`, name]);
 
-/** Every served file, by path (decision E9): nothing else on the disk can be requested. */
+/** Every served file, by path (decision E9). No other file on the disk can be requested. */
 const FILES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',
-  // Browsers request it by themselves.
+  // Requested by browsers on their own.
   '/favicon.ico': 'icon.svg',
   '/docs': 'docs.html',
   '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
-/** These files under a name derived from their content, so that browsers cache them (decision S3). */
+/** These files under a name derived from their content, so that browsers can cache them (decision S3). */
 const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
 /** Files of the guide whose names the build derived from their content. */
 const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
 const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
-/** The pages without data, which need no key and are not counted (decision E9). */
+/** Returns the pages without data, which need no key and are not counted (decision E9). */
 export function staticFiles(version: string, notReady: () => readonly string[]): OpenPages {
   const made = new Map<string, ServedPage>();
   for (const [path, file] of Object.entries(FILES))
@@ -98,7 +100,7 @@ export function staticFiles(version: string, notReady: () => readonly string[]):
   return new Pages(made);
 }
 
-/** The listed files and those of the guide, each read at its first request. */
+/** The listed files and those of the guide. Each is read at its first request. */
 class Pages implements OpenPages {
   readonly #listed: ReadonlyMap<string, ServedPage>;
   readonly #guide = new Map<string, ServedPage>();
@@ -122,7 +124,7 @@ class Pages implements OpenPages {
     const page = guide(file);
     return async (exchange) => {
       const answer = await page(exchange);
-      // Cached only if it exists: wrong paths take no memory.
+      // Only existing files are cached, so that wrong paths take no memory.
       this.#guide.set(file, page);
       return answer;
     };
@@ -133,7 +135,7 @@ class Pages implements OpenPages {
     const page = file === undefined ? undefined : this.#listed.get(file);
     if (page === undefined) return undefined;
     return async (exchange) => {
-      // A page opened before an update requests files of the previous version.
+      // A page that was opened before an update requests files of the previous version.
       if (VERSIONED.exec(path)?.[1] !== (await version())) throw problem('not_found');
       return keptForAYear(await page(exchange));
     };
@@ -169,7 +171,10 @@ interface Sent {
   readonly etag: string;
 }
 
-/** Created at the first request, in each encoding, and shared by all answers (decision O2). A failure is not cached. */
+/**
+ * Creates a page at its first request, in each encoding, and shares it among all answers (decision O2). A failure is
+ * not cached.
+ */
 function cached(make: () => Promise<Content>): ServedPage {
   const content = once(make);
   const sent = {
@@ -213,13 +218,13 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** A browser that knows only the address is redirected to the console; programs find nothing there. */
+/** A browser that only has the address is redirected to the console; programs get 404. */
 function toConsole(exchange: Exchange): Answer {
   if (!isForPerson(exchange)) throw problem('not_found');
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
 }
 
-/** For balancers, which ask often and have no key (decision N4). */
+/** For load balancers, which ask often and have no key (decision N4). */
 function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
@@ -236,30 +241,33 @@ async function readPage(file: string): Promise<Content> {
 
 const IMPORT = /^@import "([\w-]+\.css)";\n/gm;
 
-/** Returns a style sheet with those that it imports in their place: one file compresses better than many. */
+/** Returns a style sheet with its imports in place: one file compresses better than many. */
 async function withImports(sheet: string): Promise<string> {
   const names = [...sheet.matchAll(IMPORT)].map(([, name = '']) => name);
   const sheets = await Promise.all(names.map(async (name) => readFile(new URL(name, OWN), 'utf8')));
   return sheet.replace(IMPORT, () => sheets.shift() ?? '');
 }
 
-/** Comments on lines of their own, and types beside code. */
+/** Matches comments on lines of their own, and types beside code. */
 const COMMENTS = /^[ \t]*(?:\/\/.*|\/\*(?:[^*]|\*(?!\/))*\*\/[ \t]*)\n|\/\*\* @type \{.{1,300}?\} \*\/ ?/gm;
 const INDENTATION = /^[ \t]+|^\n/gm;
 
-/** Returns a script or style sheet without comments and indentation, a quarter of the text and nothing that a browser runs. */
+/**
+ * Returns a script or style sheet without comments and indentation, a quarter of the text, none of which a browser
+ * runs.
+ */
 export function forBrowser(text: string): string {
   return text.replace(COMMENTS, '').replace(INDENTATION, '');
 }
 
-/** One version for all files, because modules refer to each other by relative paths. */
+/** One version for all files, because modules import each other by relative paths. */
 const version = once(async () => {
   const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
   const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
   return hash('sha256', Buffer.concat(contents), 'base64url').slice(0, 16);
 });
 
-/** A page, with its files' names derived from their content. */
+/** Reads a page, and replaces the names of its files by those derived from their content. */
 async function readHtml(file: string): Promise<Content> {
   const { type, bytes } = await readPage(file);
   const folder = `static/${await version()}`;
@@ -270,12 +278,12 @@ function typeOf(file: string): string | undefined {
   return TYPES[file.slice(file.lastIndexOf('.') + 1)];
 }
 
-/** Relative, so that it also works behind a proxy that adds a folder. */
+/** Relative, so that it also works behind a proxy that adds a folder to the path. */
 function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
 }
 
-/** Generates a document, and loads the generator only now: nothing else needs it. */
+/** Generates a document. Loads the generator only now, because nothing else needs it. */
 function documentOf(made: object): Content {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(made)) };
 }

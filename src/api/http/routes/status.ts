@@ -8,7 +8,7 @@ import { statusQuery } from '../../../schema/status.ts';
 import type { Handlers } from '../router.ts';
 import { menuText } from './menu-text.ts';
 
-/** How long chat.db is watched by default. */
+/** How long chat.db is watched by default, in seconds. */
 const WATCH_SECONDS = 30;
 
 /** Watches chat.db for some seconds, and asks Messages if allowed to. */
@@ -27,7 +27,7 @@ export function statusRoutes(
       if (as === undefined) {
         return { status: 200, body: arrival === 'socket' ? { ...report, url: ownUrl() } : report };
       }
-      // The Host passed the guard, so the person can reach this service by it; no browser reaches a socket.
+      // The Host has passed the guard, so the user can reach this service by it. No browser reaches a socket.
       const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;
       const text = menuText(report, as, { url });
       return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };

@@ -22,10 +22,10 @@ export function isForm(exchange: Exchange): boolean {
   return /^\s*multipart\/form-data\s*(?:;|$)/i.test(exchange.header('content-type') ?? '');
 }
 
-/** Reads a form and stores its files as uploads. If that fails, throws the reason and leaves nothing. */
+/** Reads a form and stores its files as uploads. On failure, throws the reason and leaves nothing behind. */
 export async function readUploads(exchange: Exchange, closing: AbortSignal): Promise<Form<Upload>> {
   const { uploads } = exchange.caller;
-  // Loaded on first use: most services never see a form.
+  // Loaded on first use, because most services never receive a form.
   const { readForm } = await import('../multipart.ts');
   const form = await readForm(exchange.request.headers, exchange.arrivingBody(closing), (file) => uploads.add(file));
   await removedOnFailure(uploads, form.files, () => {
@@ -71,7 +71,7 @@ async function removedOnFailure(uploads: Uploads, files: readonly Upload[], chec
   }
 }
 
-/** The file name in a Content-Disposition header from Node; undefined if there is none. */
+/** Returns the file name in a Content-Disposition header from Node; undefined if there is none. */
 export function fileNameIn(header: string): string | undefined {
   const extended = /;\s*filename\*\s*=\s*UTF-8'[\w-]*'([^\s;]+)/i.exec(header)?.[1];
   if (extended !== undefined) {

@@ -79,14 +79,17 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // First, because a hub may learn of the webhook only by asking the hub that has it.
+  // Read first, because a hub may learn of the webhook only by asking the hub that delivers.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');
   return { ...shown(webhook), ...status };
 }
 
-/** The contract's form of a webhook: without its secret, and with the password in its URL only in the owner's list. */
+/**
+ * Returns the contract's form of a webhook: without its secret, and with the password in its URL only in the owner's
+ * list.
+ */
 function shown(webhook: StoredWebhook): Webhook {
   const { id, events, created_at } = webhook;
   return { id, url: withoutPassword(webhook), events, created_at };

@@ -1,7 +1,7 @@
 import { problem } from '../../../domain/problems.ts';
 import type { Handlers } from '../router.ts';
 
-/** Answers a plain request on the path of the WebSocket (decision E2). A handshake never comes here. */
+/** Answers a plain request on the path of the WebSocket (decision E2). Handshakes take another way. */
 export function webSocketRoutes() {
   return {
     openWebSocket() {

@@ -6,17 +6,19 @@ import type { ServerParts } from '../server.ts';
 import type { AskedEvents } from './params.ts';
 import { isOfRow } from './rows.ts';
 
-/** Every minute's 30 requests of a key are enough for a few polls and its tools. */
+/**
+ * Milliseconds until the next poll. The 30 requests that a key has per minute are enough for a few polls and its tools.
+ */
 const NEXT_POLL_MS = 15_000;
-/** Entries taken from the feed at once: a few milliseconds' work. */
+/** Entries taken from the feed at once; takes a few milliseconds. */
 const PAGE = 200;
-/** Rows that one poll examines. */
+/** Maximum number of rows that one poll examines. */
 const MAX_ROWS = 5000;
 const MAX_BYTES = 1_000_000;
-/** Bytes of an answer to a poll. */
+/** Maximum number of bytes in the answer to a poll. */
 export const MOST_POLL_BYTES = 1_500_000;
 
-/** The answer to `events/poll`: events after the cursor, and where the next poll begins. */
+/** Returns the answer to `events/poll`: events after the cursor, and where the next poll begins. */
 export async function poll(
   { name, arguments: asked, cursor, maxAgeMs, maxEvents }: AskedEvents & { readonly maxEvents: number },
   { caller, clock }: Pick<ServerParts, 'caller' | 'clock'>,

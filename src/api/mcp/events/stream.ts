@@ -11,11 +11,11 @@ import type { EventErrors } from './errors.ts';
 import type { AskedEvents } from './params.ts';
 import { isOfRow } from './rows.ts';
 
-/** The protocol asks for at least one in 30 s. */
+/** The protocol requires at least one every 30 s. */
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1000;
 const BATCH = 50;
-/** Bytes that one stream may hold. */
+/** Maximum number of bytes that one stream may hold. */
 export const MOST_STREAM_BYTES = 600_000;
 
 type StreamParts = Pick<ServerParts, 'caller' | 'clock' | 'ending' | 'keyEnd' | 'flow'>;
@@ -95,12 +95,12 @@ class EventStream {
 
   readonly #wake = (): void => this.#wakeup.wake();
 
-  /** Tells the next events. Resolves to false once everything published was looked at. */
+  /** Sends the next events. Resolves to false once everything published was examined. */
   async #next(): Promise<boolean> {
     const { entries, upTo } = this.#reader.take(BATCH);
     const hasGap = this.#reader.generation() !== this.#generation;
     this.#generation = this.#reader.generation();
-    // chat.db was replaced, and events between the two are unknown.
+    // chat.db was replaced, so the events in between are unknown.
     if (hasGap) await this.#tell('active', { cursor: this.#text(upTo), truncated: true });
     for (const entry of entries) {
       if (!isOfRow(entry) || !this.#isWanted(entry)) continue;
@@ -116,7 +116,7 @@ class EventStream {
     return true;
   }
 
-  /** Waits for more, or until the next heartbeat, which moves the client's cursor on. */
+  /** Waits for more events, or until the next heartbeat, which moves the client's cursor forward. */
   async #rest(): Promise<void> {
     const dueMs = this.#toldMs + HEARTBEAT_MS - this.#parts.clock.monotonic();
     if (dueMs > 0) await this.#wakeup.wait(dueMs);
@@ -129,7 +129,7 @@ class EventStream {
     const params = { ...told, _meta: meta };
     this.#toldMs = clock.monotonic();
     flow.noteSent(Buffer.byteLength(JSON.stringify(params)));
-    // A client that is gone is known by its signal.
+    // The client is gone, which the stream learns from its signal.
     await this.#call.mcpReq.notify({ method: `notifications/events/${what}`, params }).catch(() => {});
     await flow.room();
   }

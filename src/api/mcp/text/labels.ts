@@ -1,9 +1,9 @@
 import { shortLine } from './visible.ts';
 
-/** The owner's name for an address; undefined if there is none or several. */
+/** Returns the owner's name for an address; undefined if there is none or more than one. */
 export type NameOf = (address: string) => string | undefined;
 
-/** A name must not look like one of these, because it could pass for somebody else. */
+/** A name must not look like an address, because it could then be taken for somebody else. */
 const LIKE_AN_ADDRESS = /^[\s\d+().@-]+$|@/;
 const OWNER = 'me';
 const SHORT_DIGITS = 4;
@@ -12,7 +12,7 @@ const SHORT_DIGITS = 4;
 export class Labels {
   readonly #nameOf: NameOf;
   readonly #short = new Map<string, string>();
-  /** Short forms in use: nobody else gets them. */
+  /** Short forms in use, which are given to nobody else. */
   readonly #taken = new Set([OWNER]);
 
   constructor(nameOf: NameOf) {
@@ -33,7 +33,7 @@ export class Labels {
     return full;
   }
 
-  /** A group's name is written by its members, so it is always in quotes. */
+  /** The members of a group choose its name, so the name is always in quotes. */
   group(id: string, name: string | null): string {
     const short = this.#short.get(id);
     if (short !== undefined) return short;
@@ -48,7 +48,7 @@ export class Labels {
     return full;
   }
 
-  /** Keeps using `full` if `short` already means another. */
+  /** Keeps `full` if `short` already stands for another. */
   #keep(key: string, short: string, full: string): void {
     const label = this.#taken.has(short) ? full : short;
     this.#taken.add(label);
@@ -57,7 +57,7 @@ export class Labels {
 }
 
 /**
- * Quotes a sender that is a plain word, as companies have: unquoted, `me` would pass for the owner, `Mom` for a
+ * Quotes a sender that is a plain word, as companies have: unquoted, `me` would be taken for the owner, `Mom` for a
  * contact.
  */
 function shownAddress(address: string): string {
@@ -65,7 +65,7 @@ function shownAddress(address: string): string {
   return LIKE_AN_ADDRESS.test(address) ? address : `sender "${address.replaceAll('"', "'")}"`;
 }
 
-/** The last digits of a long number; an e-mail address stays whole. */
+/** Returns the last digits of a long number; an e-mail address stays whole. */
 function shortAddress(address: string): string {
   return /^\+\d{8,}$/.test(address) ? `…${address.slice(-SHORT_DIGITS)}` : address;
 }

@@ -6,7 +6,7 @@ import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
 import { beginning, indented, shortLine } from './visible.ts';
 
-/** Limit of one body in a list. */
+/** Maximum length of one body in a list. */
 export const MAX_SHOWN_BODY = 2000;
 /** Limit of one answer. */
 export const MAX_ANSWER = 16_000;
@@ -15,13 +15,16 @@ export const MAX_ANSWER = 16_000;
 export interface LineContext {
   readonly labels: Labels;
   readonly time: LocalTime;
-  /** The name of a group by its conversation id; null if it has none; undefined if it is no group. */
+  /**
+   * Returns the name of a group by its conversation id; null if the group has none; undefined if the conversation is
+   * not a group.
+   */
   readonly groupName: (conversationId: string) => string | null | undefined;
-  /** The only conversation of all lines, if there is just one: the lines do not repeat it. */
+  /** The conversation of all lines, if there is only one; it is not repeated in the lines. */
   readonly conversationId?: string | undefined;
 }
 
-/** Lines with a heading for each day, with `[id] 14:05 Ana: text` below it. */
+/** Writes lines such as `[id] 14:05 Ana: text`, with a heading for each day. */
 export class DayLines {
   readonly #context: LineContext;
   readonly #lines: string[] = [];
@@ -36,7 +39,7 @@ export class DayLines {
     this.#add(message.timestamp, messageLine(message, this.#context));
   }
 
-  /** `poll` is that of a vote. */
+  /** Adds a line for a reaction. `poll` is the poll of a vote. */
   reaction(reaction: Reaction, isRemoved: boolean, poll: Poll | undefined): void {
     const said = reaction.details === undefined ? reactedWith(reaction, isRemoved) : rowOfAnother(reaction, poll);
     this.#add(reaction.timestamp, `${lineStart(reaction, this.#context)}${said}`);
@@ -62,7 +65,7 @@ export class DayLines {
   }
 }
 
-/** The first heading has the zone; the year appears only when it changes. */
+/** The first heading shows the zone; the year appears only when it changes. */
 function headingOf(day: string, before: string, zone: string): string {
   if (before === '') return `${day}, ${zone}`;
   const year = day.slice(-5);
@@ -70,7 +73,7 @@ function headingOf(day: string, before: string, zone: string): string {
 }
 
 function messageLine(message: Message, context: LineContext): string {
-  // The author comes first, with the full name.
+  // The author is first, with the full name.
   const start = lineStart(message, context);
   const { attachments, status, is_from_me: isOwn } = message;
   const files = attachments.map((path, n) => `[file ${n}: ${shortLine(path.slice(path.lastIndexOf('/') + 1))}]`);
@@ -81,7 +84,7 @@ function messageLine(message: Message, context: LineContext): string {
   return `${start}: ${content === '' ? '(no text)' : content}`;
 }
 
-/** The text of a message, or the sentence that replaces it. */
+/** Returns the text of a message, or the sentence that replaces it. */
 function saidBy(message: Message, { labels }: LineContext): string {
   const { id, body, details, sender } = message;
   const subject = details?.subject === undefined ? '' : `${shortLine(details.subject)}: `;
@@ -93,12 +96,12 @@ function saidBy(message: Message, { labels }: LineContext): string {
   return indented(sentenceOf(message, details, names));
 }
 
-/** Notes on edits, later sending, and reactions. */
+/** Returns notes on edits, late arrival, and reactions. */
 function notesOf({ body, details }: Message, { labels, time }: LineContext): readonly string[] {
   if (details === undefined) return [];
   const { kind, scheduled } = details;
   const reactions = details.reactions
-    // A poll counts its votes itself.
+    // A poll already shows its votes, so they are not listed as reactions.
     .filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other')
     .map(
       ({ is_from_me: isOwn, sender, emoji, reaction_type: type }) =>
@@ -111,7 +114,7 @@ function notesOf({ body, details }: Message, { labels, time }: LineContext): rea
   ];
 }
 
-/** Further reactions are not named in a line. */
+/** Maximum number of reactions named in a line. */
 const MAX_REACTIONS = 20;
 
 function bodyText(id: string, body: string): string {
@@ -127,21 +130,21 @@ function reactedWith(reaction: Reaction, isRemoved: boolean): string {
   return ` ${action} ${target}`;
 }
 
-/** Describes a vote by its choices, and by its sentence what else only the contract calls a reaction. */
+/** Describes a vote by its choices, and other rows that only the contract calls reactions by their sentence. */
 function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
   const target = id === '' ? '' : ` [${id}]`;
   const choices = details?.poll_vote?.choices ?? [];
   const chosen = (poll?.options ?? []).filter((option) => choices.includes(option.id));
-  // Their options are other people's words, so they are always in quotes.
+  // Other people wrote the options, so they are always in quotes.
   const texts = chosen.slice(0, MAX_CHOICES).map(({ text = '?' }) => `"${shortLine(text, 60).replaceAll('"', "'")}"`);
   if (texts.length > 0) return ` voted for ${texts.join(', ')} in poll${target}`;
   return `: ${indented(details?.sentence ?? '')}${target}`;
 }
 
-/** Further choices are not named in a line. */
+/** Maximum number of choices named in a line. */
 const MAX_CHOICES = 10;
 
-/** The author, and the recipient if the answer leaves it unclear. */
+/** Returns the author, and the recipient if the answer leaves it unclear. */
 function lineStart(row: Message | Reaction, context: LineContext): string {
   const { labels, time, groupName, conversationId } = context;
   const who = row.is_from_me ? 'me' : labels.person(row.sender);
@@ -152,7 +155,7 @@ function lineStart(row: Message | Reaction, context: LineContext): string {
   return row.is_from_me ? `${start} to ${labels.person(otherIn(row.conversation_id))}` : start;
 }
 
-/** The address in the id of a one-to-one conversation. */
+/** Returns the address in the id of a one-to-one conversation. */
 function otherIn(conversationId: string): string {
   return conversationId.slice(conversationId.lastIndexOf(';') + 1);
 }

@@ -1,4 +1,4 @@
-/** Days and times of day as the owner of the Mac reads them. */
+/** Formats days and times of day for the owner of the Mac. */
 export class LocalTime {
   readonly zone: string;
   readonly #day: Intl.DateTimeFormat;

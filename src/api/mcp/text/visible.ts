@@ -6,11 +6,11 @@ const INVISIBLE =
   '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\p{Noncharacter_Code_Point}\\u2800\\u{1d159}';
 const SPECIAL = new RegExp(`\\r\\n|[${INVISIBLE}]`, 'gu');
 const LINE_END = /^[\n\r\v\f\u0085\u2028\u2029]/;
-/** The characters of nearly every text, which then needs no further examination. */
+/** The characters of nearly every text. A text with no others needs no further examination. */
 const PLAIN = /^[\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u3000-\u312f\u4e00-\u9fff]*$/;
 
 const JOINERS = '[\\u200C\\u200D]';
-/** Select how the previous character is drawn. */
+/** Characters that select how the previous one is drawn. */
 const PRESENTATION = '[\\uFE0E\\uFE0F]';
 const DRAWN_TWO_WAYS = '[\\p{Extended_Pictographic}\\p{Emoji}]';
 const BEFORE_EMOJI = '[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F]';
@@ -21,7 +21,7 @@ const SCRIPTS = 'Arab Beng Deva Gujr Guru Khmr Knda Mlym Mymr Orya Sinh Taml Tel
   '\\p{scx=$1}',
 );
 const JOINED = `[[${SCRIPTS}]&&[\\0-\\uFFFF]]`;
-/** All invisible characters except tabs, and except those that belong to the surrounding emoji or word. */
+/** All invisible characters except tabs, and except those that belong to the emoji or word around them. */
 const HIDDEN = new RegExp(
   [
     '\\r\\n',
@@ -32,24 +32,24 @@ const HIDDEN = new RegExp(
   'gv',
 );
 
-/** Text of other people without hidden parts: line breaks become `lineEnd`, invisible characters `⟨U+202E⟩`. */
+/** Returns other people's text without hidden parts: line breaks become `lineEnd`, invisible characters `⟨U+202E⟩`. */
 function visible(text: string, lineEnd: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(HIDDEN, (found) => (LINE_END.test(found) ? lineEnd : writtenOut(found)));
 }
 
-/** For a body: indents its further lines, so that none looks like a line of ours. */
+/** Returns a body with its further lines indented, so that none of them looks like a line of Postern. */
 export function indented(body: string): string {
   return visible(body, '\n    ');
 }
 
-/** For a name, an address or a file name: at most `max` characters on one line. */
+/** Returns a name, an address or a file name as at most `max` characters on one line. */
 export function shortLine(text: string, max = 80): string {
   const line = countedBlanks(visible(text.slice(0, max + 1), ' ').trim());
   return line.length <= max ? line : `${beginning(line, max - 1)}…`;
 }
 
-/** Equivalent JSON without hidden characters in its text. */
+/** Returns equivalent JSON without hidden characters in its text. */
 export function visibleJson(value: unknown): string {
   return JSON.stringify(value).replace(SPECIAL, escaped);
 }
@@ -61,7 +61,7 @@ const escaped = remembering((found) =>
     .join(''),
 );
 
-/** The first `length` UTF-16 units, or one less if that would split a character. */
+/** Returns the first `length` UTF-16 units, or one less if that would split a character. */
 export function beginning(text: string, length: number): string {
   const isSplit = /[\uD800-\uDBFF]/.test(text.charAt(length - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(length));
   return text.slice(0, isSplit ? length - 1 : length);

@@ -5,9 +5,9 @@ import { problem } from '../../../domain/problems.ts';
 import { shortLine } from '../text/visible.ts';
 import { tool } from './tool.ts';
 
-/** A model reads all of it: larger files are for the REST API. */
+/** A model reads the whole file, so larger files are left to the REST API. */
 const MAX_BYTES = 1024 * 1024;
-/** No model uses more pixels than these. */
+/** Maximum size of a picture in pixels. Models use no more. */
 const MAX_PIXELS = 1568;
 const FORMS = { original: undefined, jpeg: { as: 'jpeg', max: MAX_PIXELS }, m4a: { as: 'm4a' } } as const;
 

@@ -8,7 +8,7 @@ import { isGroupId } from './conversations.ts';
 import { itemLimit, type ToolContext, textOutput, tool } from './tool.ts';
 
 const PAGE = 100;
-/** Conversations that one search examines; its answer says where to continue. */
+/** Maximum number of conversations that one search examines. Its answer says where to continue. */
 const MAX_SEARCHED = 1000;
 const MAX_PEOPLE_SHOWN = 8;
 

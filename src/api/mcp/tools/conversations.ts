@@ -7,7 +7,7 @@ export function isGroupId(id: string): boolean {
   return id.includes(';+;');
 }
 
-/** Names of the groups that some rows belong to, for their lines; undefined for any other conversation. */
+/** Returns the names of the groups that some rows belong to, for their lines; undefined for any other conversation. */
 export async function groupNames(
   rows: readonly Pick<Message, 'conversation_id'>[],
   reader: MessageReader,

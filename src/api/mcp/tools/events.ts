@@ -14,11 +14,11 @@ import { messagesWithDetails, WITH_DETAILS, withDetailsOf } from './messages-rea
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
 
-/** Entries taken from the feed at once: a few milliseconds' work. */
+/** Entries taken from the feed at once; takes a few milliseconds. */
 const BATCH_SIZE = 200;
-/** Rows that one call examines for its conversation. */
+/** Maximum number of rows that one call examines for its conversation. */
 const MAX_ROWS = 5000;
-/** The maximum that one line adds to an answer. */
+/** Maximum length that one line adds to an answer. */
 const MAX_LINE = 2500;
 
 const after = z.string().max(200).optional().describe('next of the answer before; without it: from now on');
@@ -79,7 +79,7 @@ export const eventsWait = tool({
 
 type Entry = LogEntry & { readonly event: Event };
 
-/** No tool asks for changes. */
+/** Reports whether an entry is a new row. Tools cannot ask for changes. */
 function isOfRow(entry: LogEntry): entry is Entry {
   return entry.change === undefined;
 }
@@ -94,7 +94,7 @@ interface Asked {
   readonly hasJunk: boolean;
 }
 
-/** The events after an offset for one call. */
+/** Reads the events after an offset for one call. */
 class EventReader {
   readonly #context: ToolContext;
   readonly #conversation: string | undefined;
@@ -122,7 +122,7 @@ class EventReader {
     this.#generation = this.#reader.generation();
   }
 
-  /** Takes available events. Returns true if there is something to answer, or enough was examined. */
+  /** Takes available events. Returns true if there is something to answer with, or enough was examined. */
   async read(): Promise<boolean> {
     for (let rows = 0; rows < MAX_ROWS; rows += BATCH_SIZE) {
       if (rows > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -208,7 +208,7 @@ class EventReader {
   }
 }
 
-/** Id of the message that a line shows: its own, or of a vote the poll; "" for none. */
+/** Returns the id of the message that a line shows: the row's own, or for a vote that of the poll; "" for none. */
 function shownMessageOf(row: Event['data']): string {
   if ('body' in row) return row.id;
   return row.details?.poll_vote === undefined ? '' : row.message_id;

@@ -4,7 +4,7 @@ import type { ToolContext } from './tool.ts';
 
 export const junk = z.boolean().default(false).describe('true: also what macOS filed as junk');
 
-/** Returns the items without those that macOS filed as junk (decision V5), in their order. */
+/** Returns the items that macOS did not file as junk (decision V5), in their order. */
 export function withoutJunk<Item>(
   items: readonly Item[],
   messageOf: (item: Item) => Message,
@@ -14,7 +14,7 @@ export function withoutJunk<Item>(
   return ids.size === 0 ? items : items.filter((item) => !ids.has(messageOf(item).id));
 }
 
-/** The last line of an answer without junk; empty if nothing was left out. */
+/** Returns the last line of an answer without junk; empty if nothing was left out. */
 export function junkNote(leftOut: number, what: 'message' | 'event'): string {
   if (leftOut === 0) return '';
   const [noun, verb] = leftOut === 1 ? [what, 'was'] : [`${what}s`, 'were'];

@@ -14,7 +14,7 @@ import { junk, junkNote, withoutJunk } from './junk.ts';
 import { fittingPage } from './pages.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
-/** Limit of one whole message. */
+/** Maximum length of one whole message. */
 const MAX_PART = 12_000;
 export const WITH_DETAILS = includeSet(['details']);
 
@@ -87,7 +87,7 @@ function instant(name: string, text: string | undefined): bigint | undefined {
   throw invalidRequest([{ pointer: `/${name}`, message }]);
 }
 
-/** The query with its position, so that a client needs nothing else. */
+/** Returns the query with its position, so that a client needs nothing else to continue. */
 function nextOf(query: Query, cursor: string): string {
   return cursorText({
     cursor,
@@ -121,12 +121,12 @@ export async function detailed(messages: readonly Message[], context: ToolContex
   return messages.map((message) => withDetailsOf(message, read.get(message.id)));
 }
 
-/** A message as it was found, with the details of its row. */
+/** Returns a message as it was found, with the details of its row. */
 export function withDetailsOf(message: Message, read: Message | undefined): Message {
   return read?.details === undefined ? message : { ...message, details: read.details };
 }
 
-/** The messages with these ids and their details, if their rows still exist. */
+/** Returns the messages with these ids and their details, if their rows still exist. */
 export async function messagesWithDetails(
   ids: readonly string[],
   { caller }: Pick<ToolContext, 'caller'>,
@@ -137,7 +137,7 @@ export async function messagesWithDetails(
   return new Map(read.flatMap((message) => (message === undefined ? [] : [[message.id, message]])));
 }
 
-/** The lines of some messages. `conversation` is not repeated in them. */
+/** Returns the lines of some messages. `conversation` is not repeated in them. */
 export async function messageLines(
   messages: readonly Message[],
   conversation: string | undefined,
@@ -149,13 +149,13 @@ export async function messageLines(
   return lines.text;
 }
 
-/** One JSON object per line, in the fence as well. */
+/** Returns one JSON object per line, inside the fence too. */
 async function jsonLines(messages: readonly Message[]): Promise<string> {
   return messages
     .map((message) => {
       const body = beginning(message.body, MAX_SHOWN_BODY);
       const attachments = message.attachments.map((path) => path.slice(path.lastIndexOf('/') + 1));
-      // File paths on the Mac are useless elsewhere.
+      // File paths on the Mac are of no use elsewhere.
       const files = message.details?.attachments.map(({ path: _, ...file }) => file);
       const details = message.details && { ...message.details, attachments: files };
       const isCut = body !== message.body;

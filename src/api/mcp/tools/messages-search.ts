@@ -48,7 +48,7 @@ export const messagesSearch = tool({
   },
 });
 
-/** The message with the part of a long body that contains the words. */
+/** Returns the message with that part of a long body that contains the words. */
 function excerpt({ message, highlights: [first] }: SearchHit): SearchHit['message'] {
   const { body } = message;
   if (body.length <= EXCERPT) return message;

@@ -2,8 +2,8 @@ import type { Page } from '../../../domain/ports/reading.ts';
 import { MAX_ANSWER } from '../text/lines.ts';
 
 /**
- * Reads fewer items until the lines of those that `keep` retains fit into an answer. The cursor is the one after all
- * items read.
+ * Reads fewer items until the lines of those that `keep` retains fit into an answer. The cursor follows all items that
+ * were read.
  */
 export async function fittingPage<Item>(
   limit: number,

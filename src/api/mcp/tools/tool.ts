@@ -20,17 +20,20 @@ export interface ToolContext {
   /** Ids of those messages that macOS filed as junk. */
   readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
   readonly requestId: string;
-  /** The owner's names for people, as far as this caller may know them. */
+  /** Returns the owner's names for people, as far as this caller may know them. */
   readonly names: () => Promise<NameOf>;
   /** Aborted when the client gives up, and when the key or the service ends. */
   readonly signals: readonly AbortSignal[];
-  /** Throws if the key ended while the call waited: it then receives nothing more. */
+  /** Throws if the key ended while the call waited, so that it receives nothing more. */
   readonly assertKeyAlive: () => void;
-  /** Tells a client that asked for progress that the call is still running. */
+  /** Reports to a client that asked for progress that the call is still running. */
   readonly progress: (elapsedS: number, ofS: number) => void;
 }
 
-/** The answer to a model: the same text in `content` and in `structuredContent`, because clients pass on only one. */
+/**
+ * The answer to a model: the same text in `content` and in `structuredContent`, because clients pass on only one of
+ * them.
+ */
 export interface ToolAnswer {
   readonly text: string;
   /** The start of the next page, for the same tool. */
@@ -42,7 +45,7 @@ export interface ToolAnswer {
   readonly scheduled_id?: string;
 }
 
-/** A file instead of text: `structuredContent` would hide it from some clients. */
+/** An answer that is a file. Without `structuredContent`, which would hide the file in some clients. */
 export interface FileAnswer {
   readonly text: string;
   readonly file: { readonly uri: string; readonly mimeType: string; readonly bytes: Buffer };
@@ -52,31 +55,31 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** The scope that a limited key needs, without which the tool does not exist; undefined if no scope is needed. */
+  /** The scope without which the tool does not exist for a limited key; undefined if none is needed. */
   readonly scope: Scope | undefined;
-  /** If absent, always. The tool does not exist while its feature is switched off. */
+  /** Reports whether the tool exists; it does not while its feature is switched off. Default: always. */
   readonly isOffered?: (caller: Caller) => boolean;
   readonly input: Input;
   /** Absent if the answer is a file. */
   readonly output?: z.ZodObject;
-  /** Maximum bytes of an answer, if it is more than text. */
+  /** Maximum size of an answer in bytes, if it is more than text. */
   readonly mostBytes?: number;
-  /** Sends something; every other tool only reads. */
+  /** True if the tool sends something. Other tools only read. */
   readonly isSend?: true;
   run(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer | FileAnswer>;
 }
 
-/** A `Tool` typed by its own input. */
+/** Types a `Tool` by its own input. */
 export function tool<Input extends z.ZodObject>(made: Tool<Input>): Tool {
   return made;
 }
 
-/** Kept small, because it is part of every list of tools. */
+/** Short, because it is part of every list of tools. */
 export const textOutput = z.object({ text: z.string(), next: z.string().optional() });
 
 export const conversationId = z.string().max(512).describe('id from conversations_list');
 
-/** A limit on items: values above `max` count as `max`. */
+/** Returns a limit on items. Values above `max` count as `max`. */
 export function itemLimit(fallback: number, max: number) {
   return z
     .int()

@@ -6,7 +6,7 @@ import type { ToolContext } from './tool.ts';
 const DEFAULT_S = 25;
 const PROGRESS_MS = 5000;
 
-/** Input: how many seconds a call may wait; larger values count as the maximum. */
+/** Input: how many seconds a call may wait. Larger values count as the maximum. */
 export const timeout = z
   .number()
   .min(0)
@@ -15,10 +15,11 @@ export const timeout = z
   .describe(`at most ${MAX_WAIT_S}`);
 
 /**
- * The time that a call may wait. It holds its own timer, because a signal that only follows others can be collected.
+ * The time that a call may wait. It has its own timer, because a signal that only follows others can be
+ * garbage-collected.
  */
 export class Wait {
-  /** Resolves when the time is up, or nobody waits for the answer any more. */
+  /** Resolves when the time is up, or when the client no longer waits for the answer. */
   readonly over: Promise<void>;
   isOver = false;
   #finish: () => void = () => {};

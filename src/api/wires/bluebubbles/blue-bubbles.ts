@@ -32,7 +32,7 @@ interface Endpoint {
   readonly run: Handler;
 }
 
-/** BlueBubbles' REST v1 as far as Messages can do it without injected code (decision Y2). */
+/** BlueBubbles' REST v1, as far as Messages can do it without injected code (decision Y2). */
 export class BlueBubbles implements Wire {
   readonly keyNames = ['password', 'guid', 'token'];
   readonly #version: string;
@@ -115,7 +115,7 @@ export class BlueBubbles implements Wire {
     return sendAnswer(answer, 'Attachment sent!', tempGuid);
   }
 
-  /** Sends the first message, which makes the conversation; without a text, names the conversation. */
+  /** Sends the first message, which creates the conversation; without text, returns the conversation's id. */
   async #newChat(request: WireRequest): Promise<WireAnswer> {
     const { addresses, message, tempGuid } = readBody(blueBubblesNewChat, request.body);
     const [address = '', ...others] = addresses;
@@ -129,7 +129,7 @@ export class BlueBubbles implements Wire {
       return success({ ...chat, messages }, 'Successfully created chat!');
     }
     if (request.caller.canSend?.(address) === 'no') throw problem('recipient_not_allowed');
-    // Messages makes the conversation with its first message, which may follow to this id.
+    // Messages creates the conversation with its first message, which may follow to this id.
     const id = `any;-;${address}`;
     return success(chatObject({ id, display_name: null, participants: [address], last_message_at: '' }));
   }
@@ -145,7 +145,7 @@ function success(data: unknown, message = 'Success'): WireAnswer {
   return { status: 200, body: { status: 200, message, data } };
 }
 
-/** The answer for what Messages cannot do, or may not do yet. */
+/** Returns the answer for what Messages cannot do, or may not do yet. */
 function refused(reason: string, title = 'Message Send Error'): WireAnswer {
   return { status: 500, body: { status: 500, message: title, error: { type: 'iMessage Error', message: reason } } };
 }
@@ -169,7 +169,7 @@ function matcher(method: string, path: readonly string[]) {
   };
 }
 
-/** The key's webhooks in this protocol. */
+/** Returns the key's webhooks in this protocol. */
 function own({ webhooks }: WireRequest['caller']): readonly StoredWebhook[] {
   return webhooks.list().filter(({ wire }) => wire?.protocol === 'bluebubbles');
 }
@@ -178,7 +178,10 @@ function webhookObject({ id, url, wire, created_at: createdAt }: StoredWebhook) 
   return { id, url, events: wire?.events ?? [], created: createdAt };
 }
 
-/** Registering the same address again changes its events, so that a client that starts again has no second one. */
+/**
+ * Adds a webhook. Registering the same address again changes its events, so that a client that restarts does not get a
+ * second one.
+ */
 async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
   const { url, events } = readBody(blueBubblesWebhook, body);
   for (const { id } of own(caller).filter((webhook) => webhook.url === url)) await caller.webhooks.remove(id);

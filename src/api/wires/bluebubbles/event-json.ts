@@ -8,8 +8,8 @@ import { messageObject } from './objects.ts';
 const DETAILS = includeSet(['details']);
 
 /**
- * A new message as the body of a webhook. Leaves out reactions and changes, which clients take for another message, and
- * a message with neither text nor file.
+ * Returns a new message as the body of a webhook. Leaves out reactions and changes, which clients would take for
+ * another message, and messages with neither text nor file.
  */
 export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Promise<string | undefined> {
   const { type } = entry.event;
@@ -20,7 +20,9 @@ export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Pro
   return JSON.stringify({ type: 'new-message', data: messageObject(data, chat) });
 }
 
-/** The conversation as one of its messages shows it: for a key that may not read it, or when it is gone. */
+/**
+ * Returns the conversation as far as one of its messages shows it: for a key that may not read it, or when it is gone.
+ */
 export function unlisted({ conversation_id: id, sender, is_from_me: isOwn, timestamp }: Message): Conversation {
   return { id, display_name: null, participants: isOwn ? [] : [sender], last_message_at: timestamp };
 }

@@ -3,20 +3,20 @@ import type { AttachmentDetails } from '../../../domain/details.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { ConvertedForm } from '../../../domain/ports/reading.ts';
 
-/** Values of `style`: chat.db's own. */
+/** Values of `style`, as in chat.db. */
 const GROUP = 43;
 const ONE_TO_ONE = 45;
 
 const HEIC = /^image\/hei[cf]/i;
 const VOICE = /^audio\/(?:x-)?(?:caf|amr)/i;
 
-/** The form of a download: clients cannot show HEIC or play CAF, and store either under another name. */
+/** Returns the form of a download. Clients cannot show HEIC or play CAF, and store either under another name. */
 export function givenForm({ mime_type: type, name }: AttachmentDetails): ConvertedForm | undefined {
   if (HEIC.test(type ?? '') || /\.hei[cf]$/i.test(name)) return { as: 'jpeg', max: undefined };
   return VOICE.test(type ?? '') || /\.(?:caf|amr)$/i.test(name) ? { as: 'm4a' } : undefined;
 }
 
-/** The id of a file: its message, and its place there. */
+/** Returns the id of a file: its message, and its place there. */
 export function attachmentGuid(messageId: string, n: number): string {
   return `at_${n}_${messageId}`;
 }
@@ -53,14 +53,14 @@ export function chatObject({ id, display_name: name, participants, details }: Co
   };
 }
 
-/** A message with every field of the protocol, null for what Postern does not know. */
+/** Returns a message with every field of the protocol, null for what Postern does not know. */
 export function messageObject(message: Message, chat: Conversation, tempGuid: string | null = null) {
   const { details, is_from_me: isFromMe, guid } = message;
   const attachments = (details?.attachments ?? []).map((one, place) => attachmentObject(message.id, one, place));
   const service = details?.service ?? serviceOf(chat.id);
   return {
     originalROWID: message.id === '' ? null : Number(message.id),
-    // A send whose row was not seen yet is known by the client's own id.
+    // Until its row is seen, a send is identified by the client's own id.
     guid: guid === '' ? tempGuid : guid,
     tempGuid,
     text: message.body,

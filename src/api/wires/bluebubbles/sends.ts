@@ -13,10 +13,10 @@ export interface WireSend {
   readonly tempGuid: string | null | undefined;
 }
 
-/** A message that was sent, or the reason why none was, although nothing failed. */
+/** A message that was sent, or the reason why none was although nothing failed. */
 export type WireSendAnswer = { readonly sent: Message } | { readonly refused: string };
 
-/** Sends what a request asks for. A held send is refused, because the protocol has no word for it. */
+/** Sends what a request asks for. Refuses a held send, because the protocol cannot express one. */
 export async function sendFor(request: WireRequest, send: WireSend, counters: Counters): Promise<WireSendAnswer> {
   const { caller, files, requestId } = request;
   const { recipient, text, tempGuid } = send;
@@ -48,7 +48,10 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
   }
 }
 
-/** An idempotency key of the client's id and the content, because some clients use one id for several sends. */
+/**
+ * Returns an idempotency key made of the client's id and the content, because some clients use one id for several
+ * sends.
+ */
 function keyOf({ files }: WireRequest, { recipient, text, tempGuid }: WireSend): string {
   const content = [tempGuid, recipient, text, files.map(({ sha256 }) => sha256)];
   return `bluebubbles-${createHash('sha256').update(JSON.stringify(content)).digest('hex')}`;

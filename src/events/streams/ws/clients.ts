@@ -10,7 +10,7 @@ import type { EventBatch, Framing } from '../batch.ts';
 import type { ClientSocket, EndReason } from '../client.ts';
 import { Clients, type Format, type Joining, type StreamParts } from '../clients.ts';
 
-/** Pings 30 s apart. A client may leave two unanswered, or read nothing during two (decision G1). */
+/** Pings every 30 s. A client may leave two unanswered, or read nothing for two (decision G1). */
 const KIND = {
   name: 'WebSocket client',
   pingEveryMs: 30_000,
@@ -64,20 +64,20 @@ export class WebSocketClients {
     this.#log = parts.log;
     this.#clients = new Clients(parts, KIND);
     this.#server.on('wsClientError', (error) => {
-      // Emitted inside handleUpgrade: an error thrown here leaves through `accept`.
+      // An error thrown here, inside handleUpgrade, leaves through `accept`.
       const headers = { 'Sec-WebSocket-Version': '13, 8' };
       throw problem('bad_handshake', { reason: error.message }, { headers, cause: error });
     });
   }
 
-  /** Clients connected now, and events lost by slow ones since the start (decision C7). */
+  /** Number of connected clients, and of events lost by slow ones since startup (decision C7). */
   get counts(): Clients['counts'] {
     return this.#clients.counts;
   }
 
   /**
-   * Upgrades a request that access control has admitted. Throws an AppError before anything was answered (decisions
-   * G1, G3).
+   * Upgrades a request that access control has admitted. Throws an AppError before anything is answered (decisions G1,
+   * G3).
    */
   accept(
     request: IncomingMessage,
@@ -96,7 +96,7 @@ export class WebSocketClients {
           this.#welcome(webSocket, socket, joining);
         });
       } finally {
-        // The handshake was invalid, or the client has gone.
+        // The handshake was invalid, or the client is gone.
         if (!isWelcome) joining.giveUp();
       }
     };
@@ -105,7 +105,7 @@ export class WebSocketClients {
   }
 
   /**
-   * Closes every client with 1001 (decision A7) and terminates those that remain after `withinMs`. May be called
+   * Closes every client with 1001 (decision A7), and after `withinMs` terminates the remaining ones. May be called
    * twice.
    */
   async close(withinMs: number): Promise<void> {
@@ -117,15 +117,15 @@ export class WebSocketClients {
     const { client, leave } = this.#clients.add(joining, openClientSocket(webSocket, socket));
     for (const sign of ['message', 'ping', 'pong'] as const) webSocket.on(sign, () => client.noteHeard());
     answerPings(webSocket);
-    // An error closes the client, and `close` follows.
+    // An error closes the client, after which `close` is emitted.
     webSocket.on('error', (error) => this.#log.debug('WebSocket protocol error', { error }));
     webSocket.on('close', leave);
   }
 }
 
 /**
- * Answers only the newest of several pings that arrived together, as RFC 6455, 5.5.3 allows: each answer costs a
- * write.
+ * Answers only the newest of several pings that arrived together, as RFC 6455, 5.5.3 allows, because each answer costs
+ * a write.
  */
 function answerPings(webSocket: WebSocket): void {
   let newest: Buffer | undefined;
@@ -149,14 +149,14 @@ const CLOSINGS = {
 } as const;
 
 /**
- * Under Node, writes whole frames to the socket, between those of ws (ping, pong, close): with many clients, framing
- * an event for each costs the most. Bun's `ws` does not expose the socket.
+ * Returns a socket that, under Node, writes whole frames between those of ws (ping, pong, close): with many clients,
+ * having ws frame each event costs the most. Bun's `ws` does not expose the socket.
  */
 function openClientSocket(webSocket: WebSocket, socket: Duplex): ClientSocket {
   return 'Bun' in globalThis ? new MessageSocket(webSocket) : new FrameSocket(webSocket, socket);
 }
 
-/** One `send` per event, through the public interface of ws. */
+/** Sends each event with one `send`, the public interface of ws. */
 class MessageSocket implements ClientSocket {
   readonly #webSocket: WebSocket;
 
@@ -174,7 +174,7 @@ class MessageSocket implements ClientSocket {
     const last = batch.texts.length - 1;
     for (const [index, text] of batch.texts.entries()) {
       if (index < last) this.#webSocket.send(text);
-      // Called before `send` returns if nothing is queued.
+      // If nothing is queued, the callback runs before `send` returns.
       else
         this.#webSocket.send(text, (error) => {
           isTaken = !error;
@@ -210,7 +210,8 @@ class FrameSocket extends MessageSocket {
   override send(batch: EventBatch, onDrain: () => void): boolean {
     this.#socket.write(batch.bytes);
     if (this.#socket.writableLength === 0) return true;
-    // An empty write after the frames, only if they are queued: a callback for every write costs as much as the write.
+    // Only if the frames are queued, writes nothing behind them, with a callback: a callback for every write costs as
+    // much as the write.
     this.#socket.write('', (error) => {
       if (!error) onDrain();
     });

@@ -8,10 +8,10 @@ import type { PostResult } from '../delivery-attempts.ts';
 import { type AllowedHosts, Poster, type Sending } from '../poster.ts';
 
 const ATTEMPT_TIMEOUT_MS = 5000;
-/** Answers of a receiver, or of a proxy before it, that is not there now. */
+/** Answers of a receiver that is temporarily unavailable, or of a proxy in front of it. */
 const AWAY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** The address of a subscription and what signs its posts. */
+/** The URL of a subscription, with what is needed to sign posts to it. */
 export type Callback = Pick<StoredSubscription, 'id' | 'url' | 'secret' | 'previousSecret'>;
 
 /** One attempt to post. */
@@ -21,7 +21,7 @@ export interface CallbackAttempt {
 }
 
 /**
- * The end of an attempt. `away`: nobody answered, or not now. `never`: the receiver will not take this event.
+ * How an attempt ended. `away`: no answer, or a temporary refusal. `never`: the receiver will not take this event.
  * `refused`: any other answer outside 2xx.
  */
 export interface CallbackResult {
@@ -37,7 +37,10 @@ interface CallbackPosterParts {
   readonly allowedHosts: AllowedHosts;
 }
 
-/** Posts events and control messages to the receivers of subscriptions, one attempt at a time, and never inward. */
+/**
+ * Posts events and control messages to the receivers of subscriptions, one attempt at a time, and never to private
+ * addresses.
+ */
 export class CallbackPoster {
   readonly #poster: Poster;
 
@@ -46,7 +49,7 @@ export class CallbackPoster {
       ...parts,
       retryWaitsMs: [],
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
-      // Only a name that cannot be public may lead to a private address; the owner named it as such.
+      // Only a name that cannot be public may lead to a private address, because the owner chose it knowing that.
       isAddressAllowed: (host, address) => isPublicAddress(address) || hostClassOf(`https://${host}`) !== 'other',
     });
   }
@@ -72,7 +75,7 @@ export class CallbackPoster {
     return this.post(to, `msg_${body.type}_${randomBytes(12).toString('hex')}`, JSON.stringify(body));
   }
 
-  /** Asks a new address whether it wants the events. Throws `callback_failed` unless it repeats the challenge. */
+  /** Asks a new URL whether it wants the events. Throws `callback_failed` unless the answer repeats the challenge. */
   async verify(to: Callback): Promise<void> {
     const challenge = randomBytes(24).toString('base64url');
     const { outcome, failure, answer } = await this.control(to, { type: 'verification', challenge }).result;

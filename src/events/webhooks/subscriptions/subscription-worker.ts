@@ -10,9 +10,9 @@ import { Wakeup } from '../../../runtime/wakeup.ts';
 import { eventOccurrence } from '../../../schema/event-occurrence.ts';
 import type { CallbackAttempt, CallbackPoster, CallbackResult } from './callback-poster.ts';
 
-/** Waits between the attempts to post a refused event: five attempts in 13 minutes, then it is skipped. */
+/** Waits between attempts to post a refused event: five attempts in 13 minutes, then the event is skipped. */
 const REFUSED_WAITS_MS: readonly number[] = [5000, 30_000, 120_000, 600_000];
-/** Waits while nobody takes anything: doubled up to five minutes, for as long as the subscription lives. */
+/** Waits while the receiver is away: doubled up to five minutes, for as long as the subscription lives. */
 const AWAY_FIRST_MS = 2000;
 const AWAY_MOST_MS = 300_000;
 /** A crash repeats what was posted within this time, under the same ids. */
@@ -24,14 +24,14 @@ export interface SubscriptionWorkerParts {
   readonly poster: CallbackPoster;
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the ports of a limited key, or undefined when it has expired or was revoked. */
+  /** Returns the ports of a limited key; undefined if the key has expired or was revoked. */
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
 
 const DONE = { isDone: true } as const;
 const AGAIN = { isDone: false } as const;
 
-/** Posts the events of one subscription in order, one at a time, whatever other receivers do. */
+/** Posts the events of one subscription in order, one at a time, independent of other receivers. */
 export class SubscriptionWorker {
   readonly #parts: SubscriptionWorkerParts;
   readonly #consumer: EventConsumer;
@@ -55,7 +55,7 @@ export class SubscriptionWorker {
       name: `subscription/${subscription.id}`,
       storedOffset: () => {
         const stored = parts.store.get(subscription.id);
-        // Read again when chat.db was replaced: events between the two are unknown.
+        // Read again after chat.db was replaced: the events in between are unknown.
         if (stored?.health.hasGap === true) this.#health = { ...this.#health, hasGap: true };
         return stored?.offset ?? parts.feed.lastPublished();
       },
@@ -77,7 +77,7 @@ export class SubscriptionWorker {
     return this.#health;
   }
 
-  /** Takes a refreshed subscription, which is stored already, and attempts at once what waits. */
+  /** Applies a refreshed subscription, which is already stored, and immediately attempts what is waiting. */
   update(subscription: StoredSubscription): void {
     this.#subscription = subscription;
     this.#health = subscription.health;
@@ -85,7 +85,7 @@ export class SubscriptionWorker {
     this.#wakeup.wake();
   }
 
-  /** Ends at once. Resolves when nothing is posted any more. */
+  /** Ends at once. Resolves once nothing is being posted. */
   async stop(): Promise<void> {
     await this.#end((attempt) => attempt.sending.attempts.cancel());
   }
@@ -139,7 +139,9 @@ export class SubscriptionWorker {
     return (await this.#isOver(result)) ? DONE : AGAIN;
   }
 
-  /** Tells the receiver that events were missed. One that does not know such messages learns it when it refreshes. */
+  /**
+   * Tells the receiver that events were missed. A receiver that does not know this message finds out when it refreshes.
+   */
   async #postGap(): Promise<void> {
     const cursor = this.#parts.feed.offsetText(this.offset, undefined);
     const result = await this.#post((poster, to) => poster.control(to, { type: 'gap', cursor }));
@@ -160,7 +162,7 @@ export class SubscriptionWorker {
     }
   }
 
-  /** Notes how an attempt ended. Resolves to false, after a while, if there is to be another one. */
+  /** Records how an attempt ended. Resolves to false, after a wait, if another attempt should follow. */
   async #isOver({ outcome, failure }: CallbackResult): Promise<boolean> {
     if (outcome === 'interrupted') return false;
     const nowMs = this.#parts.clock.now();
@@ -192,7 +194,7 @@ export class SubscriptionWorker {
   }
 }
 
-/** No subscription asks for changes. */
+/** No subscription includes changes. */
 function isOfRow(entry: LogEntry): entry is RowEntry {
   return entry.change === undefined;
 }

@@ -15,15 +15,15 @@ import { SubscriptionWorker, type SubscriptionWorkerParts } from './subscription
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** How long the secret before a refresh also signs. */
+/** How long the previous secret still signs after a refresh. */
 const ROTATION_MS = 60 * MINUTE_MS;
-/** Over all keys, as with webhooks. */
+/** For all keys together, as with webhooks. */
 const MAX_SUBSCRIPTIONS = 64;
-/** A timer stands still while the Mac sleeps. */
+/** Timers do not run while the Mac sleeps, so the time is checked at least this often. */
 const LOOK_EVERY_MS = MINUTE_MS;
 
 export interface SubscriptionsParts extends SubscriptionWorkerParts {
-  /** The number of the error with which a subscription ends. */
+  /** The error number with which a subscription is ended. */
   readonly forbidden: number;
 }
 
@@ -57,11 +57,11 @@ export class SubscriptionRegistry implements SubscriptionService {
     this.#assertRoom(keyId, maxOfKey);
     const { url, secret } = request;
     const start = await this.#startOf(keyId, request);
-    // Proved already for each address that this key has events posted to.
+    // The receiver has already confirmed this URL if the key has another subscription there.
     if (!this.of(keyId).some((one) => one.url === url)) {
       await this.#parts.poster.verify({ id, url, secret, previousSecret: null });
     }
-    // While the receiver answered, another request may have come first.
+    // Another request may have arrived first, while the receiver answered.
     const meanwhile = this.#known(id);
     if (meanwhile !== undefined) return this.#refresh(meanwhile, request);
     this.#assertRoom(keyId, maxOfKey);
@@ -122,7 +122,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     return { id, refreshBeforeMs: expiresMs, cursor: this.#textOf(offset), truncated, health: undefined };
   }
 
-  /** Keeps the position: the client's cursor is there or behind it. */
+  /** Keeps the position: the client's cursor is there, or before it. */
   #refresh(known: StoredSubscription, { secret, ttlMs }: SubscriptionRequest): SubscriptionGrant {
     const { store, clock } = this.#parts;
     const worker = this.#workers.get(known.id);
@@ -155,7 +155,7 @@ export class SubscriptionRegistry implements SubscriptionService {
   }
 
   #expiryOf(ttlMs: number | null | undefined): number {
-    // In whole seconds, as it is written in the answer.
+    // In whole seconds, because the answer states it so.
     const ms = Math.min(Math.max(ttlMs ?? DAY_MS, MINUTE_MS), DAY_MS);
     return Math.floor((this.#parts.clock.now() + ms) / 1000) * 1000;
   }
@@ -177,7 +177,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     for (const { id } of this.#parts.store.list().filter(({ expiresMs }) => expiresMs <= nowMs)) this.remove(id);
   }
 
-  /** Ends what lapses, and looks again when the next one does. */
+  /** Ends subscriptions that have lapsed, and checks again when the next one does. */
   #look(): void {
     this.#cancelLook?.();
     const { store, clock } = this.#parts;
@@ -189,7 +189,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     });
   }
 
-  /** Removes the record before waiting for the worker, so that a crash in between leaves nothing behind. */
+  /** Removes the record before it waits for the worker, so that a crash in between leaves nothing behind. */
   async #drop(id: string): Promise<void> {
     const worker = this.#workers.get(id);
     this.#workers.delete(id);
@@ -197,7 +197,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     await worker?.stop();
   }
 
-  /** Waited for when the service closes. */
+  /** Adds to what is waited for when the service closes. */
   #leave(ended: Promise<unknown>): void {
     this.#farewells.add(ended);
     void ended.catch(() => {}).finally(() => this.#farewells.delete(ended));
@@ -208,7 +208,7 @@ export class SubscriptionRegistry implements SubscriptionService {
   }
 }
 
-/** Derived, so that a refresh and an end need no id, and a restart keeps it. */
+/** Derived from these values, so that a refresh and an end need no id, and a restart keeps it. */
 function subscriptionId(keyId: string, { name, arguments: asked, url }: SubscriptionTarget): string {
   const sorted = Object.entries(asked)
     .filter(([, value]) => value !== undefined)

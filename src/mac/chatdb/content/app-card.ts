@@ -4,7 +4,7 @@ import { dictionaryIn, isoAtSeconds, lastOfColons, present, textIn } from './mem
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** By prefix of the bundle ids of Apple's own apps. */
+/** Apple's own apps by the beginning of their bundle id. */
 const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
   ['com.apple.PassbookUIService.PeerPayment', 'payment'],
   ['com.apple.SafetyMonitorApp.', 'check_in'],
@@ -13,12 +13,12 @@ const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
   ['com.apple.mobileslideshow.', 'photos'],
   ['com.apple.icloud.apps.messages.business.', 'business'],
 ];
-/** Team of an app without a team. */
+/** The team of an app without a team. */
 const NO_TEAM = '0000000000';
-/** Seconds between 1970 and 2001: a check-in counts from 1970. */
+/** Seconds between 1970 and 2001: check-ins count from 1970. */
 const EPOCH_S = 978_307_200;
 
-/** The card of an app. `payload` is empty if its archive is unreadable. */
+/** Returns the card of an app. `payload` is empty if its archive is unreadable. */
 export function appCardOf(balloon: string, payload: Dictionary): AppCard {
   const bundle = lastOfColons(balloon);
   const team = balloon.split(':').at(-2) ?? NO_TEAM;

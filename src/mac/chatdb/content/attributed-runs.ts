@@ -14,7 +14,7 @@ export interface AttributedText {
   readonly runs: readonly AttributedRun[] | undefined;
 }
 
-/** Ordinary bodies take up to 568 steps. */
+/** Maximum number of steps. Ordinary bodies take up to 568. */
 const MAX_STEPS = 20_000;
 const MAX_RUNS = 10_000;
 const NO_ATTRIBUTES: TypedDictionary = new Map();
@@ -28,8 +28,8 @@ export function readAttributedText(blob: Uint8Array): AttributedText | undefined
 }
 
 /**
- * Pairs the runs with their attributes. After the string come, for each run, the number of its attributes and its
- * length; the attributes themselves follow the first use of a number. Lengths are not trusted.
+ * Pairs the runs with their attributes. For each run, the number of its attributes and its length follow the string;
+ * the attributes themselves follow the first use of a number. Lengths are not trusted.
  */
 function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] | undefined {
   const known = new Map<number, TypedDictionary>();
@@ -37,12 +37,12 @@ function runsOf(text: string, values: readonly TypedValue[]): readonly Attribute
   let start = 0;
   for (let at = 1; at < values.length; ) {
     const [number, length, given] = [values[at], values[at + 1], values[at + 2]];
-    // Data after the runs is unknown to this version.
+    // This version does not know what follows the runs.
     if (typeof number !== 'number' || typeof length !== 'number') break;
     const isGiven = given instanceof Map && !known.has(number);
     if (isGiven) known.set(number, given);
     at += isGiven ? 3 : 2;
-    // The length is unsigned but stored like a signed number.
+    // The length is unsigned but stored as a signed number.
     const end = Math.min(start + (length < 0 ? length + 2 ** 32 : length), text.length);
     if (!(end > start)) continue;
     if (runs.length >= MAX_RUNS) return undefined;

@@ -9,7 +9,7 @@ export class PlistUid {
   }
 }
 
-/** A moment, in seconds since 2001. */
+/** A moment, in seconds since 2001-01-01. */
 export class PlistDate {
   readonly seconds: number;
 
@@ -38,8 +38,8 @@ const HEADER = 'bplist00';
 const BROKEN = new Error('not a binary property list');
 
 /**
- * Reads a binary property list; undefined if it is broken, too large or nested too deeply. Never throws. Reads each
- * object once, however often it is referenced, and in total no more bytes of text than the file has.
+ * Reads a binary property list; returns undefined if it is broken, too large or nested too deeply. Never throws. Reads
+ * each object once, however often it is referenced, and in total no more bytes of text than the file has.
  */
 export function readBinaryPlist(blob: Uint8Array): PlistValue | undefined {
   if (blob.length < HEADER.length + TRAILER_BYTES || blob.length > MAX_BLOB_BYTES) return undefined;
@@ -60,7 +60,7 @@ class PlistFile {
   readonly #top: number;
   readonly #offsetsAt: number;
   readonly #objects = new Map<number, PlistValue>();
-  /** Containers being read: one that contains itself is broken. */
+  /** Containers that are being read: a container that contains itself is broken. */
   readonly #open = new Set<number>();
   #steps = 0;
   #textBytesLeft: number;
@@ -162,7 +162,7 @@ class PlistFile {
     return dictionary;
   }
 
-  /** Length and offset of the content. From 15 on, the length is a separate integer. */
+  /** Returns length and offset of the content. From 15 on, the length is a separate integer. */
   #length(low: number, at: number): readonly [length: number, at: number] {
     if (low !== 15) return [low, at];
     const head = this.#number(at, 1);
@@ -171,7 +171,7 @@ class PlistFile {
     return [this.#integer(at + 1, bytes), at + 1 + bytes];
   }
 
-  /** Integers of 8 bytes and more are signed. Those of 16 contain values that fit into 8. */
+  /** Integers of 8 bytes and more are signed. Those of 16 bytes contain values that fit into 8. */
   #integer(at: number, bytes: number): number {
     if (bytes < 8) return this.#number(at, bytes);
     if (bytes > 16) throw BROKEN;

@@ -3,7 +3,7 @@ import { dictionaryIn, dictionaryOf, isList, numberIn, parseJson, present, textI
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** The question or answer of a business from its balloon's archive; undefined if unknown. */
+/** Returns the question or answer of a business from its balloon's archive; undefined if unknown. */
 export function businessCardOf(payload: Dictionary): BusinessCard | undefined {
   const data = payload.get('data');
   const text = data instanceof Uint8Array ? Buffer.from(data).toString('utf8') : data;

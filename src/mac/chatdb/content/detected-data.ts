@@ -18,14 +18,14 @@ const TYPES: Readonly<Record<string, DetectedData['type']>> = {
   TrackingNumber: 'tracking_number',
   FullAddress: 'address',
 };
-/** Runs show these as a link or a code instead. */
+/** Kinds that runs show as a link or a code instead. */
 const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', 'Email', 'AuthCode']);
 
-/** Reads the detected data in the runs of a message. Each result once, however many runs refer to it. */
+/** Reads the detected data in the runs of a message. Decodes each result once, however many runs refer to it. */
 export class DetectedDataReader {
   readonly #read = new Map<Uint8Array, DetectedData | undefined>();
 
-  /** Undefined if there is none, or it is unreadable. */
+  /** Returns undefined if there is none, or if it is unreadable. */
   read(attributes: TypedDictionary): DetectedData | undefined {
     for (const key of KEYS) {
       const data = attributes.get(key);
@@ -84,7 +84,7 @@ function child(result: Scanned | undefined, kind: string): Scanned | undefined {
   return childrenOf(result).find((one) => one.get('T') === kind);
 }
 
-/** The value that macOS derived, else the detected text. */
+/** Returns the value that macOS derived, else the detected text. */
 function storedValueOf(result: Scanned | undefined): string | undefined {
   return result && (textIn(result, 'V') ?? textIn(result, 'MS'));
 }

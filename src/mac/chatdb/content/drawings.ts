@@ -3,7 +3,7 @@ import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, isoAtSeconds, present } from './members.ts';
 import { type ProtobufField, readProtobuf } from './protobuf.ts';
 
-/** The fields of a message by number; the last of each counts. */
+/** The fields of a message by number. If a number repeats, the last one counts. */
 class Fields {
   readonly #fields: readonly ProtobufField[];
 
@@ -21,7 +21,7 @@ class Fields {
     return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : undefined;
   }
 
-  /** A number with or without a fraction. */
+  /** Returns a number with or without a fraction. */
   real(number: number): number | undefined {
     const bytes = this.bytes(number);
     const value = bytes?.length === 4 ? bytes.readFloatLE(0) : this.number(number);
@@ -72,7 +72,7 @@ export function readDigitalTouch(blob: Uint8Array, isNested = false): DigitalTou
   return touch && { ...touch, ...(id !== undefined && { id }) };
 }
 
-/** Undefined if its data are inconsistent. */
+/** Returns undefined if the data are inconsistent. */
 function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch | undefined {
   switch (kind) {
     case 1:
@@ -92,7 +92,7 @@ function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch
   }
 }
 
-/** A heartbeat that breaks is a heartbreak. */
+/** A heartbeat that breaks is shown as a heartbreak. */
 function heartbeat(payload: Fields): DigitalTouch {
   const broken = payload.real(6) ?? 0;
   return {
@@ -103,7 +103,7 @@ function heartbeat(payload: Fields): DigitalTouch {
   };
 }
 
-/** Counts the actual strokes: the message may claim any number. */
+/** Counts the strokes that are there: the message may claim any number. */
 function sketch(payload: Fields): DigitalTouch | undefined {
   const data = payload.bytes(2) ?? Buffer.alloc(0);
   let [strokes, points] = [0, 0];
@@ -117,7 +117,7 @@ function sketch(payload: Fields): DigitalTouch | undefined {
   return { type: 'sketch', strokes, points };
 }
 
-/** A photo or a video, with the messages drawn on it, which are not examined further. */
+/** A photo or a video with drawings on it, which are not decoded further. */
 function media(payload: Fields, isNested: boolean): DigitalTouch {
   if (payload.number(4) === VIDEO) return { type: 'video' };
   if (payload.number(4) !== PHOTO) return { type: 'other' };

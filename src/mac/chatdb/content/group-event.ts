@@ -17,14 +17,14 @@ interface GroupColumns {
   readonly itemType: number;
   readonly action: number;
   readonly title: string;
-  /** Row ids of handles: who did it, and who was affected. */
+  /** Row ids of the handles of the person who acted and of the person affected. */
   readonly by: number;
   readonly other: number;
   /** Address of the affected person; undefined if its handle is gone. */
   readonly who: string | undefined;
 }
 
-/** Undefined if the row is no event of a group. */
+/** Returns undefined if the row is not an event of a group. */
 export function groupEventOf({ itemType, action, title, by, other, who }: GroupColumns): GroupEvent | undefined {
   if (itemType < 1 || itemType > 3) return undefined;
   if (itemType === RENAMED) return title === '' ? { type: 'name_removed' } : { type: 'renamed', name: title };
@@ -34,7 +34,10 @@ export function groupEventOf({ itemType, action, title, by, other, who }: GroupC
   return { type: isSelf ? 'address_changed' : type, ...(itemType === 1 && who !== undefined && { who }) };
 }
 
-/** `share_status` 0 begins, 1 ends (imessage-exporter). The person shares if the row names somebody and is outgoing. */
+/**
+ * Describes a location share. `share_status` 0 begins, 1 ends (imessage-exporter). The owner shares if the row names a
+ * person and is outgoing.
+ */
 export function locationShareOf(status: number, isFromMe: boolean, other: number, direction: number): LocationShare {
   const isMine = isFromMe || (other !== 0 && direction === 0);
   return { action: status === 1 ? 'stopped' : 'started', by_me: isMine };
@@ -60,7 +63,7 @@ const SCREENS: Readonly<Record<string, string>> = {
   Spotlight: 'spotlight',
 };
 
-/** The effect named by `expressive_send_style_id`. */
+/** Returns the effect named by `expressive_send_style_id`. */
 export function effectOf(id: string): MessageEffect | undefined {
   if (id === '') return undefined;
   const bubble = id.startsWith(BUBBLE) ? BUBBLES[id.slice(BUBBLE.length)] : undefined;
@@ -70,7 +73,7 @@ export function effectOf(id: string): MessageEffect | undefined {
   return { name: 'other', on: id.startsWith(BUBBLE) ? 'bubble' : id.startsWith(SCREEN) ? 'screen' : 'unknown', id };
 }
 
-/** Parses `part:start:length`, of which the last two may be missing. */
+/** Parses `part:start:length`; the last two may be missing. */
 export function replyPlaceOf(stored: string): {
   readonly reply_to_part?: number;
   readonly reply_to_range?: readonly [number, number];

@@ -1,7 +1,7 @@
 import { PlistDate, type PlistDictionary, PlistUid, type PlistValue, readBinaryPlist } from './binary-plist.ts';
 
 type ArchiveDictionary = ReadonlyMap<string, ArchiveValue>;
-/** An archived object: a URL as its text, a UUID in upper case. */
+/** An archived object. A URL becomes its text, a UUID is in upper case. */
 type ArchiveValue =
   | null
   | boolean
@@ -13,7 +13,7 @@ type ArchiveValue =
   | ArchiveDictionary;
 
 const MAX_DEPTH = 64;
-/** Shared references multiply: a bound on the depth alone would not stop 8^20 objects. */
+/** Shared references multiply, so that a bound on the depth alone would allow 8^20 objects. */
 const MAX_STEPS = 20_000;
 const MAX_URL_CHARACTERS = 8192;
 const BROKEN = new Error('not a keyed archive');

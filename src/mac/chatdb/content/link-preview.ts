@@ -4,13 +4,13 @@ import { dictionaryIn, isoAtSeconds, listIn, present, textIn } from './members.t
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** A preview has one; an archive may refer to it any number of times. */
+/** A preview has one image, but an archive may refer to it any number of times. */
 const MAX_IMAGES = 20;
 const MAX_IMAGE_URL = 8192;
 
 /**
- * The preview of a link from its balloon's archive. `fallback` is the URL in the text, for a balloon without one.
- * Undefined if there is no URL.
+ * Returns the preview of a link from its balloon's archive. `fallback` is the URL in the text, for a balloon that
+ * contains none. Returns undefined if there is no URL.
  */
 export function linkPreviewOf(payload: Dictionary, fallback: string | undefined): LinkPreview | undefined {
   const given = dictionaryIn(payload, 'richLinkMetadata');
@@ -46,7 +46,7 @@ interface Special {
   readonly members: Pick<LinkPreview, 'document' | 'music' | 'app_store' | 'place'>;
 }
 
-/** The target of a link, where its metadata has more than a page. */
+/** Describes the target of a link whose metadata describe more than a page. */
 function specialOf(metadata: Dictionary): Special {
   const document = dictionaryIn(metadata, 'collaborationMetadata');
   if (document.size > 0) return sharedDocument(metadata, document);
@@ -98,7 +98,7 @@ function sharedDocument(metadata: Dictionary, document: Dictionary): Special {
   };
 }
 
-/** The existing texts, under our names. */
+/** Returns the texts that exist, under Postern's names. */
 function textsOf<Name extends string>(
   from: Dictionary,
   keys: Readonly<Record<Name, string>>,

@@ -2,7 +2,7 @@ import { EARLIEST, isoOf, LATEST } from '../columns.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** The dictionary in a member; an empty one if there is none. */
+/** Returns the dictionary in a member; an empty one if there is none. */
 export function dictionaryIn(from: unknown, ...path: readonly string[]): Dictionary {
   let found: unknown = from;
   for (const name of path) found = found instanceof Map ? found.get(name) : undefined;
@@ -14,7 +14,7 @@ const NOTHING: Dictionary = new Map();
 /** Longer texts of a card are cut: no screen shows as much. */
 const MAX_CHARACTERS = 100_000;
 
-/** The text in a member; undefined if it is empty. */
+/** Returns the text in a member; undefined if it is empty. */
 export function textIn(from: Dictionary, name: string): string | undefined {
   const value = from.get(name);
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_CHARACTERS) : undefined;
@@ -34,14 +34,14 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** A parsed JSON object as a dictionary, so that no key has a meaning for JavaScript. */
+/** Converts a parsed JSON object to a dictionary, so that no key has a meaning for JavaScript. */
 export function dictionaryOf(value: unknown): Dictionary {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? new Map(Object.entries(value))
     : NOTHING;
 }
 
-/** Parses JSON; undefined if it is invalid or nested too deeply. */
+/** Parses JSON; returns undefined if it is invalid or nested too deeply. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -50,14 +50,14 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** An instant from seconds since 2001, clamped like dates (decision B6); undefined if it is no number. */
+/** Returns an instant from seconds since 2001, clamped like dates (decision B6); undefined if it is not a number. */
 export function isoAtSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Number.isNaN(seconds)) return undefined;
   const clamped = Math.min(Math.max(Math.trunc(seconds), EARLIEST.seconds), LATEST.seconds);
   return isoOf({ seconds: clamped, nanos: 0 });
 }
 
-/** The members that have a value; undefined if there are none. */
+/** Returns the members that have a value; undefined if there are none. */
 export function present<Members extends object>(members: Members): Members | undefined {
   let found: Partial<Members> | undefined;
   for (const name of Object.keys(members) as (keyof Members)[]) {
@@ -68,12 +68,12 @@ export function present<Members extends object>(members: Members): Members | und
   return found as Members | undefined;
 }
 
-/** The distinct values in their original order. */
+/** Returns the distinct values in their original order. */
 export function distinct<Value>(values: readonly Value[]): readonly Value[] {
   return [...new Set(values)];
 }
 
-/** The text after the last colon: a balloon's bundle, whatever its envelope. */
+/** Returns the text after the last colon: the bundle of a balloon, whatever precedes it. */
 export function lastOfColons(id: string): string {
   return id.slice(id.lastIndexOf(':') + 1);
 }

@@ -23,7 +23,7 @@ export interface ContentRow {
   readonly payload: StoredBlob;
   /** `balloon_bundle_id` */
   readonly balloon: string;
-  /** The message it refers to, without `p:N/`; "" for none. */
+  /** The message that the row refers to, without `p:N/`; "" for none. */
   readonly associatedGuid: string;
   readonly isVote: boolean;
   /** Nothing is left (U3). */
@@ -85,7 +85,7 @@ function textContent(
   const { edits = [], unsentParts = [], translations = [] } = summary ?? {};
   const parts = row.isUnsent ? [] : withUnsent(body?.runs ? new RunReader().parts(body) : [], unsentParts);
   const [only, another] = parts;
-  // The text of a link is its URL, which the link already contains.
+  // The text of a link is its URL, which the card already contains.
   const isPlain =
     another === undefined &&
     (only === undefined || (only.part === 0 && !only.unsent && (!only.runs || kind === 'link')));
@@ -107,7 +107,7 @@ function textContent(
   };
 }
 
-/** The parts ordered by number, including unsent ones. */
+/** Returns the parts ordered by number, including unsent parts. */
 function withUnsent(parts: readonly MessagePart[], unsent: readonly number[]): readonly MessagePart[] {
   const left = new Set(parts.map(({ part }) => part));
   const gone = unsent.filter((part) => !left.has(part)).map((part) => ({ part, text: '', unsent: true as const }));
@@ -186,7 +186,7 @@ function payloadOf(bytes: Uint8Array): Payload | undefined {
 
 const MAX_URL_CHARACTERS = 8192;
 
-/** A text that is only a web address. */
+/** Returns a text that consists of a web address only. */
 function urlIn(text: string): string | undefined {
   const trimmed = text.length > MAX_URL_CHARACTERS ? '' : text.trim();
   return /^https?:\/\/\S+$/i.test(trimmed) ? trimmed : undefined;

@@ -25,15 +25,15 @@ const PART = '__kIMMessagePartAttributeName';
 const MAX_PART = 10_000;
 
 /**
- * Converts runs of text. Runs share their attributes, so the output of all texts together is bounded: a long address
- * in ten thousand runs would make an answer of gigabytes.
+ * Converts runs of text. The output of all texts together is bounded, because runs share their attributes: a long
+ * address in ten thousand runs would make an answer of gigabytes.
  */
 export class RunReader {
   readonly #told = new Map<TypedDictionary, Told>();
   readonly #detected = new DetectedDataReader();
   #charactersLeft = MAX_BLOB_BYTES;
 
-  /** The parts of a text by their runs' numbers. Consecutive runs with one number are one part. */
+  /** Returns the parts of a text by the numbers of their runs. Consecutive runs with one number are one part. */
   parts({ text, runs = [] }: AttributedText): readonly MessagePart[] {
     const parts: { part: number; start: number; runs: TextRun[] }[] = [];
     for (const run of runs) {
@@ -53,12 +53,12 @@ export class RunReader {
     }));
   }
 
-  /** The runs of a single text that is part of a message, such as an earlier version. */
+  /** Returns the runs of a single text that is part of a message, such as an earlier version. */
   runs({ runs = [] }: AttributedText): readonly TextRun[] {
     return runs.map((run) => this.#read(run, 0)).filter((run) => run !== undefined);
   }
 
-  /** Undefined for a run without content, and once the output is full. */
+  /** Returns undefined for a run without content, and once the output is full. */
   #read({ start, end, attributes }: AttributedRun, from: number): TextRun | undefined {
     if (attributes.size === 0 || (attributes.size === 1 && attributes.has(PART))) return undefined;
     let told = this.#told.get(attributes);
@@ -78,14 +78,14 @@ interface Told {
   readonly characters: number;
 }
 
-/** A stored part number; undefined if invalid. */
+/** Returns a stored part number; undefined if invalid. */
 export function partNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_PART
     ? value
     : undefined;
 }
 
-/** The link, if the whole text is one link. */
+/** Returns the link, if the whole text is one link. */
 export function onlyLinkOf({ text, runs = [] }: AttributedText): string | undefined {
   const [run, another] = runs;
   if (run === undefined || another !== undefined || run.start !== 0 || run.end !== text.length) return undefined;

@@ -6,13 +6,13 @@ export interface PollPayload {
   readonly question: string | undefined;
   readonly creator: string | undefined;
   readonly options: readonly PollOption[];
-  /** Ids of the chosen options; undefined if the row is no vote. */
+  /** Ids of the chosen options; undefined if the row is not a vote. */
   readonly choices: readonly string[] | undefined;
 }
 
 const MAX_OPTIONS = 1000;
 
-/** Reads a poll from its balloon's archive: JSON in a `data:` URL. Undefined for anything else. */
+/** Reads a poll from its balloon's archive: JSON in a `data:` URL. Returns undefined for anything else. */
 export function pollPayloadOf(payload: ReadonlyMap<string, unknown>): PollPayload | undefined {
   const url = textIn(payload, 'URL') ?? '';
   const [, data] = /^data:,([\w\-+/=]*)(?:\?|$)/.exec(url) ?? [];

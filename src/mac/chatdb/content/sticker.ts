@@ -2,7 +2,7 @@ import type { Sticker } from '../../../domain/cards.ts';
 import { readBinaryPlist } from './binary-plist.ts';
 import { dictionaryIn, lastOfColons, present, textIn } from './members.ts';
 
-/** Bundles that make stickers on the phone itself; any other is an app. */
+/** Apple's own sources of stickers, by bundle. Any other bundle is an app. */
 const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.messages.genmoji': 'genmoji',
   'com.apple.Animoji.StickersApp.MessagesExtension': 'memoji',
@@ -10,7 +10,7 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.Stickers.UserGenerated.MessagesExtension': 'user',
 };
 
-/** Names of effects in the pictures of own stickers. */
+/** Names of effects in the pictures of the owner's stickers. */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 
 /** The columns of an attachment about a sticker. */
@@ -34,7 +34,7 @@ export function stickerOf({ userInfo, attribution, description }: StickerColumns
     ...present({
       bundle_id: id,
       app_name: app && textIn(app, 'name'),
-      // Apps put file names there.
+      // Apps write file names into the description.
       description: source === 'genmoji' ? description : undefined,
     }),
   };
@@ -44,7 +44,7 @@ export function stickerOf({ userInfo, attribution, description }: StickerColumns
 export const STICKER_HEAD_BYTES = 65_536;
 const MARK = 'stickerEffect:type="';
 
-/** The effect of an own sticker, from the beginning of its picture. */
+/** Returns the effect of a sticker that the owner made, from the beginning of its picture. */
 export function stickerEffectOf(head: Uint8Array): string | undefined {
   const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
   const at = text.indexOf(MARK);

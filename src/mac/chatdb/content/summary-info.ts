@@ -15,7 +15,7 @@ export interface SummaryInfo {
   readonly translations: readonly Translation[];
 }
 
-/** Undefined if it is no such property list. */
+/** Returns undefined if the blob is not such a property list. */
 export function readSummaryInfo(blob: Uint8Array): SummaryInfo | undefined {
   const info = readBinaryPlist(blob);
   if (!(info instanceof Map)) return undefined;
@@ -31,9 +31,9 @@ function numbersOf(values: readonly unknown[]): readonly number[] {
   return distinct(values.map(partNumber).filter((number) => number !== undefined)).toSorted((a, b) => a - b);
 }
 
-/** Texts by part number: the first is the original, the last the current one. */
+/** Returns texts by part number: the first is the original, the last the current one. */
 function editsIn(stored: ReadonlyMap<string, unknown>): readonly PartEdits[] {
-  // Several entries may share one text: together they read no more than one blob.
+  // Several entries may share one text. Together they read no more than one blob.
   let bytesLeft = MAX_BLOB_BYTES;
   const reader = new RunReader();
   const readText = (blob: unknown): Pick<PartEdits['history'][number], 'text' | 'runs'> => {
@@ -63,7 +63,7 @@ function timeOf(seconds: unknown): { readonly at?: string } {
   return at === undefined ? {} : { at };
 }
 
-/** A nested archive: translations by part number. */
+/** Reads a nested archive: translations by part number. */
 function translationsIn(blob: unknown): readonly Translation[] {
   const archive = blob instanceof Uint8Array ? readKeyedArchive(blob) : undefined;
   let charactersLeft = MAX_BLOB_BYTES;

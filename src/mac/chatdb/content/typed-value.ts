@@ -7,13 +7,13 @@ export class TypedUrl {
   }
 }
 
-/** A dictionary; only keys that are text. */
+/** A dictionary. Only keys that are text are kept. */
 export type TypedDictionary = ReadonlyMap<string, TypedValue>;
 
-/** An object of a typedstream; null for one that this reader does not know. */
+/** An object of a typedstream; null if this reader does not know its kind. */
 export type TypedValue = null | string | number | Uint8Array | TypedUrl | TypedDictionary | readonly TypedValue[];
 
-/** Converts an object by the names of its classes and its values. */
+/** Converts an object, given its class names and its values. */
 export function objectOf(names: readonly string[], values: readonly TypedValue[]): TypedValue {
   for (const name of names) {
     switch (name) {

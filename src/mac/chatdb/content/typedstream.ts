@@ -1,16 +1,16 @@
 import { objectOf, type TypedValue } from './typed-value.ts';
 
-/** Ten times what Messages can send, attributes included. */
+/** Ten times what Messages can send, including attributes. */
 export const MAX_BLOB_BYTES = 1_048_576;
 const MAX_DEPTH = 64;
 const MAX_TYPE_LENGTH = 256;
-/** Thrown for a blob of another kind; nothing else is. */
+/** The only error thrown, for a blob of another kind. */
 const BROKEN = new Error('not a typedstream of this kind');
-/** Ends reading after the text if the runs are not needed. */
+/** Thrown to stop reading after the text, if the runs are not needed. */
 const FOUND = new Error('the text is found');
 export const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');
 
-// Heads of the format. Everything else up to 0x91 is reserved; the rest are literal numbers.
+// Heads of the format. The other values up to 0x91 are reserved; the rest are literal numbers.
 export const TWO_BYTES = 0x81;
 const FOUR_BYTES = 0x82;
 const REAL = 0x83;
@@ -20,7 +20,7 @@ const END = 0x86;
 const EIGHT_BYTES = 0x87;
 const FIRST_REFERENCE = 0x92;
 
-/** Decodes the bytes of a string. Some writers put UTF-16 with its byte order mark here. */
+/** Decodes the bytes of a string. Some writers store UTF-16 with its byte order mark here. */
 export function decodeText(bytes: Buffer, start: number, end: number): string {
   if (end - start >= 2 && bytes[start] === 0xff && bytes[start + 1] === 0xfe) {
     return bytes.toString('utf16le', start + 2, end);
@@ -49,14 +49,14 @@ export class Typedstream {
     this.#maxSteps = maxSteps;
   }
 
-  /** Returns the string of its attributed string, without reading further. */
+  /** Returns the text of the attributed string, without reading further. */
   text(): string | undefined {
     this.#isTextEnough = true;
     this.values();
     return this.#text;
   }
 
-  /** Returns the contents of its top object in order, and its string; only the string if the rest is broken. */
+  /** Returns the contents of the top object in order, and its text; only the text if the rest is broken. */
   values(): { readonly text: string | undefined; readonly values: readonly TypedValue[] | undefined } {
     try {
       if (!this.#bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)) throw BROKEN;
@@ -70,7 +70,7 @@ export class Typedstream {
     }
   }
 
-  /** Reads a type encoding and its values. `isText` marks the group whose first string is the wanted one. */
+  /** Reads a type encoding and its values. `isText` marks the group whose first string is the text. */
   #group(values: TypedValue[], isText: boolean, depth: number): void {
     this.#step(depth);
     const types = this.#sharedString();
@@ -255,7 +255,7 @@ export class Typedstream {
   }
 }
 
-/** Returns where the type that starts at `at` ends in a type encoding. A bracketed group is one type. */
+/** Returns where the type that starts at `at` ends within a type encoding. A bracketed group is one type. */
 function endOfType(types: string, at: number): number {
   let open = 0;
   for (let end = at; end < types.length; end += 1) {

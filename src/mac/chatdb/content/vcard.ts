@@ -1,7 +1,7 @@
 import type { ContactCard, LocationPin } from '../../../domain/cards.ts';
 import { distinct, present } from './members.ts';
 
-/** A larger card is not opened. */
+/** Larger cards are not opened. */
 export const MAX_CARD_BYTES = 65_536;
 
 interface CardLine {
@@ -9,7 +9,7 @@ interface CardLine {
   readonly value: string;
 }
 
-/** The contact in a vCard; undefined if the text is none. */
+/** Returns the contact in a vCard; undefined if the text is not a vCard. */
 export function contactOf(text: string): ContactCard | undefined {
   const lines = linesOf(text);
   if (lines === undefined) return undefined;
@@ -26,7 +26,7 @@ export function contactOf(text: string): ContactCard | undefined {
   };
 }
 
-/** The place in a location card; undefined if the text is none. Coordinates off the globe are left out. */
+/** Returns the place in a location card; undefined if the text is not one. Coordinates off the globe are left out. */
 export function locationOf(text: string): LocationPin | undefined {
   const lines = linesOf(text);
   if (lines === undefined) return undefined;
@@ -47,8 +47,8 @@ function placeIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
 }
 
 /**
- * Lines by name, without groups (`item1.`) and parameters. A line that begins with a space continues the previous
- * one.
+ * Splits a card into lines by name, without groups (`item1.`) and parameters. A line that begins with a space continues
+ * the previous one.
  */
 function linesOf(text: string): readonly CardLine[] | undefined {
   const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r?\n/);
@@ -61,7 +61,7 @@ function linesOf(text: string): readonly CardLine[] | undefined {
   });
 }
 
-/** The fields of a value, separated by semicolons. */
+/** Returns the fields of a value, which are separated by semicolons. */
 function fieldsOf(value = ''): readonly string[] {
   return value.split(/(?<!\\);/).map(unescaped);
 }

@@ -107,7 +107,11 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .argument('[conversation]', 'only of this one: a conversation id, or its address or name', nonEmpty)
     .option('--after <row>', 'start with everything after this row id or offset; 0 for all', rowOrOffset)
     .option('--changes', 'also what is edited, unsent, read, delivered or deleted')
-    .option('--max-age <stretch>', 'skip what came longer after it was written, such as 30m or 2h', maxAgeSeconds)
+    .option(
+      '--max-age <stretch>',
+      'skip messages that arrived later than this after they were written, such as 30m or 2h',
+      maxAgeSeconds,
+    )
     .option('--details', 'with --json or --exec: what each message contains, too')
     .option('--no-junk', 'skip what macOS 27 filed as junk')
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
@@ -151,7 +155,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
 function declareScheduledCommands(program: Command, runs: Runs): void {
   const scheduled = program
     .command('scheduled')
-    .description('List and cancel messages that wait for their time.')
+    .description('List and cancel scheduled messages.')
     .addHelpText('after', helpExamples('postern scheduled list', 'postern scheduled cancel 5a1f'));
   connected(scheduled.command('list'))
     .description('List what waits, soonest first, beside what Messages sends later by itself.')
@@ -159,7 +163,7 @@ function declareScheduledCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern scheduled list --state missed'))
     .action(runs(served(async () => (await import('./commands/scheduled.ts')).listScheduled)));
   connected(scheduled.command('cancel'))
-    .description('Cancel one: for certain, or it says that it is too late.')
+    .description('Cancel a scheduled message; fails if it is too late.')
     .argument('<id>', 'its id, or the beginning of it', nonEmpty)
     .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
     .action(runs(served(async () => (await import('./commands/scheduled.ts')).cancelScheduled)));

@@ -284,7 +284,7 @@ function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): reado
     case 'unauthorized':
       return ['Give the api_key that the running service has: it reads config.toml only when it starts.'];
     case 'connection_lost':
-      return ['What was asked for may have been done.'];
+      return ['The request may have been carried out.'];
     default:
       return hint === undefined ? [] : [hint];
   }

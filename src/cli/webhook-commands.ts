@@ -53,7 +53,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     .argument('<webhook>', ID, nonEmpty)
     .option('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
     .option('--dropped', 'what was dropped, before the next event')
-    .option('--latest', 'go on with the next event')
+    .option('--latest', 'skip everything undelivered and continue with the next event')
     .addHelpText(
       'after',
       helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
@@ -151,7 +151,11 @@ function filters(command: Command): Command {
       gathered,
     )
     .option('--sender <address>', 'only by this person; may be repeated', gathered)
-    .addOption(new Option('--from <whom>', 'only own messages, or only those of others').choices(['me', 'others']))
-    .option('--max-age <stretch>', 'skip what came longer after it was written, such as 30m or 2h', maxAgeSeconds)
+    .addOption(new Option('--from <whom>', 'only your own messages, or only those of others').choices(['me', 'others']))
+    .option(
+      '--max-age <stretch>',
+      'skip messages that arrived later than this after they were written, such as 30m or 2h',
+      maxAgeSeconds,
+    )
     .option('--no-junk', 'skip what macOS 27 filed as junk');
 }

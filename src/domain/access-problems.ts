@@ -109,7 +109,7 @@ export const ACCESS_PROBLEMS = {
   },
   too_many_streams: {
     status: 429,
-    detail: 'This key keeps {max} WebSockets and streams of events open already.',
+    detail: 'This key already has {max} WebSockets and event streams open.',
     hint: 'Close one that is no longer needed.',
     example: { max: 16 },
   },

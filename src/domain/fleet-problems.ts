@@ -5,7 +5,7 @@ export const FLEET_PROBLEMS = {
   offset_of_a_hub: {
     status: 400,
     code: 'invalid_request',
-    detail: 'This offset is of a hub, and this is the Postern of one Mac.',
+    detail: 'This offset comes from a hub, but this service runs on a single Mac.',
     hint: 'Go on at the hub, or begin here without it.',
     pointer: '?after',
   },
@@ -75,7 +75,7 @@ export const FLEET_PROBLEMS = {
   hub_filling: {
     status: 503,
     detail: 'The hub has just started and does not know the fleet yet.',
-    hint: 'Try again in a few seconds. See "backend" of the status if it lasts.',
+    hint: 'Try again in a few seconds. If the problem persists, see "backend" in the status.',
   },
   hub_key_wrong: {
     status: 503,

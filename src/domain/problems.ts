@@ -74,8 +74,8 @@ export const PROBLEMS = {
   bearer_refused: {
     status: 401,
     code: 'unauthorized',
-    detail: 'This Bearer token is no valid limited key.',
-    hint: 'Only a key made by "postern keys add" may come as a Bearer token. Send any other in the header X-API-Key.',
+    detail: 'This Bearer token is not a valid limited key.',
+    hint: 'If the key was removed or has ended, ask the owner for a new one. Any other key goes in the header X-API-Key.',
   },
   host_not_allowed: {
     status: 403,

@@ -11,7 +11,7 @@ export const UPLOAD_PROBLEMS = {
     status: 404,
     detail: 'There is no upload with this id.',
     pointer: '/attachment_ids/0',
-    hint: 'An upload is there for the key that made it, until it was sent, at most 24 hours. Upload the file again.',
+    hint: 'An upload exists only for the key that made it, until it is sent or for 24 hours. Upload the file again.',
   },
   upload_too_large: { status: 413, detail: 'A file must not be larger than 100 MB.' },
   form_too_large: { status: 413, detail: 'A form must not have more than 10 files and 40 fields.' },

@@ -40,7 +40,7 @@ export function verdictOf(report: StatusReport): Verdict {
     ...(first === undefined
       ? []
       : [behind.length === 1 ? `${webhookLabel(first)} is behind` : `${inWords(behind.length)} webhooks are behind`]),
-    ...(search?.state === 'failing' ? ['search does not work'] : []),
+    ...(search?.state === 'failing' ? ['search is not working'] : []),
     ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
   ];
   if (troubles.length > 0) {

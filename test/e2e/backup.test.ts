@@ -200,7 +200,7 @@ describe('a restore', () => {
   test('without a chat.db says what will decide', async () => {
     const { stdout } = await restoreInto(emptyFolder(), await withConfig(`${join(root, 'nowhere', 'chat.db')}`));
     expect(stdout).toContain(
-      'cannot be read from here. If it is the database of the backup, events go on where they were',
+      'cannot be read from here. If it is the database from the backup, events resume where they stopped',
     );
   });
 

@@ -99,7 +99,7 @@ describe('postern webhooks', () => {
       expect(await said('show', id)).toMatch(
         /Only +any;-;\+15550100, messages of others\nIncludes +details\nSignature +yes\nHeaders +Authorization, X-Trace\nOn failure +hold, .*\nState +paused\nPosition +row \d+, 1 behind/,
       );
-      expect(await said('resume', id)).toContain(`resumed. It goes on after row ${Number(first) - 1}.`);
+      expect(await said('resume', id)).toContain(`resumed. It continues after row ${Number(first) - 1}.`);
       await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === first));
       expect(receiver.deliveries[0]?.headers).toMatchObject({ authorization: 'Bearer sesame', 'x-trace': 'on' });
       expect(receiver.deliveries[0]?.event.data).toHaveProperty('details');
@@ -117,7 +117,7 @@ describe('postern webhooks', () => {
       });
       expect(sent?.headers.authorization).toBeUndefined();
 
-      expect(await said('pause', id)).toContain(`paused. It goes on after row ${second}`);
+      expect(await said('pause', id)).toContain(`paused. When resumed, it continues after row ${second}`);
       const skipped = receive('skipped');
       await eventually(async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ behind: 1 }));
       expect(await said('replay', id, '--latest')).toContain(`goes on with the next event, after row ${skipped}`);

@@ -82,7 +82,7 @@ const NAMED: readonly Named[] = [
   {
     change: 'reactions of apps and polls have details',
     upgrade: 'Reaction events with `include=details` have `data.details.kind`',
-    changelog: 'details their events say `details.kind`: `app`, `poll_vote` or `poll_update`',
+    changelog: 'with details their events carry `details.kind`: `app`, `poll_vote` or `poll_update`',
     explains: /reaction\.added \d+ \/ data \/ details: absent → \{.*"kind":"(app|poll_vote|poll_update)"/,
   },
   {

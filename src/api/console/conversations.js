@@ -74,7 +74,7 @@ function showNone() {
   none.hidden = !isEmpty;
   list.hidden = isEmpty;
   if (!isEmpty) return;
-  if (isUnreadOnly) fill(none, empty('check', 'Nothing new', 'Every conversation here has been looked at.'));
+  if (isUnreadOnly) fill(none, empty('check', 'Nothing new', 'You have opened every conversation.'));
   else {
     fill(
       none,

@@ -58,7 +58,7 @@ export function connectStep(made) {
       h(
         'p',
         null,
-        h('strong', null, 'The key is shown this once.'),
+        h('strong', null, 'The key is shown only now.'),
         ' Copy it now; a new secret can be made at any time.',
       ),
     ),

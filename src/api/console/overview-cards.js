@@ -21,7 +21,7 @@ export function macCards({ macs }) {
       empty(
         'mac',
         'No Macs yet',
-        'Add the first one on it, with the command that this prints:',
+        'To add a Mac, run this here, and then the command that it prints on that Mac:',
         codeLine('postern fleet add'),
       ),
     );

@@ -58,7 +58,7 @@ export function verdictOf(status, held) {
     ...(behind.length === 0
       ? []
       : [behind.length === 1 ? `${names[0]} is behind` : `${inWords(behind.length)} webhooks are behind`]),
-    ...(search?.state === 'failing' ? ['search does not work'] : []),
+    ...(search?.state === 'failing' ? ['search is not working'] : []),
     ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
   ];
   if (troubles.length > 0)

@@ -218,7 +218,7 @@ export async function rotate({ id, name }) {
     const made = await call(`${pathOf(id)}/rotate`, { method: 'POST' });
     await confirmed({
       title: `The new secret of ${name}`,
-      text: [h('p', null, 'It is shown this once.'), codeLine(made.key, 'Copy the key')],
+      text: [h('p', null, 'You will not be able to see it again.'), codeLine(made.key, 'Copy the key')],
       action: 'Done',
       isBad: false,
     });

@@ -158,7 +158,7 @@ function browserCard() {
     ),
     row(
       'Enter sends',
-      'Shift and Enter begins a new line.',
+      'Shift+Enter starts a new line.',
       toggle('Enter sends', 'enter-sends', enterSends(), (isOn) =>
         keepPreference('enter', isOn ? 'sends' : 'breaks', 'sends'),
       ),

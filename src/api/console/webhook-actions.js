@@ -86,7 +86,7 @@ async function setEnabled(id, enabled) {
  */
 async function replayFrom(id, from) {
   const { row_id: row } = await call(`${pathOf(id)}/replay`, { method: 'POST', body: from });
-  if (from.dropped) return 'Delivering again what was dropped';
+  if (from.dropped) return 'Delivering dropped events again';
   return from.after === 'latest'
     ? 'Skipped: it gets only what comes next'
     : `Delivering again everything after row ${row}`;
@@ -104,9 +104,9 @@ export async function replay(webhook, again) {
     'select',
     { class: 'input', 'aria-label': 'Deliver' },
     [
-      ['row', 'again what came after a row'],
-      ...(webhook.dropped > 0 ? [['dropped', `again what was dropped (${webhook.dropped})`]] : []),
-      ['latest', 'only what comes next'],
+      ['row', 'events after a row again'],
+      ...(webhook.dropped > 0 ? [['dropped', `dropped events again (${webhook.dropped})`]] : []),
+      ['latest', 'only new events'],
     ].map(([value, text]) => h('option', { value }, text)),
   );
   const after = h('input', {

@@ -120,7 +120,7 @@ export function webhookForm(webhook) {
       'fieldset',
       'stack loose',
       field('Address', url, 'http or https; this machine and its network are allowed.'),
-      field('Name', name, 'Optional. It stands in lists and in what doctor says.'),
+      field('Name', name, 'Optional. Shown in lists and by doctor.'),
     ),
     h('fieldset', 'stack', h('legend', null, 'What it gets'), types.view),
     h(

@@ -94,9 +94,9 @@ export function revokeMac(mac: string, options: OneMacOptions, context: ClientCo
     });
     const forgotten = `${mac} had been revoked before; the servers and hubs have forgotten it now.`;
     const revoked = [
-      `${mac} is no user of the servers any more, and its key was deleted here.`,
+      `${mac} is no longer a user of the servers, and its key was deleted here.`,
       ...reload(folder),
-      'Until then it may go on, and hubs may show it again: then run this command once more after the reload.',
+      'Until the reload it keeps working and may reappear at hubs. If it does, run this command again afterwards.',
       'Its events stay in the stream until they are too old.',
     ];
     if (!isKnown && !isForgotten) assertKnown(mac, folder);

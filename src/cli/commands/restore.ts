@@ -133,6 +133,6 @@ function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState
       : `${chatDbPath} is the database of the backup: events and webhooks go on where they were.`;
   } catch (error) {
     if (!isAppError(error)) throw error;
-    return `${chatDbPath} cannot be read from here. If it is the database of the backup, events go on where they were; else they begin after its newest message.`;
+    return `${chatDbPath} cannot be read from here. If it is the database from the backup, events resume where they stopped; otherwise they begin after its newest message.`;
   }
 }

@@ -112,8 +112,8 @@ export async function pauseWebhook(
   const webhook = await client.changeWebhook(id, { enabled: change === 'resume' });
   const sentence =
     change === 'pause'
-      ? `Webhook ${id} paused. It goes on after row ${webhook.row_id} when it is resumed.`
-      : `Webhook ${id} resumed. ${webhook.behind === 0 ? 'It missed nothing.' : `It goes on after row ${webhook.row_id}.`}`;
+      ? `Webhook ${id} paused. When resumed, it continues after row ${webhook.row_id}.`
+      : `Webhook ${id} resumed. ${webhook.behind === 0 ? 'It missed nothing.' : `It continues after row ${webhook.row_id}.`}`;
   answer(webhook, sentence);
 }
 

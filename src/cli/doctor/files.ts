@@ -118,7 +118,7 @@ export function chatDatabase(path: string, isReadByService: boolean): Finding {
       'unknown',
       'chat_database',
       `${path} cannot be read from this terminal (${errorCode(error) ?? 'unknown'}).`,
-      'Start the service: whether it may read it is what counts.',
+      'Start the service: only its own access to the file matters.',
     );
   }
 }

@@ -113,5 +113,5 @@ async function messages({ run }: Machine): Promise<Finding> {
   if (found.code === 0) return ok('messages', 'Messages is running.');
   if (found.code === 1)
     return ok('messages', 'Messages is not running. Postern opens it to send; messages are received without it.');
-  return unsure('messages', 'It cannot be told whether Messages runs.');
+  return unsure('messages', 'Could not determine whether Messages is running.');
 }

@@ -44,18 +44,18 @@ export async function askHub(client: PosternClient, place: string): Promise<Aske
 function macFinding({ id, state, seen_s: seenS, behind, backend, version }: FleetMac): Finding {
   const name = `mac ${id}`;
   if (state === 'away') {
-    const hint = 'Is it on, is its line up, does Postern run there? postern doctor on it says more.';
+    const hint = 'Check that it is on and online and that Postern is running there. postern doctor on it says more.';
     return finding('warning', name, `${id} is away: it was last heard of ${seenS} s ago.`, hint);
   }
   if (state === 'unreadable') {
-    const hint = 'Its content.key and that of this hub do not belong together: postern fleet add and rotate make them.';
-    return fault(name, `${id} is there, and what it says cannot be opened.`, hint);
+    const hint = 'Its content.key differs from that of this hub: postern fleet add and rotate make them.';
+    return fault(name, `${id} is connected, but its messages cannot be decrypted.`, hint);
   }
   if (backend?.connected === false) {
     const sentence = `${id} cannot read Messages: ${backend.message ?? 'no reason given'}`;
     return fault(name, sentence, 'postern doctor on that Mac says more.');
   }
-  return ok(name, `${id} is there, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
+  return ok(name, `${id} is connected, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
 }
 
 /** Asks a Mac's service: at most four requests, the first three at least a second apart. */

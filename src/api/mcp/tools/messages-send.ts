@@ -60,14 +60,14 @@ function answerOf(answer: SendAnswer) {
   if (answer.kind === 'held') {
     const { id, expires_at: expires } = answer.approval;
     return {
-      text: `Held: nothing was sent yet. The owner decides until ${expires}; approvals_wait with id "${id}" tells the end.`,
+      text: `Held: nothing was sent yet. The owner decides until ${expires}; approvals_wait with id "${id}" returns the outcome.`,
       state: 'held',
       approval_id: id,
     };
   }
   if (answer.kind === 'scheduled') {
     const { id, state, send_at: at } = answer.scheduled;
-    const text = `Scheduled for ${at} as "${id}" (${state}). scheduled_cancel takes it back until then.`;
+    const text = `Scheduled for ${at} as "${id}" (${state}). Until then scheduled_cancel can cancel it.`;
     return { text, state: 'scheduled', scheduled_id: id };
   }
   const { confirmed, message, replayed } = answer;

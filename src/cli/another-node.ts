@@ -7,14 +7,15 @@ import { NODE_PACKAGES } from '../runtime/node-package.ts';
 import { type Context, EXIT } from './context.ts';
 
 /**
- * Runs the command again on a Node that has SQLite, from npm, unless POSTERN_NODE_DOWNLOAD is 0 or anything else that
- * is not 1. Resolves with the exit code.
+ * Runs the command again on a Node from npm that has SQLite, unless POSTERN_NODE_DOWNLOAD is set to anything but 1.
+ * Resolves with the exit code.
  */
 export async function runOnAnotherNode(missing: AppError, context: Context): Promise<number> {
   const { environment, stderr } = context;
   const pinned = NODE_PACKAGES[`${environment.platform}-${process.arch}`];
   const { POSTERN_NODE_DOWNLOAD: download = '1' } = environment.env;
-  // The listed Node has SQLite, unless an option of Node switches it off: the next one would start another, and so on.
+  // The listed Node has SQLite unless an option of Node switches it off, in which case it would start itself again and
+  // again.
   const isListed = process.version === `v${pinned?.version}`;
   if (pinned === undefined || isListed || !['', '1'].includes(download)) return refuse(missing, [], context);
   try {

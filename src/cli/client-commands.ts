@@ -151,7 +151,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .action(runs(async () => (await import('./update-notice.ts')).checkUpdate));
 }
 
-/** `postern scheduled`: messages that wait for their time. */
+/** `postern scheduled`: messages to be sent at a set time. */
 function declareScheduledCommands(program: Command, runs: Runs): void {
   const scheduled = program
     .command('scheduled')

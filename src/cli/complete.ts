@@ -5,7 +5,7 @@ export type Completion =
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' }
   | { readonly kind: 'folders' }
-  /** Values that only the service knows, such as a conversation. */
+  /** Values that only the service knows, such as conversations. */
   | { readonly kind: 'values'; readonly of: ValueKind; readonly given: GivenOptions };
 
 export interface Word {
@@ -13,11 +13,11 @@ export interface Word {
   readonly about: string;
 }
 
-/** Names of arguments and option values that the service completes. */
+/** Names of the arguments and option values that the service completes. */
 export const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
-/** The preceding options that lead to a service. A flag has an empty value. */
+/** The preceding options that select a service. A flag has an empty value. */
 export type GivenOptions = Readonly<Record<string, string>>;
 
 /** Completes the last of these words, which may be empty. The words follow the program's name. */
@@ -41,9 +41,9 @@ const NOTHING: Completion = { kind: 'words', words: [] };
 interface Line {
   readonly command: Command;
   readonly options: readonly Option[];
-  /** How many arguments precede it. */
+  /** Number of arguments that precede it. */
   readonly place: number;
-  /** An option still without its value. */
+  /** An option that still needs its value. */
   readonly open: Option | undefined;
   readonly given: GivenOptions;
 }

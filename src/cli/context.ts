@@ -4,13 +4,13 @@ import type { Paint } from './output/style.ts';
 /** Exit codes: those of decision A3, and the sysexits that a calling script can act on. */
 export const EXIT = {
   ok: 0,
-  /** Also: the check found a problem. */
+  /** Also used when a check found a problem. */
   crash: 1,
   usage: 64,
   /** EX_DATAERR: the service refused the input. */
   refusedInput: 65,
   portTaken: 69,
-  /** EX_UNAVAILABLE: the service cannot be reached, or cannot do this now. */
+  /** EX_UNAVAILABLE: the service cannot be reached, or cannot do this at the moment. */
   unavailable: 69,
   /** EX_SOFTWARE: the service failed. */
   serviceFailed: 70,
@@ -18,7 +18,7 @@ export const EXIT = {
   /** EX_NOPERM: the key is refused. */
   keyRefused: 77,
   config: 78,
-  /** As in timeout(1): the awaited state was not reached in time. */
+  /** As in timeout(1): the desired state was not reached in time. */
   timedOut: 124,
 } as const;
 
@@ -26,55 +26,58 @@ export const EXIT = {
 export interface Context {
   readonly environment: Environment;
   readonly version: string;
-  /** Lines for the person on stdout. */
+  /** Prints lines for the user on stdout. */
   readonly stdout: (...lines: readonly string[]) => void;
-  /** Lines for the person on stderr. */
+  /** Prints lines for the user on stderr. */
   readonly stderr: (...lines: readonly string[]) => void;
   readonly isTerminal: boolean;
   /** True if stderr is a terminal. */
   readonly isErrorTerminal: boolean;
-  /** Width of the terminal; undefined if stdout is not one, and lines may have any length. */
+  /** Width of the terminal; undefined if stdout is not a terminal, so that lines may have any length. */
   readonly columns: number | undefined;
-  /** Colours text for stdout if that is a terminal. */
+  /** Colours text for stdout, if that is a terminal. */
   readonly paint: Paint;
-  /** Colours text for stderr if that is a terminal. */
+  /** Colours text for stderr, if that is a terminal. */
   readonly paintError: Paint;
   /**
-   * Sets the text for what is being waited for, shown on a terminal after one second. Any printed line clears it, and
-   * so does undefined.
+   * Sets the text about what the command waits for, which a terminal shows after one second. Any printed line clears
+   * it, and so does undefined.
    */
   readonly progress: (text: string | undefined) => void;
 }
 
-/** The parts that commands talking to a running service need in addition. */
+/** The further parts for commands that talk to a running service. */
 export interface ClientContext extends Context {
   /** Opened only when read: a command without `-` leaves stdin alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
-  /** Reads one line that the terminal does not show, after the prompt. Without a terminal: the first line of stdin. */
+  /**
+   * Reads one line after the prompt, which the terminal does not show. Without a terminal, reads the first line of
+   * stdin.
+   */
   readonly secretLine: (prompt: string) => Promise<string>;
   /** Writes one line to stdout. Resolves once the reader has taken it. */
   readonly writeLine: (line: string) => Promise<void>;
-  /** Returns a signal that aborts when stdout has no reader any more, and from this call on also at Ctrl+C. */
+  /** Returns a signal that aborts when stdout has lost its reader, and from this call on also at Ctrl+C. */
   readonly untilEnded: () => AbortSignal;
 }
 
-/** The options that every command takes. */
+/** The options of every command. */
 export interface CommonOptions {
   readonly configDir?: string;
 }
 
-/** The options of a command that looks into a configuration. */
+/** The options of a command that reads a configuration. */
 export interface PlaceOptions extends CommonOptions {
   /** Uses the configuration of `postern demo`. */
   readonly demo?: boolean;
 }
 
-/** The folder of the chosen configuration. */
+/** Returns the folder of the chosen configuration. */
 export function folderOf({ demo, configDir }: PlaceOptions, { environment }: Context): string {
   return demo === true ? demoFolder(configDir, environment) : configFolder(configDir, environment);
 }
 
-/** Quotes a path for pasting into a shell. */
+/** Quotes a path, so that it can be pasted into a shell. */
 export function quoted(path: string): string {
   return /^[\w/.,:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

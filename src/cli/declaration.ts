@@ -6,8 +6,9 @@ import type { ClientContext } from './context.ts';
 import type { ConnectionOptions, Served } from './service-connection.ts';
 
 /**
- * Makes the action of a command from the function that runs it, which is loaded only then. It receives the command's
- * arguments, its options and the context, and returns the exit code. Without a result it exits with 0.
+ * Makes the action of a command from the function that runs it, which is loaded only then. The function receives the
+ * command's arguments, its options and the context, and returns the exit code; without a result, the command exits with
+ * 0.
  */
 export type Runs = <Given extends unknown[]>(
   load: () => Promise<
@@ -16,8 +17,8 @@ export type Runs = <Given extends unknown[]>(
 ) => (...given: unknown[]) => Promise<void>;
 
 /**
- * Lets a command talk to the service, which it receives in place of the context. Any failure becomes a sentence and
- * an exit code.
+ * Runs a command with the service, which the command receives in place of the context. Any failure becomes a sentence
+ * and an exit code.
  */
 export function served<Given extends unknown[]>(
   load: () => Promise<(...given: [...Given, options: never, service: Served]) => Promise<number> | Promise<void>>,
@@ -40,7 +41,7 @@ export function connected(command: Command, { json = true } = {}): Command {
   return json ? made.option('--json', 'as JSON') : made;
 }
 
-/** The examples at the end of a command's help. */
+/** Returns the examples at the end of a command's help. */
 export function helpExamples(...lines: readonly string[]): string {
   const title = lines.length === 1 ? 'Example:' : 'Examples:';
   return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');

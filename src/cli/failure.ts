@@ -14,7 +14,9 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   state_db_unusable: EXIT.config,
 };
 
-/** Runs `work`. A failure becomes sentences and an exit code: `what` happened or did not, why, and what to do. */
+/**
+ * Runs `work`. A failure becomes sentences and an exit code: what happened or did not (`what`), why, and what to do.
+ */
 export function reportFailure(
   what: string,
   options: ConnectionOptions,

@@ -7,7 +7,7 @@ import { safeFileName } from '../domain/file-name.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
-/** Types that receivers see a preview of. */
+/** Types for which receivers see a preview. */
 const TYPES: Readonly<Record<string, string>> = {
   gif: 'image/gif',
   heic: 'image/heic',
@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
   vcf: 'text/vcard',
 };
 
-/** Uploads a file of this machine: the service may run on another one. */
+/** Uploads a file of this machine, because the service may run on another one. */
 export async function upload(client: PosternClient, path: string): Promise<Upload> {
   assertFile(path);
   const type = TYPES[extname(path).slice(1).toLowerCase()];
@@ -38,8 +38,8 @@ export async function upload(client: PosternClient, path: string): Promise<Uploa
 }
 
 /**
- * Writes an attachment to a new file. Without `path`, uses its own name made safe, so that it cannot be read as an
- * option.
+ * Writes an attachment to a new file. Without `path`, uses the attachment's own name, changed so that it cannot be read
+ * as an option.
  */
 export async function save({ name, content }: AttachmentContent, path: string | undefined): Promise<string> {
   const target = path ?? safeFileName(name).replace(/^-/, '_');

@@ -9,7 +9,7 @@ interface FleetAccess {
   readonly hasAuthority: boolean;
 }
 
-/** The lines of the section `[fleet]` of a Mac or hub whose files are in `place`. */
+/** Returns the lines of the section `[fleet]` for a Mac or hub whose files are in `place`. */
 export function fleetSection(fleet: FleetAccess, place: string, mac?: string): readonly string[] {
   const text = (value: string): string => JSON.stringify(value);
   return [

@@ -2,11 +2,11 @@ import { basename, delimiter, dirname, resolve, sep } from 'node:path';
 import { type Context, quoted } from './context.ts';
 import type { ConnectionOptions } from './service-connection.ts';
 
-/** The command line that starts this program from a shell in any folder. */
+/** Returns the command line that starts this program from a shell in any folder. */
 export function programText({ environment }: Context): string {
   const path = script();
   if (basename(path) === 'postern') {
-    // The folder that npx adds to PATH is not on the PATH of another terminal.
+    // npx adds a folder to PATH that is not on the PATH of other terminals.
     const isOnPath = (environment.env.PATH ?? '').split(delimiter).includes(dirname(path));
     return isOnPath && !path.includes(`${sep}_npx${sep}`) ? 'postern' : quoted(path);
   }
@@ -15,12 +15,12 @@ export function programText({ environment }: Context): string {
   return `${isUsual ? runtime : quoted(process.execPath)} ${quoted(path)}`;
 }
 
-/** Commands that look at this machine and take no address. */
+/** Commands that examine this machine and take no address. */
 const ON_THIS_MACHINE = /^(?:doctor|config|serve|hub)\b/;
 
 /**
- * Completes each command in backticks, such as `postern keys list`, so that it can be copied: the program as it was
- * started, and the options that select the same service. `space` separates the words of a command.
+ * Completes each command in backticks, such as `postern keys list`, so that it can be copied: with the program as it
+ * was started, and the options that select the same service. `space` separates the words of a command.
  */
 export function copyable(
   text: string,
@@ -38,13 +38,13 @@ export function copyable(
   });
 }
 
-/** A command line for programs that start it without a shell and maybe without a PATH. */
+/** A command line for programs that start it without a shell, and perhaps without a PATH. */
 export interface Invocation {
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** The invocation of `name` against the service that these options select. */
+/** Returns the invocation of `name` against the service that these options select. */
 export function invocationOf(name: string, options: ConnectionOptions, { environment }: Context): Invocation {
   const { env } = environment;
   // An explicit configuration selects its own service, whatever the environment says.

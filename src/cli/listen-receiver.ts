@@ -18,7 +18,9 @@ export interface ListenReceiver {
   close(): Promise<void>;
 }
 
-/** Receives deliveries on loopback, at a path that nobody can guess. `onDelivery` returns the status to answer with. */
+/**
+ * Receives deliveries on loopback, at a path that cannot be guessed. `onDelivery` returns the status to answer with.
+ */
 export async function startReceiver(
   secret: string,
   onDelivery: (delivery: ReceivedDelivery) => Promise<number>,
@@ -27,7 +29,7 @@ export async function startReceiver(
   const path = PATH + randomBytes(16).toString('hex');
   const answer = async (request: IncomingMessage): Promise<{ readonly status: number; readonly text?: string }> => {
     if (request.url !== path) return { status: 404 };
-    // Another `listen` is checking whether this one still runs.
+    // Another `listen` is checking whether this one is still running.
     if (request.method === 'GET') return { status: 200, text: path };
     const body = await bodyOf(request);
     if (body === undefined) return { status: 413 };
@@ -49,7 +51,7 @@ export async function startReceiver(
   return { url: `http://127.0.0.1:${port}${path}`, close: () => closed(server) };
 }
 
-/** Reports whether a URL belongs to a killed receiver: nothing answers there, or something else does. */
+/** Reports whether a URL belongs to a receiver that was killed: nothing answers there, or something else does. */
 export async function isLeftover(url: string): Promise<boolean> {
   const { hostname, pathname } = new URL(url);
   if (hostname !== '127.0.0.1' || !pathname.startsWith(PATH)) return false;
@@ -57,7 +59,7 @@ export async function isLeftover(url: string): Promise<boolean> {
     const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(PROBE_MS) });
     return (await answer.text()) !== pathname;
   } catch (error) {
-    // A receiver that is only suspended does not answer in time.
+    // A suspended receiver does not answer in time.
     return (error as Error).name !== 'TimeoutError';
   }
 }

@@ -14,7 +14,7 @@ const FILES: readonly (readonly [string, string])[] = [
   ['~/.config/postern/config.toml', 'the same elsewhere'],
 ];
 
-/** Leaves room for escapes: the manual asks for lines of at most 80. */
+/** Leaves room for escapes, because the manual asks for lines of at most 80 columns. */
 const SOURCE_COLUMNS = 66;
 /** Options of nearly every command, described once. */
 const COMMON: readonly string[] = ['--demo', '--url', '--key-file', '--json'];
@@ -83,7 +83,7 @@ function entry(command: Command, path: string): readonly string[] {
   ];
 }
 
-/** The options of `status`, which are the common ones and no others. */
+/** Returns the options of `status`, which are exactly the common ones. */
 function serviceOptions(program: Command): readonly Option[] {
   return program.commands.find((one) => one.name() === 'status')?.options ?? [];
 }
@@ -98,7 +98,7 @@ function visible(command: Command): readonly Command[] {
   return shown.filter((child) => child.name() !== 'help');
 }
 
-/** The examples at the end of its help. */
+/** Returns the examples at the end of a command's help. */
 function examplesOf(command: Command): readonly string[] {
   let help = '';
   const usual = command.configureOutput();
@@ -116,7 +116,7 @@ function text(sentences: string): string {
   return wrapped(sentences, SOURCE_COLUMNS, 0).map(escaped).join('\n');
 }
 
-/** Escapes a line, so that nothing in it is a request and its hyphens can be copied. */
+/** Escapes a line, so that nothing in it is a request, and its hyphens can be copied. */
 function escaped(line: string): string {
   const plain = line
     .replaceAll('\\', '\\e')

@@ -1,12 +1,12 @@
 import { type Event, isPosternError, type Message, type PosternClient } from '../client/postern-client.ts';
 import { countedBlanks, visible, writtenOut } from '../domain/visible.ts';
 
-/** Older rows are what iCloud filled in, and no news (decision U4). */
+/** Older messages were filled in by iCloud and are not news (decision U4). */
 const NEWS_S = 30 * 60;
 const MAX_CONTENT = 16_000;
-/** Only this could end the element in which Claude Code shows a message. */
+/** Matches the only text that could end the element in which Claude Code shows a message. */
 const ELEMENT = /<(?=\s*(?:\/\s*)?channel)/gi;
-/** These could end an attribute of that element and begin another. */
+/** Matches characters that could end an attribute of that element and begin another. */
 const NOT_IN_ATTRIBUTE = /["<>\n\t]/g;
 
 const INSTRUCTIONS =
@@ -47,7 +47,7 @@ export interface McpChannelParts {
  */
 export class McpChannel {
   readonly #parts: McpChannelParts;
-  /** Methods of the requests whose answers are changed. */
+  /** Methods of the requests whose answers are changed, by request id. */
   readonly #asked = new Map<string | number, string>();
   #following: Promise<void> | undefined;
 
@@ -55,7 +55,7 @@ export class McpChannel {
     this.#parts = parts;
   }
 
-  /** Returns the client's line as the service understands it. */
+  /** Returns the client's line in the form that the service understands. */
   fromClient(line: string): string {
     const message = objectIn(line);
     const { id, method, params } = message ?? {};
@@ -68,7 +68,7 @@ export class McpChannel {
     return JSON.stringify({ ...message, params: { ...params, name: 'messages_send', arguments: { to, text } } });
   }
 
-  /** Returns the service's line as the client expects it of a channel. */
+  /** Returns the service's line in the form that the client expects of a channel. */
   fromService(line: string): string {
     const message = objectIn(line);
     const { id, result } = message ?? {};
@@ -80,7 +80,7 @@ export class McpChannel {
     return JSON.stringify({ ...message, result: withCapability(result) });
   }
 
-  /** Resolves once nothing is passed on any more. */
+  /** Resolves once nothing is being passed on. */
   async ended(): Promise<void> {
     await this.#following;
   }
@@ -89,7 +89,10 @@ export class McpChannel {
     this.#following ??= this.#follow();
   }
 
-  /** Resumes after the last message whenever the connection breaks, so that a running session misses nothing. */
+  /**
+   * Follows the events. Resumes after the last message whenever the connection breaks, so that a running session misses
+   * nothing.
+   */
   async #follow(): Promise<void> {
     const { client, after, write, warn, signal } = this.#parts;
     try {
@@ -114,13 +117,13 @@ export class McpChannel {
   }
 }
 
-/** Own messages and reactions are no news for an agent. */
+/** Outgoing messages and reactions are not news for an agent. */
 function notificationOf({ type, data }: Event) {
   if (type !== 'message.received' || data.conversation_id === '') return undefined;
   const { attachments } = data;
   return {
     content: channelContent(data),
-    // Every value is text, and only letters, digits and underscores may be in a name.
+    // Values must be text, and names may contain only letters, digits and underscores.
     meta: {
       chat_id: attribute(data.conversation_id),
       message_id: data.id,
@@ -131,14 +134,14 @@ function notificationOf({ type, data }: Event) {
   };
 }
 
-/** The text, or one sentence for what is no text. Nothing in it can look like the end of its element. */
+/** Returns the text, or one sentence for a message without text. Nothing in it can look like the end of its element. */
 export function channelContent({ body, details }: Message): string {
   const text = body === '' ? (details?.sentence ?? '') : body;
   const cut = text.length > MAX_CONTENT ? `${text.slice(0, MAX_CONTENT)} …` : text;
   return countedBlanks(cut.split('\n').map(visible).join('\n')).replace(ELEMENT, '‹');
 }
 
-/** The value of an attribute. Ids that Messages makes are unchanged. */
+/** Returns the value of an attribute. Ids that Messages creates are unchanged. */
 function attribute(text: string): string {
   return visible(text.replace(NOT_IN_ATTRIBUTE, writtenOut));
 }
@@ -153,7 +156,7 @@ function withCapability(result: Readonly<Record<string, unknown>>) {
   return { ...result, capabilities: { ...capabilities, experimental }, instructions: all };
 }
 
-/** Without the right to send there is nothing to reply with. */
+/** Adds the tool `reply`, unless the key has no right to send. */
 function withReply(result: Readonly<Record<string, unknown>>) {
   const tools = Array.isArray(result.tools) ? (result.tools as readonly { readonly name?: unknown }[]) : [];
   return tools.some(({ name }) => name === 'messages_send') ? { ...result, tools: [...tools, REPLY] } : result;

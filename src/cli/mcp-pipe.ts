@@ -8,7 +8,7 @@ export interface McpDestination {
   /** Unix socket to connect to instead of a URL. */
   readonly socketPath?: string | undefined;
   readonly key: string;
-  /** The service's address as messages name it. */
+  /** The service's address, as messages name it. */
   readonly place: string;
 }
 
@@ -25,19 +25,19 @@ interface Message {
 }
 
 const VERSION_IN_BODY = 'io.modelcontextprotocol/protocolVersion';
-/** From JSON-RPC's range for server-defined errors. */
+/** An error code in JSON-RPC's range for servers. */
 const NO_ANSWER = -32_000;
 const NOT_JSON = -32_700;
 
-/** Passes an MCP client's messages on as requests to the service, without interpreting them. */
+/** Passes an MCP client's messages on to the service as requests, without interpreting them. */
 export class McpPipe {
   readonly #to: McpDestination;
   readonly #write: (line: string) => void;
   readonly #warn: (sentence: string) => void;
-  /** Requests without an answer yet. */
+  /** Requests that are not answered yet, by id. */
   readonly #running = new Map<string | number, AbortController>();
   readonly #all = new Set<Promise<void>>();
-  /** Protocol version of a connection that began with `initialize`. Later protocols name it in every message. */
+  /** Protocol version of a connection that began with `initialize`. Later protocols state it in every message. */
   #version: string | undefined;
 
   constructor(to: McpDestination, write: (line: string) => void, warn: (sentence: string) => void) {
@@ -46,7 +46,7 @@ export class McpPipe {
     this.#warn = warn;
   }
 
-  /** Passes on one line from the client. The answer is written when it arrives. */
+  /** Passes on one line from the client. Writes the answer when it arrives. */
   pass(line: string): void {
     if (line.trim() === '') return;
     const message = parsed(line);
@@ -63,7 +63,7 @@ export class McpPipe {
     this.#all.add(passing);
   }
 
-  /** Resolves once everything is answered. */
+  /** Resolves once every request is answered. */
   async idle(): Promise<void> {
     await Promise.all(this.#all);
   }
@@ -126,7 +126,7 @@ export class McpPipe {
     });
   }
 
-  /** Header fields that repeat the body, which the service checks against it. */
+  /** Returns the header fields that repeat parts of the body, against which the service checks them. */
   #protocolHeaders({ method, params }: Message): Readonly<Record<string, string>> {
     const claimed = params?._meta?.[VERSION_IN_BODY];
     const version = typeof claimed === 'string' ? claimed : this.#version;
@@ -138,7 +138,7 @@ export class McpPipe {
     };
   }
 
-  /** A problem document as one sentence. */
+  /** Returns a problem document as one sentence. */
   #refusal(status: number, text: string): string {
     const { detail, hint } = (parsed(text) ?? {}) as { readonly detail?: unknown; readonly hint?: unknown };
     if (typeof detail !== 'string') return `What answers at ${this.#to.place} is not Postern (${status}).`;
@@ -160,7 +160,7 @@ function parsed(text: string): Message | undefined {
   }
 }
 
-/** Encodes a header value: unchanged, or in the protocol's form for text that no header can carry. */
+/** Encodes a header value: unchanged, or in the protocol's form for text that a header cannot carry. */
 function encoded(text: string): string {
   if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?base64?')) return text;
   return `=?base64?${Buffer.from(text).toString('base64')}?=`;

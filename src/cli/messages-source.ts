@@ -20,7 +20,7 @@ import { Refusal } from './service-connection.ts';
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
-/** Data that a command reads itself, without the service. */
+/** The data that a command reads itself, without the service. */
 export interface MessagesSource {
   readonly chatDbPath: string;
   readonly configFolder: string;
@@ -34,7 +34,7 @@ export interface MessagesSource {
 }
 
 /**
- * Opens chat.db and the Address Book at the paths in config.toml, or their usual ones. Throws a Refusal if
+ * Opens chat.db and the Address Book at the paths in config.toml, or at their usual places. Throws a Refusal if
  * config.toml is unusable.
  */
 export function openMessages(options: PlaceOptions, context: Context): MessagesSource {

@@ -4,7 +4,7 @@ import type { Include } from '../domain/include.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
-/** Asks with people's names and `others` included. Retries without the names at a hub, which has none. */
+/** Makes a request that includes people's names and `others`. Repeats it without the names at a hub, which has none. */
 export async function withNames<Answer>(
   ask: (included: { readonly include?: readonly Include[] }) => Promise<Answer>,
   others: readonly Include[] = [],
@@ -18,7 +18,7 @@ export async function withNames<Answer>(
   }
 }
 
-/** The name of a conversation; "" for an unnamed group, and for a person without a name. */
+/** Returns the name of a conversation; "" for an unnamed group, and for a person without a name. */
 export function conversationName({ id, display_name: name, participants, names = {} }: Conversation): string {
   const [party = ''] = participants;
   return name ?? (id.includes(';-;') ? (names[party] ?? '') : '');
@@ -43,7 +43,7 @@ export function withId<Item extends { readonly id: string }>(
   );
 }
 
-/** Names of limited keys by their id. Empty for a key that may decide but not list keys. */
+/** Returns the names of limited keys by id; empty for a key that may decide on sends but not list keys. */
 export async function keyNames(client: PosternClient): Promise<ReadonlyMap<string, string>> {
   try {
     return new Map((await client.keys.list()).map(({ id, name }) => [id, name]));

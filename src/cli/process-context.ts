@@ -5,15 +5,15 @@ import { ProgressLine } from './output/progress.ts';
 import { isColoured, painter } from './output/style.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Signals that come this soon after the first one are the same request to end. */
+/** Signals within this time after the first one count as the same request to end. */
 const SAME_SIGNAL_MS = 2000;
 
-/** For a terminal that does not know its width. */
+/** Used for a terminal that does not know its width. */
 const USUAL_COLUMNS = 80;
 
-/** The context of commands in this process. */
+/** Returns the context for commands in this process. */
 export function processContext(version: string): ClientContext {
-  /** Aborted when stdout has no reader any more, which is not a crash. */
+  /** Aborted when stdout has lost its reader, which is not a crash. */
   const unread = new AbortController();
   process.stdout.on('error', () => unread.abort());
   process.stderr.on('error', () => {});
@@ -50,7 +50,8 @@ export function processContext(version: string): ClientContext {
       line.end();
       const asked = new AbortController();
       let askedAtMs: number | undefined;
-      // A terminal and the program that started this one may both pass on one Ctrl+C: only a later signal is another.
+      // A terminal and the program that started this one may both pass on one Ctrl+C, so only a later signal counts as
+      // another.
       const end = (signal: NodeJS.Signals): void => {
         asked.abort();
         askedAtMs ??= systemClock.monotonic();
@@ -64,7 +65,7 @@ export function processContext(version: string): ClientContext {
   };
 }
 
-/** Resolves once all output is written: a pipe takes it in its own time. */
+/** Resolves once all output is written, because a pipe accepts it at its own pace. */
 export async function outputWritten(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise<void>((resolve) => stream.write('', () => resolve()));

@@ -10,20 +10,20 @@ import { Refusal } from './service-connection.ts';
 export interface Recipient {
   /** An address or a conversation id. */
   readonly id: string;
-  /** The id for display, with the name if it was found by that. */
+  /** The id for display, with the name if the recipient was found by name. */
   readonly shown: string;
 }
 
 /** The contract's maximum page size. */
 const PAGE = 200;
 const MAX_CANDIDATES = 20;
-/** Ids of people have this form. */
+/** The form of a person's id. */
 const PERSON_ID = /^[\da-f]{16}$/;
 const NUMBER = /^\+?[\d\s().-]{3,}$/u;
 
 /**
- * Finds the recipient. Addresses and ids stay unchanged; a name must match one person or conversation. Throws a
- * Refusal otherwise.
+ * Finds the recipient. Addresses and ids are used unchanged; a name must match exactly one person or conversation.
+ * Throws a Refusal otherwise.
  */
 export async function recipientOf(client: PosternClient, given: string): Promise<Recipient> {
   if (given.includes(';') || given.includes('@') || NUMBER.test(given)) return { id: given, shown: given };
@@ -87,7 +87,7 @@ async function named(client: PosternClient, given: string, known?: readonly Conv
   return { conversations, groups, people };
 }
 
-/** Empty if names are switched off, and at a hub. */
+/** Returns the matching contacts; none if names are switched off, and at a hub. */
 async function contactsWith(client: PosternClient, text: string): Promise<readonly Contact[]> {
   try {
     return await client.contacts({ q: text, limit: PAGE });
@@ -97,13 +97,13 @@ async function contactsWith(client: PosternClient, text: string): Promise<readon
   }
 }
 
-/** The address written to last; all addresses if there was no conversation yet. */
+/** Returns the address that was written to last; all addresses if there is no conversation yet. */
 function addressesOf({ name, addresses }: Contact, conversations: readonly Conversation[]): readonly Recipient[] {
   const latest = conversations.map(partyOf).find((party) => addresses.includes(party));
   return (latest === undefined ? addresses : [latest]).map((id) => ({ id, shown: `${name} (${id})` }));
 }
 
-/** The address of a one-to-one conversation; "" for a group. */
+/** Returns the address of a one-to-one conversation; "" for a group. */
 function partyOf({ id }: Conversation): string {
   return id.includes(';-;') ? id.slice(id.indexOf(';-;') + 3) : '';
 }

@@ -30,7 +30,7 @@ export interface ServiceOptions {
   readonly start?: typeof startApp;
 }
 
-/** Runs `work` with the log of a serving process, and waits until all of it is written. */
+/** Runs `work` with the log of a serving process, and waits until the log is written. */
 export async function withLog(
   { environment, isTerminal }: Context,
   work: (log: ProcessLog) => Promise<number>,
@@ -43,7 +43,7 @@ export async function withLog(
   return exitCode;
 }
 
-/** Runs the gateway until it is asked to stop. Resolves with the exit code. */
+/** Runs the gateway until a stop is requested. Resolves with the exit code. */
 export async function runService(
   config: Config,
   log: ProcessLog,
@@ -89,7 +89,7 @@ export async function runService(
   return ending.exitCode;
 }
 
-/** The programs that a client starts beside this service, found by its folder. */
+/** Returns the programs that clients start to reach this service, which they find by its folder. */
 function programsOf({ dir: configDir }: Config, context: Context) {
   const { command, args } = invocationOf('imsg', { configDir }, context);
   return { mcp: invocationOf('mcp', { configDir }, context), imsg: [command, ...args].map(quoted).join(' ') };
@@ -115,7 +115,10 @@ interface Refusal {
   readonly details: readonly string[];
 }
 
-/** Tells the person, or under launchd only the log, which alone is kept there (decision A3). Returns the exit code. */
+/**
+ * Prints the reason; under launchd only logs it, because only the log is kept there (decision A3). Returns the exit
+ * code.
+ */
 function refuse(
   { exitCode, sentence, details }: Refusal,
   supervised: boolean,
@@ -136,7 +139,7 @@ function finderOf(port: number, { environment }: Context): string {
 
 const ANSWER_LIMIT_MS = 1000;
 
-/** Reports whether a Postern answers there. Sends no key: another program could read it. */
+/** Reports whether a Postern answers there. Sends no key, because another program could read it. */
 async function isPosternAt(url: string): Promise<boolean> {
   return new PosternClient({ url, key: 'none', timeoutMs: ANSWER_LIMIT_MS }).health().then(
     () => true,
@@ -144,7 +147,7 @@ async function isPosternAt(url: string): Promise<boolean> {
   );
 }
 
-/** The advice for a service that cannot start; undefined for an unforeseen failure. */
+/** Returns the advice for a service that cannot start; undefined for an unexpected failure. */
 async function startRefusal(
   error: unknown,
   config: Config,

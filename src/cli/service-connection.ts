@@ -13,15 +13,18 @@ import { copyable } from './invocation.ts';
 import { type Column, sayTable } from './output/table.ts';
 import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
 
-/** The options that lead to the service and its key. An option beats the environment, which beats the configuration. */
+/**
+ * The options that select the service and its key. An option overrides the environment, which overrides the
+ * configuration.
+ */
 export interface ConnectionOptions extends PlaceOptions {
   readonly url?: string;
-  /** A file, because every user of the machine can read arguments. */
+  /** The key is in a file, because every user of the machine can read arguments. */
   readonly keyFile?: string;
   readonly json?: boolean;
 }
 
-/** Ends a command with a sentence for the person, what to do, and an exit code. */
+/** Ends a command with a sentence for the user, advice, and an exit code. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly exitCode: number;
@@ -34,12 +37,12 @@ export class Refusal extends Error {
   }
 }
 
-/** The parts that a command talking to a running service works with. */
+/** The context of a command that talks to a running service. */
 export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly place: string;
-  /** True with a limited key, which the owner's requests refuse and note. */
+  /** True with a limited key. Such a key is refused the owner's requests, and each refusal is logged. */
   readonly isLimited: boolean;
   /** Completes the commands in backticks, so that they can be copied. */
   readonly copyable: (text: string) => string;
@@ -82,7 +85,7 @@ export async function withService(
   });
 }
 
-/** Runs `work`, which succeeded if it returns no exit code. A Refusal becomes its sentences and exit code. */
+/** Runs `work`. Without an exit code from it, it has succeeded. A Refusal becomes its sentences and exit code. */
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,
@@ -104,13 +107,15 @@ export async function reportRefusal(
   }
 }
 
-/** The service's address for programs that other people configure. */
+/** Returns the service's address for programs that other people configure. */
 export function serviceUrl(options: ConnectionOptions, context: Context): string {
   const given = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   return trimmedEnd(given ?? urlOf(configurationOf(options, context).server), /\//);
 }
 
-/** The address of the BlueBubbles port; undefined while it is off, and for a service that is named by its URL. */
+/**
+ * Returns the address of the BlueBubbles port; undefined while it is off, and for a service that is named by its URL.
+ */
 export function blueBubblesUrl(options: ConnectionOptions, context: Context): string | undefined {
   if ((options.url ?? (environmentOf(options, context).POSTERN_URL || undefined)) !== undefined) return undefined;
   const { bluebubbles, server } = configurationOf(options, context);
@@ -120,8 +125,8 @@ export function blueBubblesUrl(options: ConnectionOptions, context: Context): st
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
 
 /**
- * The service and an explicitly given key. Never the owner's key from the configuration, which a program driven by a
- * model must not have.
+ * Returns the service and an explicitly given key. Never the owner's key from the configuration, which a program driven
+ * by a model must not have.
  */
 export function limitedDestinationOf(options: ConnectionOptions, context: Context): Destination {
   const { env } = context.environment;
@@ -135,8 +140,8 @@ export function limitedDestinationOf(options: ConnectionOptions, context: Contex
 }
 
 /**
- * The given address, else the Unix socket of the configuration. Never its port: another program could have taken
- * that.
+ * Returns the given address, otherwise the Unix socket of the configuration. Never its port, because another program
+ * could have taken that.
  */
 function destinationOf(options: ConnectionOptions, context: Context): Destination {
   const env = environmentOf(options, context);
@@ -157,7 +162,9 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/** Empty if a configuration was named: it selects its own service, whatever the environment says. */
+/**
+ * Returns nothing if a configuration was named, because that selects its own service, whatever the environment says.
+ */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }
@@ -166,13 +173,13 @@ function isConfigurationNamed({ demo, configDir }: ConnectionOptions): boolean {
   return demo === true || configDir !== undefined;
 }
 
-/** The console for a person who signs in by hand, and advice about it. */
+/** The address of the console for a user who signs in by hand, with advice. */
 export interface UnsignedConsole {
   readonly url: string;
   readonly lines: readonly string[];
 }
 
-/** Returns undefined if the Unix socket is available: `postern open` then signs in by itself. */
+/** Returns undefined if the Unix socket is available, in which case `postern open` signs in by itself. */
 export function unsignedConsole(options: ConnectionOptions, context: Context): UnsignedConsole | undefined {
   const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (named !== undefined) {
@@ -253,7 +260,7 @@ function refusalOf(error: unknown, options: ConnectionOptions, advice?: readonly
   return new Refusal(exitCodeOf(error), error.message, ...(advice ?? hints(error, options)));
 }
 
-/** Advice for the command that lacks `--demo` while only a demo runs. Undefined for any other failure. */
+/** Returns advice for a command without `--demo` while only a demo is running; undefined for any other failure. */
 async function demoAdvice(
   error: unknown,
   options: ConnectionOptions,

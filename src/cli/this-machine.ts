@@ -12,7 +12,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
 import { type Context, EXIT } from './context.ts';
 
-/** The real machine, for the installer and doctor. */
+/** Returns the real machine, for the installer and doctor. */
 export function thisMachine({ environment, stdout, progress }: Context): Machine {
   return {
     platform: environment.platform,
@@ -32,20 +32,20 @@ export function thisMachine({ environment, stdout, progress }: Context): Machine
   };
 }
 
-/** Usual folders for a person's programs on a Mac. POSTERN_PREFIX replaces them. */
+/** Returns the usual folders for a user's programs on a Mac. POSTERN_PREFIX replaces them. */
 function prefixesOf({ env, homeFolder }: Environment): readonly string[] {
   if (env.POSTERN_PREFIX) return [resolve(env.POSTERN_PREFIX)];
   return ['/opt/homebrew', '/usr/local', join(homeFolder, '.local')];
 }
 
-/** The folder with package-lock.json that contains this file, compiled or not. */
+/** Returns the folder with package-lock.json that contains this file, compiled or not. */
 export function projectRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package-lock.json')) && folder !== dirname(folder)) folder = dirname(folder);
   return folder;
 }
 
-/** The parts of the configuration that the installer needs. */
+/** Returns the parts of the configuration that the installer needs. */
 export function settingsIn(configDir: string, environment: Environment): Settings {
   const reading = readConfig(configDir, environment);
   if (reading.state === 'absent') return { kind: 'none', server: firstLaunchServer() };

@@ -8,7 +8,7 @@ import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
 import { invocationOf } from './invocation.ts';
 import { oneLine } from './output/text.ts';
 
-/** The state kept between commands. */
+/** The state that is kept between commands. */
 interface Known {
   /** The `update.url` that answered. */
   readonly source: string;
@@ -25,7 +25,7 @@ const MAX_CHARACTERS = 10_000;
 const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/;
 
 /**
- * After a command on a terminal: announces a newer release once a day. A separate process asks `update.url` at most
+ * Announces a newer release once a day, after a command on a terminal. A separate process asks `update.url` at most
  * once a day, so that no command waits; the next command shows its answer.
  */
 export function tellOfUpdate(options: PlaceOptions, context: Context): void {
@@ -45,7 +45,7 @@ export function tellOfUpdate(options: PlaceOptions, context: Context): void {
   keep({ ...known, notifiedAt: nowMs }, context);
 }
 
-/** `postern check-update`: asks and stores the answer. Prints nothing, because it runs unattended. */
+/** `postern check-update`: fetches the newest version and stores it. Prints nothing, because it runs unattended. */
 export async function checkUpdate(options: PlaceOptions, context: Context): Promise<number> {
   const source = sourceOf(options, context);
   if (source === '') return EXIT.ok;
@@ -62,7 +62,9 @@ export async function checkUpdate(options: PlaceOptions, context: Context): Prom
   }
 }
 
-/** Reads a short text. Returns undefined beyond `MAX_CHARACTERS` and stops reading: an answer may have no end. */
+/**
+ * Reads a short text. Returns undefined beyond `MAX_CHARACTERS` and stops reading, because an answer may be endless.
+ */
 async function shortText({ body }: Response): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = '';
@@ -108,7 +110,9 @@ function knownOf(source: string, context: Context): Known {
   }
 }
 
-/** Stores the state. Returns false if that fails: then nobody is asked, rather than at every command. */
+/**
+ * Stores the state. Returns false if that fails, in which case no request is made, so that not every command makes one.
+ */
 function keep(known: Known, context: Context): boolean {
   try {
     mkdirSync(cacheFolder(context.environment), { recursive: true, mode: 0o700 });

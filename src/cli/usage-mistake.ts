@@ -1,7 +1,7 @@
 import type { Command, CommanderError } from 'commander';
 import { editDistance } from '../domain/edit-distance.ts';
 
-/** The mistake in the command line, and what to do. */
+/** Returns the mistake in the command line, and advice. */
 export function usageMistake(error: CommanderError, program: Command): readonly [sentence: string, advice: string] {
   const commands = commandsIn(program);
   const command = commands.at(-1) ?? program;
@@ -30,7 +30,7 @@ export function usageMistake(error: CommanderError, program: Command): readonly 
   return [sentence, help];
 }
 
-/** The program, the intended command, and the commands in between. */
+/** Returns the program, the intended command, and the commands in between. */
 function commandsIn(program: Command): readonly Command[] {
   const commands = [program];
   for (const name of program.args) {
@@ -41,7 +41,7 @@ function commandsIn(program: Command): readonly Command[] {
   return commands;
 }
 
-/** The names of the subcommands that help shows. */
+/** Returns the names of the subcommands that help shows. */
 function commandsOf(command: Command): readonly string[] {
   const visible = command.createHelp().visibleCommands(command);
   return visible.map((one) => one.name()).filter((name) => name !== 'help');
@@ -52,7 +52,7 @@ function suggestion(word: string, names: readonly string[]): string {
     (best, known) => {
       const plain = known.replace(/^--/, '');
       const cost = plain === word ? 0 : plain.startsWith(word) ? 1 : editDistance(word.toLowerCase(), plain);
-      // A tie goes to the longer name: `listn` is listen and not list.
+      // Chooses the longer of equally near names: `listn` means listen rather than list.
       const isNearer = cost < best[1] || (cost === best[1] && known.length > best[0].length);
       return isNearer ? [known, cost] : best;
     },

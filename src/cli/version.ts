@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Version of the package that contains this file, compiled (one folder deeper) or not. */
+/** Returns the version of the package that contains this file, compiled (one folder deeper) or not. */
 export function packageVersion(): string {
   for (const up of ['../../package.json', '../../../package.json']) {
     try {

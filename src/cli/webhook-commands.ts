@@ -15,7 +15,7 @@ import { maxAgeSeconds } from './since.ts';
 
 const ID = 'the id, the beginning of it, or the name';
 
-/** The commands for webhooks: settings, deliveries, and a receiver to try them out. */
+/** The commands for webhooks: settings, deliveries, and a receiver for trying them out. */
 export function declareWebhookCommands(program: Command, runs: Runs): void {
   const webhooks = program
     .command('webhooks')
@@ -128,7 +128,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/webhooks.ts')).removeWebhook)));
 }
 
-/** Adds the settings for adding and changing a webhook. */
+/** Adds the settings that can be given when a webhook is added or changed. */
 function settings(command: Command): Command {
   return filters(command)
     .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))

@@ -3,7 +3,7 @@ import { Chance } from './chatter.ts';
 /** Bounds in milliseconds. */
 type Range = readonly [from: number, to: number];
 
-/** Delay from an own message's row to its chat join. */
+/** Delay from the row of an outgoing message to its chat join. */
 export const JOIN_AFTER_MS: Range = [5, 120];
 /**
  * Delay from the join to the mark as own: peers wait 250 to 500 ms for it (steipete/imsg, pull request 87 and

@@ -17,6 +17,13 @@ const PHRASES = [
   'for ever',
   'nowhere',
   'of its own',
+  // "Own" needs an owner: "its own row", otherwise "an outgoing row".
+  'an own',
+  '(?:goes|go) on',
+  'so many',
+  'cannot be told',
+  'the trouble',
+  'everybody',
   // After these words it is the plain way to say it: "part of it", "because of it".
   '(?<!\\b(?:ahead|all|any|because|each|front|instead|most|much|none|out|part|rest|some) )of it',
   // As a subject: "what it holds is read". Not in "know what it is".

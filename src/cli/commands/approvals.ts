@@ -79,14 +79,14 @@ async function approvalOf(client: PosternClient, given: string): Promise<Approva
   );
 }
 
-/** The one person who will read it, else the conversation. */
+/** Returns the one person who will read it, otherwise the conversation. */
 function recipient({ to, members, names = {} }: Approval): string {
   const [only = ''] = members;
   const name = members.length === 1 ? names[only] : undefined;
   return name === undefined ? to : `${name} (${to})`;
 }
 
-/** The person first, then the exact text with invisible characters made visible. */
+/** Describes the send: first the person, then the exact text with invisible characters made visible. */
 function description(approval: Approval, keys: ReadonlyMap<string, string>): readonly string[] {
   const { id, key_id: keyId, state, to, members, names = {}, text, attachments, expires_at: expires } = approval;
   const key = keys.get(keyId);

@@ -21,7 +21,7 @@ export async function getAttachment(
   answer({ path, type: file.type }, `Wrote ${oneLine(path)}.`);
 }
 
-/** `postern attachments upload`: uploads a file that programs then send by its id. */
+/** `postern attachments upload`: uploads a file, which programs then send by its id. */
 export async function uploadAttachment(path: string, _options: object, { client, answer }: Served): Promise<void> {
   const uploaded = await upload(client, path);
   answer(uploaded, uploaded.id);

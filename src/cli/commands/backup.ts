@@ -63,7 +63,10 @@ function write(path: string, folder: string, isForced: boolean, context: Context
   }
 }
 
-/** One folder has many spellings: through links, and in any case where the disk does not tell them apart. */
+/**
+ * Compares folders by identity, because one folder has many spellings: through links, and in any case on a disk that
+ * ignores case.
+ */
 function isSameFolder(one: string, other: string): boolean {
   const [a, b] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
   return a !== undefined && a.ino === b?.ino && a.dev === b.dev;

@@ -10,7 +10,7 @@ import { conversationName } from '../names.ts';
 import { oneLine } from '../output/text.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
-/** Short, because somebody is waiting with a finger on the Tab key. */
+/** Time limit in milliseconds. Short, because the user has just pressed Tab and is waiting. */
 const LIMIT_MS = 1000;
 const MAX_CONVERSATIONS = 200;
 const SHORT_ID = 8;
@@ -75,7 +75,7 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
     ),
 };
 
-/** Completes by name if only one conversation has it, else by address or id. */
+/** Completes by name if only one conversation has it, otherwise by address or id. */
 async function conversations(client: PosternClient): Promise<readonly Word[]> {
   const found = await client.conversations({ limit: MAX_CONVERSATIONS, include: 'contacts' });
   const named = found.map((conversation) => ({
@@ -93,8 +93,8 @@ async function conversations(client: PosternClient): Promise<readonly Word[]> {
 }
 
 /**
- * Returns the first value that a shell may insert. Others choose names, and a value that begins with `-` would be an
- * option.
+ * Returns the first value that a shell may insert. Other people choose names, and a value that begins with `-` would be
+ * an option.
  */
 function firstOffered(values: readonly string[], aboutOf: (value: string) => string): readonly Word[] {
   const value = values.find((one) => {

@@ -7,7 +7,7 @@ export interface ConfigOptions extends PlaceOptions {
   readonly json?: boolean;
 }
 
-/** `postern config path`: prints the path of the configuration, existing or not. */
+/** `postern config path`: prints the path of the configuration, whether it exists or not. */
 export async function showPath(options: ConfigOptions, context: Context): Promise<void> {
   context.stdout(configPath(folderOf(options, context)));
 }
@@ -31,7 +31,7 @@ export async function check(options: ConfigOptions, context: Context): Promise<n
   return state === 'usable' ? EXIT.ok : EXIT.config;
 }
 
-/** `postern config key`: prints only the owner's key, for `$(…)` in a shell. */
+/** `postern config key`: prints the owner's key and nothing else, for `$(…)` in a shell. */
 export async function showOwnerKey(options: ConfigOptions, context: Context): Promise<number> {
   const reading = readConfig(folderOf(options, context), context.environment);
   if (reading.state === 'usable') {
@@ -48,7 +48,7 @@ export async function showOwnerKey(options: ConfigOptions, context: Context): Pr
   return EXIT.config;
 }
 
-/** `postern config rotate-key`: writes a new key into the file and never prints it. */
+/** `postern config rotate-key`: writes a new key into the file. Never prints it. */
 export async function rotate(options: ConfigOptions, context: Context): Promise<number> {
   const rotation = rotateOwnerKey(folderOf(options, context), context.environment);
   if (rotation.isDone) {

@@ -28,7 +28,7 @@ const UNREAD_COLUMNS: readonly Column[] = [
 ];
 /** The contract's maximum page size. */
 const PAGE = 200;
-/** How many conversations are searched for unread ones. */
+/** Maximum number of conversations searched for unread ones. */
 const MAX_SEARCHED = 2000;
 
 /** `postern conversations`: lists conversations, latest first. */

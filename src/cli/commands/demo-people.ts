@@ -17,7 +17,7 @@ interface PeopleOptions extends DemoOptions, Omit<ConnectionOptions, 'configDir'
   readonly takeBack?: boolean;
 }
 
-/** `postern demo say`: one of the simulated people writes, or with `me` the owner on another device. */
+/** `postern demo say`: makes a simulated person write, or with `me` the owner on another device. */
 export function say(who: string, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(placeOf(options, context), context, async ({ client }) => {
     const chat = options.in === undefined ? undefined : await conversationIdOf(client, options.in);
@@ -37,10 +37,7 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
   });
 }
 
-/**
- * `postern demo react`: one of the simulated people reacts to a message, or without --from the owner on another
- * device.
- */
+/** `postern demo react`: makes a simulated person react to a message, or without --from the owner on another device. */
 export function react(row: number, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(placeOf(options, context), context, async ({ client }) => {
     const from = options.from === undefined ? undefined : (await recipientOf(client, options.from)).id;
@@ -53,7 +50,7 @@ export function react(row: number, reaction: string, options: PeopleOptions, con
   });
 }
 
-/** `postern demo edit`: a message gets another text. */
+/** `postern demo edit`: replaces the text of a message. */
 export function edit(row: number, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return told({ do: 'edit', row, text }, options, context);
 }
@@ -68,12 +65,12 @@ export function change(
   return told({ do: what, row }, options, context);
 }
 
-/** `postern demo fail`: the next sends are not delivered. */
+/** `postern demo fail`: makes the next sends fail. */
 export function fail(times: number, options: PeopleOptions, context: ClientContext): Promise<number> {
   return told({ do: 'scenario', name: 'error_22', times }, options, context);
 }
 
-/** `postern demo story`: the people tell their story again. */
+/** `postern demo story`: makes the people tell their story again. */
 export function story(options: PeopleOptions, context: ClientContext): Promise<number> {
   return told({ do: 'story' }, options, context);
 }
@@ -83,7 +80,8 @@ function told(command: Command, options: PeopleOptions, context: ClientContext):
 }
 
 /**
- * `postern demo reset`: makes the next demo start from the beginning, with the same key. Refuses while the demo runs.
+ * `postern demo reset`: makes the next demo start from the beginning, with the same key. Refuses while the demo is
+ * running.
  */
 export function reset(options: PeopleOptions, context: ClientContext): Promise<number> {
   const place = placeOf(options, context);
@@ -99,7 +97,7 @@ export function reset(options: PeopleOptions, context: ClientContext): Promise<n
     for (const name of ['home', 'bin', 'osascript-calls.jsonl', 'state.db', 'search.db']) {
       for (const side of ['', '-wal', '-shm']) rmSync(join(folder, name + side), { recursive: true, force: true });
     }
-    // A folder without it is not recognized as a demo's.
+    // Without it, the folder would not be recognised as a demo's.
     mkdirSync(homeFolder, { mode: 0o700 });
     context.stdout(`The next demo in ${folder} starts from the beginning, with the same key.`);
   });
@@ -127,7 +125,7 @@ async function tell(options: PeopleOptions, context: ClientContext, command: Com
   }
 }
 
-/** The demo's folder, found the way `postern demo` finds it. */
+/** Returns the demo's folder, found in the same way as by `postern demo`. */
 function placeOf({ dir, configDir }: DemoOptions, { environment }: ClientContext): { readonly configDir: string } {
   return { configDir: dir === undefined ? demoFolder(configDir, environment) : resolve(dir) };
 }

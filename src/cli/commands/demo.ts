@@ -15,9 +15,9 @@ export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
   readonly port?: number;
   readonly host?: string;
-  /** Nobody writes unasked after the story. */
+  /** True if nobody should write unasked after the story. */
   readonly quiet?: boolean;
-  /** Permits a --host that other machines can reach. */
+  /** Allows a --host that other machines can reach. */
   readonly allowNetwork?: boolean;
 }
 
@@ -55,7 +55,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
     const config: Config = {
       ...reading.config,
       server: { ...server, port: options.port ?? server.port, host: host ?? server.host },
-      // Overrides any edited path, so that the demo never touches a real Mac.
+      // Overrides any edited path, so that the demo never touches the real Messages.
       backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
       contacts: { ...contacts, addressBookPath: mac.addressBookPath },
     };
@@ -65,7 +65,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         platform: 'simulated',
         homeFolder: mac.homeFolder,
         people: demoPeople(mac),
-        // Only under the lock: a demo that already runs keeps its Mac.
+        // Started only under the lock, because a running demo keeps its Mac.
         onLocked: () => mac.start(),
         onStart: (url) => context.stdout(...introduction(url, config, options, context)),
       });
@@ -80,7 +80,7 @@ function isLoopback(host: string): boolean {
   return /^(?:127(?:\.\d+){3}|::1|localhost)$/i.test(host);
 }
 
-/** Settings written to the file, so that every other command finds the simulated Mac there too. */
+/** Returns the settings for the file, so that every other command finds the simulated Mac there too. */
 function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<string, string | number | boolean> {
   return new Map<string, string | number | boolean>([
     ...(port === undefined ? [] : [['server.port', port] as const]),
@@ -92,10 +92,10 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
   ]);
 }
 
-/** Suggestions to try. The key appears in no printed line. */
+/** Prints suggestions. No printed line contains the key. */
 function introduction(url: string, config: Config, options: DemoOptions, context: Context): readonly string[] {
   const place = placeOf(config, options, context);
-  // Without a socket the commands need the address.
+  // Without a socket, commands need the address.
   const where = 'path' in socketOf(config) ? place : `${place} --url ${url}`;
   const program = programText(context);
   return [
@@ -126,7 +126,7 @@ function introduction(url: string, config: Config, options: DemoOptions, context
   ];
 }
 
-/** The options with which another command finds this demo's configuration. */
+/** Returns the options with which another command finds this demo's configuration. */
 function placeOf({ dir: folder }: Config, { dir, configDir }: DemoOptions, { environment }: Context): string {
   const isUsual = (dir ?? configDir ?? environment.env.POSTERN_CONFIG_DIR) === undefined;
   return isUsual ? '--demo' : `--config-dir ${quoted(folder)}`;

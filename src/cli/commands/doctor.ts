@@ -21,7 +21,7 @@ import { thisMachine } from '../this-machine.ts';
 
 export interface DoctorOptions extends PlaceOptions {
   readonly json?: boolean;
-  /** Lets macOS ask the person for missing permissions. */
+  /** Allows macOS to prompt the user for missing permissions. */
   readonly prompt?: boolean;
 }
 
@@ -31,7 +31,7 @@ const STYLES = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'yello
 /** Indentation of advice and of continued lines. */
 const ADVICE = '    ';
 
-/** `postern doctor`: checks everything that could keep the gateway from working. Exits with 1 if there is a problem. */
+/** `postern doctor`: checks everything that could keep the gateway from working. Exits with 1 if it finds a problem. */
 export async function doctor(
   options: DoctorOptions,
   context: Context,
@@ -47,7 +47,7 @@ export async function doctor(
 
 /** Runs all of doctor's checks. Prints nothing. */
 export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
-  // Nothing is wrapped in JSON.
+  // Lines in JSON are not wrapped.
   const space = options.json === true ? ' ' : UNBROKEN;
   const complete = (text: string): string => copyable(text, options, context, space);
   return (await findingsOf(options, context, machine)).map((found) => ({
@@ -64,7 +64,7 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
   const reading = readConfig(folder, environment);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
-  // A hub needs nothing from the Mac that it may run on.
+  // A hub needs nothing from the Mac on which it may run.
   const isHub = existsSync(join(folder, 'hub.db'));
   if (machine.platform === 'darwin' && !isHub) findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;
@@ -104,7 +104,10 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
   return findings;
 }
 
-/** Nothing is sent without a socket to trust: another program could have taken the port. */
+/**
+ * Reports that nothing was requested, because there is no trustworthy socket: another program could have taken the
+ * port.
+ */
 function notAsked(
   reason: string,
   server: { readonly host: string; readonly port: number; readonly socket: boolean },
@@ -117,7 +120,7 @@ function notAsked(
   );
 }
 
-/** Says how to start a service that is not running. */
+/** Explains how to start a service that is not running. */
 function startOf({ demo, configDir }: DoctorOptions, { platform }: Machine): string {
   if (demo === true) return 'Start it: postern demo';
   return platform === 'darwin' && configDir === undefined

@@ -13,7 +13,7 @@ export interface VerifyCommandOptions extends PlaceOptions {
   readonly json?: boolean;
 }
 
-/** `postern export verify`: 0, or 65 with the first wrong line of each file. */
+/** `postern export verify`: exits with 0, or with 65 and the first wrong line of each file. */
 export function verify(folder: string, options: VerifyCommandOptions, context: ClientContext): Promise<number> {
   return reportFailure('The archive was not checked', options, context, () => run(resolve(folder), options, context));
 }

@@ -21,7 +21,7 @@ export interface ExportCommandOptions extends PlaceOptions {
   readonly json?: boolean;
 }
 
-/** `postern export`: makes an archive of everything in chat.db, or extends it. */
+/** `postern export`: creates an archive of everything in chat.db, or extends one. */
 export function exportMessages(options: ExportCommandOptions, context: ClientContext): Promise<number> {
   return reportFailure('The export ended', options, context, () => run(options, context));
 }
@@ -39,7 +39,7 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
       { path: join(context.environment.homeFolder, 'Library/Messages'), holds: 'Messages' },
     ]);
     const conversations = await chosen(options.conversation, messages.conversationsOf);
-    // Also opens chat.db, so that trouble with it is reported before anything is created.
+    // Opens chat.db too, so that a problem with it is reported before anything is created.
     messages.source.count();
     await messages.contacts.ready();
     const report = await exportArchive({

@@ -11,7 +11,9 @@ interface InviteOptions extends FleetOptions {
   readonly replace?: boolean;
 }
 
-/** `postern fleet invite`: prints a token, and waits until a machine has joined with it. Only the token is on stdout. */
+/**
+ * `postern fleet invite`: prints a token and waits until a machine has joined with it. Prints only the token on stdout.
+ */
 export function inviteMac(mac: string, options: InviteOptions, context: ClientContext): Promise<number> {
   const { stdout, stderr } = context;
   return reported(context, async () => {

@@ -20,7 +20,7 @@ interface JoinOptions extends CommonOptions {
   readonly tokenFile?: string;
 }
 
-/** `postern fleet join`: makes this machine a Mac of a fleet, and waits until the servers let it in. */
+/** `postern fleet join`: makes this machine a Mac of a fleet, and waits until the servers admit it. */
 export function joinAsMac(options: JoinOptions, context: ClientContext): Promise<number> {
   const { environment, stdout } = context;
   const folder = configFolder(options.configDir, environment);
@@ -50,7 +50,7 @@ export function joinAsMac(options: JoinOptions, context: ClientContext): Promise
   });
 }
 
-/** Throws unless there is a configuration that is in no fleet. */
+/** Throws unless there is a configuration without a fleet. */
 function assertFree(folder: string, { environment }: ClientContext): void {
   const reading = readConfig(folder, environment);
   if (reading.state === 'absent') {

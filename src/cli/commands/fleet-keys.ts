@@ -6,7 +6,9 @@ import { commandRunner } from '../../runtime/command.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { type FleetOptions, fleetPath, reported } from './fleet.ts';
 
-/** `postern fleet renew`: makes new certificates for the servers, with the authority that everybody trusts already. */
+/**
+ * `postern fleet renew`: makes new certificates for the servers, with the authority that all machines already trust.
+ */
 export function renewCertificates(options: FleetOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const folder = FleetFolder.open(fleetPath(options, context));

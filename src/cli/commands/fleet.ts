@@ -34,10 +34,10 @@ export interface OneMacOptions extends FleetOptions {
 }
 
 const SERVER_VERSION = '2.12';
-/** The folder of a Mac's fleet files, in the form that config.toml accepts. */
+/** The folder for a Mac's fleet files, as config.toml accepts it. */
 const MAC_FOLDER = '~/Library/Application Support/Postern/fleet';
 
-/** `postern fleet init`: creates keys and configuration; with `--connect`, also what is missing on the servers. */
+/** `postern fleet init`: creates keys and configuration; with `--connect`, also whatever the servers lack. */
 export function initFleet(options: InitOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const path = fleetPath(options, context);
@@ -152,7 +152,7 @@ async function withServers(
   }
 }
 
-/** Creates streams, buckets and each Mac's queue. Existing ones stay unchanged. */
+/** Creates streams, buckets and each Mac's queue. Existing ones are not changed. */
 async function createMissing(folder: FleetFolder, limits: InitOptions, context: Context): Promise<void> {
   if (folder.updateUsers()) context.stdout('users.conf has changed with this version of Postern.', ...reload(folder));
   await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents, writePair }, jsm) => {
@@ -262,7 +262,7 @@ export function today(): string {
   return isoSecond(systemClock.now());
 }
 
-/** Prints an AppError as its sentence and advice. */
+/** Runs `work`, and prints an AppError as its sentence and advice. */
 export async function reported(context: Context, work: () => Promise<number>): Promise<number> {
   try {
     return await work();

@@ -4,7 +4,7 @@ import { projectRoot, reportErrors, settingsIn, thisMachine } from '../this-mach
 import { typedLine } from '../typed-line.ts';
 
 export interface InstallCommandOptions {
-  /** Replaces the private Node. This loses the permissions. */
+  /** True to replace the private Node, which loses the permissions. */
   readonly renewRuntime?: boolean;
   /** False checks the permissions once instead of waiting for them. */
   readonly wait?: boolean;

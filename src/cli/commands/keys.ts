@@ -125,7 +125,7 @@ export async function changeLists(
   answer(now, ...description(now));
 }
 
-/** Says what would happen to a send. Exits with 1 if it would be refused. */
+/** Reports what would happen to a send. Exits with 1 if it would be refused. */
 export async function checkKey(
   given: string,
   { send: recipient }: { readonly send: string },
@@ -151,7 +151,7 @@ export async function revokeKey(given: string, _options: object, { client, answe
   answer({ id }, printable(`Key ${name} (${id}) is revoked.`));
 }
 
-/** Finds the key with this id or name. */
+/** Returns the key with this id or name. */
 async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
   const keys = await client.keys.list();
   const byId = keys.filter(({ id }) => id === given);
@@ -165,7 +165,7 @@ async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
   );
 }
 
-/** List entries: addresses and ids unchanged, names of people and conversations looked up. */
+/** Returns list entries: addresses and ids unchanged, names of people and conversations looked up. */
 async function entries(client: PosternClient, named: readonly string[]): Promise<'*' | readonly string[]> {
   if (named.includes(EVERYBODY)) return EVERYBODY;
   const found: string[] = [];
@@ -200,14 +200,14 @@ function description(key: KeyRecord): readonly string[] {
   ].map(printable);
 }
 
-/** The new key, and what to paste where. */
+/** Describes the new key, and what to paste where. */
 function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret'>): readonly string[] {
   return [
     key.key,
     'This is the key. It is shown only now.',
     '',
     ...description(key),
-    // Not indented: a script copied with blanks before `#!` does not start.
+    // Not indented, because a script that was copied with blanks before `#!` does not start.
     ...clientLines({ ...setup, secret: key.key }).flatMap(({ client, where, lines }) => [
       '',
       `${client} (${where}):`,

@@ -18,7 +18,7 @@ export interface LogsOptions {
 
 const LOOK_EVERY_MS = 250;
 
-/** `postern logs`: prints the end of the installed agent's log, and with `follow` each new line. */
+/** `postern logs`: prints the end of the installed agent's log, and with `follow` every new line. */
 export function logs(options: LogsOptions, context: ClientContext, clock: Clock = systemClock): Promise<number> {
   return reportErrors(show(options, context, clock), context);
 }
@@ -59,7 +59,7 @@ async function show(
 
 const STYLES: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red', debug: 'dim' };
 
-/** A log line for a person. Lines in any other format stay unchanged. */
+/** Formats a log line for people. Lines in any other format stay unchanged. */
 function logLine(line: string, { paint }: Pick<Context, 'paint'>, nowMs: number): string {
   const entry = parsed(line);
   if (entry === undefined) return oneLine(line);

@@ -6,7 +6,7 @@ import { jsonLine, oneLine } from '../output/text.ts';
 import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../service-connection.ts';
 
 export interface McpOptions extends ConnectionOptions {
-  /** Passes incoming messages on to Claude Code. */
+  /** True to pass incoming messages on to Claude Code. */
   readonly channel?: boolean;
   /** With `channel`: row id or offset to start after. */
   readonly since?: string;

@@ -12,7 +12,7 @@ export interface MessagesFlags extends ConnectionOptions {
   readonly since?: string;
   readonly person?: string;
   readonly limit?: number;
-  /** With --json: what each message contains, too. */
+  /** With --json: also prints what each message contains. */
   readonly details?: boolean;
 }
 
@@ -20,8 +20,7 @@ export interface MessagesFlags extends ConnectionOptions {
 const PAGE = 200;
 
 /**
- * `postern messages`: prints the newest messages, oldest of them first. As JSON the newest comes first, as in the
- * API.
+ * `postern messages`: prints the newest messages, oldest of them first. With --json the newest is first, as in the API.
  */
 export async function messages(
   conversation: string | undefined,

@@ -14,8 +14,8 @@ const KEPT_SECONDS = 60;
 const PAGE = /^console-[0-9a-f]{16}\.html$/;
 
 /**
- * `postern open`: opens the console. Over the Unix socket, a one-time code in the address's fragment signs the person
- * in; browsers never send fragments. Otherwise the person enters the key.
+ * `postern open`: opens the console. Over the Unix socket, a one-time code in the address's fragment signs the user in;
+ * browsers never send fragments. Otherwise the user enters the key.
  */
 export function open(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {
@@ -32,7 +32,9 @@ export function open(options: ConnectionOptions, context: ClientContext): Promis
   });
 }
 
-/** Opens a page that only this user can read: an address passed to a browser would be in the process list. */
+/**
+ * Opens a page that only this user can read, because an address passed to a browser would appear in the process list.
+ */
 async function openSignedIn(
   client: PosternClient,
   options: ConnectionOptions,
@@ -44,7 +46,7 @@ async function openSignedIn(
   removeOldPages(folder);
   const page = join(folder, `console-${randomBytes(8).toString('hex')}.html`);
   writeFileSync(page, pageTo(url), { mode: 0o600, flag: 'wx' });
-  // Runs on after this command, which would otherwise hold the terminal for a minute.
+  // Continues after this command, which would otherwise block the terminal for a minute.
   const removal = `(sleep ${KEPT_SECONDS}; rm -f -- "$1") >/dev/null 2>&1 &`;
   await commandRunner(context.environment.env)('/bin/sh', ['-c', removal, 'sh', page], { hasOwnGroup: true });
   if (await isOpened(page, context)) {

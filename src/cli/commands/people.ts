@@ -8,10 +8,10 @@ const COLUMNS: readonly Column[] = [
   { title: 'ADDRESSES', isFlexible: true, least: 20 },
   { title: 'SHARED WITH OTHERS', isFlexible: true },
 ];
-/** The most that the service lists. */
+/** The maximum number of people that the service lists. */
 const MOST = 200;
 
-/** `postern people`: lists everybody with a conversation, one row per person across all addresses. */
+/** `postern people`: lists everyone with a conversation, one row per person with all addresses. */
 export async function people(
   words: readonly string[],
   { limit = 50 }: { readonly limit?: number },

@@ -14,7 +14,7 @@ import { reportFailure } from '../failure.ts';
 import { oneLine } from '../output/text.ts';
 import type { BackupOptions } from './backup.ts';
 
-/** How many webhook receivers are listed by name. */
+/** Maximum number of webhook receivers listed by name. */
 const MAX_NAMED = 10;
 
 /** `postern restore FILE`: restores the backup's configuration and state. */
@@ -51,14 +51,14 @@ function assertEmpty(folder: string): void {
   });
 }
 
-/** Replaces all or nothing: both files are complete and checked before either is put in place. */
+/** Replaces both files or neither: both are complete and checked before either is put in place. */
 function replace(
   path: string,
   text: string,
   folder: string,
   { environment }: Context,
 ): { config: Config; state: RestoredState } {
-  // Fixed names, so that leftovers of an interrupted restore are removed too.
+  // Fixed names, so that what an interrupted restore left behind is removed too.
   const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };
   const clean = (): void => {
     for (const file of [drafts.config, drafts.state, `${drafts.state}-wal`, `${drafts.state}-shm`]) removeIfThere(file);
@@ -91,7 +91,7 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
 }
 
 /**
- * Describes each setting that differs from the defaults, one sentence each. The person reads them before the first
+ * Describes each setting that differs from its default, in one sentence each. The user reads these before the first
  * start, because somebody else may have made the file.
  */
 function decided(
@@ -113,7 +113,7 @@ function decided(
   ];
 }
 
-/** Returns a sentence for each scheduled message that is not sent any more, and one for those that still are. */
+/** Returns a sentence for each scheduled message that will not be sent, and one for those that still will be. */
 function scheduled({ missed, scheduled: left }: RestoredState): readonly string[] {
   return [
     ...missed.map(({ at, to }) => `Not sent: the message to ${to} was due at ${at}. It may have gone out before.`),
@@ -123,7 +123,7 @@ function scheduled({ missed, scheduled: left }: RestoredState): readonly string[
   ];
 }
 
-/** Says where events will continue, as far as that is known here (decision C5). */
+/** Describes where events will continue, as far as that is known here (decision C5). */
 function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
   if (cursor === undefined) return 'It had not published anything yet: events begin after the newest message.';
   try {

@@ -14,7 +14,7 @@ const NO_ACCESS = [
   '  Just to look around, `make demo` (postern demo) needs no permission.',
 ];
 
-/** `make run`: serves real Messages if they exist, after the first launch in the same go; else runs the demo. */
+/** `make run`: serves real Messages if they exist, including the first launch; otherwise runs the demo. */
 export async function run(options: CommonOptions, context: Context): Promise<number> {
   const { environment, stdout } = context;
   const messagesFolder = `${environment.homeFolder}/Library/Messages`;
@@ -26,7 +26,7 @@ export async function run(options: CommonOptions, context: Context): Promise<num
     const found = readConfig(folder, environment);
     const reading = found.state === 'absent' ? firstLaunch(folder, context) : found;
     const databaseFolder = reading.state === 'usable' ? dirname(reading.config.backend.chatDbPath) : messagesFolder;
-    // Listing the folder shows as much as opening chat.db would, which only SQLite may do (decision B1).
+    // Listing the folder tells as much as opening chat.db, which only SQLite may do (decision B1).
     if (['EPERM', 'EACCES'].includes(failure(() => readdirSync(databaseFolder)) ?? '')) stdout(...NO_ACCESS);
     return serveConfigured(reading, {}, log, context);
   });

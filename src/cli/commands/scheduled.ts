@@ -9,7 +9,7 @@ import { Refusal, type Served } from '../service-connection.ts';
 
 const SHORT_ID = 8;
 
-/** `postern scheduled list`: by time, in this time zone. */
+/** `postern scheduled list`: lists in order of time, in this time zone. */
 export async function listScheduled(
   { state }: { readonly state?: ScheduledState },
   { client, columns: width, list }: Served,
@@ -32,7 +32,7 @@ export async function listScheduled(
   list(entries, columns, rows, 'No message is scheduled.');
 }
 
-/** `postern scheduled cancel`: by the beginning of an id. */
+/** `postern scheduled cancel`: cancels by the beginning of an id. */
 export async function cancelScheduled(given: string, _options: object, { client, answer }: Served): Promise<void> {
   const entries = await client.scheduled.list();
   const found = entries.filter(({ id }) => id.startsWith(given));

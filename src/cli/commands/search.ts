@@ -12,18 +12,18 @@ import { type ConnectionOptions, Refusal, type Served } from '../service-connect
 
 export interface SearchOptions extends ConnectionOptions {
   readonly limit?: number;
-  /** Shows the index's progress instead of searching. */
+  /** True to show the index's progress instead of searching. */
   readonly status?: boolean;
 }
 
 /** The maximum page size. */
 const PAGE = 200;
-/** Polls slowly, because all clients share the rate limit. */
+/** Slow, because all clients share the rate limit. */
 const LOOK_EVERY_MS = 3000;
 const BAR_COLUMNS = 30;
 const PREVIOUS_LINE = '\x1b[1A\x1b[2K';
 
-/** `postern search`: prints messages with these words, newest first. */
+/** `postern search`: prints the messages with these words, newest first. */
 export async function search(
   words: readonly string[],
   { limit = 20, status = false, json = false }: SearchOptions,
@@ -107,18 +107,18 @@ function lineOf(
   return `Building the search index:${bar} ${Math.floor(share * 100)} %${since}`;
 }
 
-/** Invisible characters without width, so that a table can be laid out with them. */
+/** Invisible characters without width, so that a table with them can be laid out. */
 const BEGIN = '\u2061';
 const END = '\u2062';
 const MARKS = /[\u2061\u2062]/g;
 /** Bold and underlined, which is readable on any background. */
 const ON = '\x1b[1;4m';
 const OFF = '\x1b[22;24m';
-/** How much text is left before the first match if that is far from the beginning. */
+/** Length of text left before the first match, if the match is far from the beginning. */
 const MAX_BEFORE = 20;
 const KEPT_BEFORE = 12;
 
-/** Marks the matches in a text, which starts shortly before the first one. */
+/** Marks the matches in a text, and cuts the text to begin shortly before the first match. */
 function marked(text: string, highlights: readonly Highlight[]): string {
   const first = highlights[0]?.[0] ?? 0;
   let end = first > MAX_BEFORE ? first - KEPT_BEFORE : 0;

@@ -1,7 +1,7 @@
 import type { Served } from '../service-connection.ts';
 import { typedLine } from '../typed-line.ts';
 
-/** Sends a code to the conversation with oneself and asks for it. With `code`, only checks that code. */
+/** Sends a code to the conversation with oneself, and reads it from the user. With `code`, only checks that code. */
 export async function proveSelfChat(
   code: string | undefined,
   _options: object,

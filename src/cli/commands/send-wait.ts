@@ -1,14 +1,14 @@
 import type { Message, PosternClient, SentMessage } from '../../client/postern-client.ts';
 import type { MessageStatus } from '../../domain/message.ts';
 
-/** The states `send --wait` can wait for, in the order in which they occur. */
+/** The states that `send --wait` can wait for, in the order in which they occur. */
 export const WAIT_STATES = ['sent', 'delivered', 'read'] as const;
 export type WaitState = (typeof WAIT_STATES)[number];
 
 const ORDER: readonly MessageStatus[] = ['pending', 'sent', 'delivered', 'read'];
 
 /**
- * Waits until the message reaches `wanted` or fails, by the events and changes after `offset`. Resolves with the
+ * Waits until the message reaches `wanted` or fails, following events and changes after `offset`. Resolves with the
  * message in that state, or in its last known state when the time is up; undefined if its row never appeared.
  */
 export async function waited(

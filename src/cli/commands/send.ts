@@ -18,7 +18,7 @@ export interface SendFlags extends ConnectionOptions {
   readonly at?: string;
   readonly until?: string;
   readonly wait?: WaitState;
-  /** Time limit of --wait in seconds. */
+  /** Time limit of --wait, in seconds. */
   readonly timeout?: number;
 }
 
@@ -68,7 +68,7 @@ export async function send(
     answer(added, scheduled(added, to.shown));
     return EXIT.ok;
   }
-  // Taken before the send, so that no event can be missed.
+  // Read before the send, so that no event can be missed.
   const offset = wanted === undefined ? '' : (await client.trackedEvents()).offset;
   progress('Sending');
   const message = await client.send(request);
@@ -81,7 +81,7 @@ export async function send(
   return wanted === undefined ? EXIT.ok : EXIT.timedOut;
 }
 
-/** Reports the outcome of a send that was waited for. Returns the exit code. */
+/** Reports the outcome of a send with --wait. Returns the exit code. */
 function reportState(
   message: Message,
   recipient: string,

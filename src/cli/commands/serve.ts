@@ -8,11 +8,11 @@ import { type CommonOptions, type Context, EXIT } from '../context.ts';
 import { refuseConfig, runService, withLog } from '../run-service.ts';
 
 export interface ServeOptions extends CommonOptions {
-  /** launchd supervises this process (decisions A3, C6). */
+  /** True if launchd supervises this process (decisions A3, C6). */
   readonly supervised?: boolean;
 }
 
-/** `postern serve`: writes the configuration at the first launch and exits (decision A2); later launches serve. */
+/** `postern serve`: writes the configuration at the first launch and exits (decision A2). Later launches serve. */
 export function serve(options: ServeOptions, context: Context): Promise<number> {
   return withLog(context, async (log) => {
     const folder = configFolder(options.configDir, context.environment);

@@ -7,7 +7,7 @@ import type { Style } from '../output/style.ts';
 import { type Column, table } from '../output/table.ts';
 import { shownTime } from '../output/time.ts';
 
-/** The counts of one line of `postern status`. */
+/** The counts in one line of `postern status`. */
 export interface CounterLine {
   readonly name: string;
   /** Only for a terminal. */
@@ -18,7 +18,7 @@ export interface CounterLine {
 const MINUTES_A_BAR = 2;
 const HOUR_MS = 60 * 60_000;
 
-/** Outcomes of sends in the words of the console, in its order. */
+/** Outcomes of sends in the words and the order of the console. */
 const OUTCOMES: readonly (readonly [name: string, words: string])[] = [
   ['sent', 'sent'],
   ['pending', 'handed to Messages'],
@@ -29,7 +29,7 @@ const OUTCOMES: readonly (readonly [name: string, words: string])[] = [
   ['refused', 'refused'],
 ];
 
-/** Events of the last hour and sends of today. */
+/** Returns the events of the last hour and the sends of today. */
 export function counterLines({ events, sends, since }: Overview, nowMs: number): readonly CounterLine[] {
   const minutes = events.minutes.map(({ counts }) => sum(Object.values(counts)));
   const isYoung = nowMs - Date.parse(since) < HOUR_MS;
@@ -48,7 +48,10 @@ export function counterLines({ events, sends, since }: Overview, nowMs: number):
   ];
 }
 
-/** Tables of webhooks and keys with their last 24 hours, each after an empty line. The bars are for a terminal. */
+/**
+ * Returns tables of webhooks and keys with their last 24 hours, each after an empty line. The bars appear only on a
+ * terminal.
+ */
 export function counterTables({ webhooks, keys = [] }: Overview, context: Context): readonly string[] {
   const deliveries = webhooks.map((webhook) => [
     webhookLabel(webhook),
@@ -85,7 +88,7 @@ function shownTable(
   return ['', ...table(withBars(titles), rows.map(withBars), columns, paint)];
 }
 
-/** The share of the events to deliver that the webhook received in 24 hours. */
+/** Returns the share of its events that the webhook received in 24 hours. */
 function delivered({ points }: SubjectSeries): string {
   const total = (...names: readonly string[]): number =>
     sum(points.flatMap(({ counts }) => names.map((name) => counts[name] ?? 0)));

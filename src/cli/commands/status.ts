@@ -13,8 +13,8 @@ import type { Served } from '../service-connection.ts';
 import { type CounterLine, counterLines, counterTables } from './status-counters.ts';
 
 /**
- * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while it cannot
- * read Messages, or a hub its fleet.
+ * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while the
+ * service cannot read Messages, or a hub its fleet.
  */
 export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
   const { report, overview } = await read(json === true, service);
@@ -27,14 +27,14 @@ interface Answer {
   readonly overview?: Overview;
 }
 
-/** A limited key may not see the overview, and JSON never had it. */
+/** A limited key may not see the overview, and the JSON never included it. */
 async function read(isJson: boolean, { client, isLimited }: Served): Promise<Answer> {
   if (isJson || isLimited) return { report: await client.status() };
   try {
     const overview = await client.home.overview();
     return { report: overview.status, overview };
   } catch (error) {
-    // A hub has none, nor has an older version.
+    // A hub and older versions have no overview.
     if (!isPosternError(error) || (error.status !== 501 && error.status !== 404)) throw error;
     return { report: await client.status() };
   }
@@ -46,7 +46,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
   const nowMs = systemClock.now();
   const counters = overview === undefined ? [] : counterLines(overview, nowMs);
   return [
-    // A script reads on from the line that was always the first.
+    // Scripts rely on this line being the first.
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),
@@ -58,7 +58,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
 
 const TONES: Readonly<Record<Verdict['tone'], Style>> = { good: 'green', warn: 'yellow', bad: 'red' };
 
-/** A label and its text, wrapped on a terminal. */
+/** A label with its text, which is wrapped on a terminal. */
 interface Line {
   readonly name: string;
   readonly text: string;
@@ -178,7 +178,7 @@ function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem 
   }
 }
 
-/** At a hub: one line per Mac; troubled ones say what is wrong. */
+/** At a hub: returns one line per Mac; Macs with a problem say which. */
 function macLines(macs: readonly FleetMac[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
   return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused }, place) => {

@@ -13,7 +13,7 @@ export interface TailOptions extends ConnectionOptions {
   readonly changes?: boolean;
   /** Seconds. */
   readonly maxAge?: number;
-  /** With --json or --exec: what each message contains, too. */
+  /** With --json or --exec: also passes on what each message contains. */
   readonly details?: boolean;
   readonly junk: boolean;
   readonly type?: readonly WebhookEventType[];
@@ -23,15 +23,15 @@ export interface TailOptions extends ConnectionOptions {
 
 type Listened = Event | ChangeEvent;
 
-/** `postern tail`: prints events as they happen, until the reader of stdout goes away. */
+/** `postern tail`: prints events as they happen, until the reader of stdout has gone. */
 export async function tail(conversation: string | undefined, options: TailOptions, service: Served): Promise<void> {
   const { client, place, stderr, isTerminal } = service;
   const changes = wantsChanges(options);
-  // Asks the service first: a wrong address or key should be reported, not retried forever.
+  // Asks the service first, because a wrong address or key should be reported and not retried forever.
   const { newest_event: newest, macs } = await client.status();
   const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
   const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
-  // Only from here on: until the service has answered, an interruption ends this command like any other.
+  // Only from here on, because until the service has answered, an interruption ends this command like any other.
   const signal = service.untilEnded();
   let last: string | number = start;
   if (isTerminal) {
@@ -50,7 +50,7 @@ export async function tail(conversation: string | undefined, options: TailOption
     signal,
     onReconnect,
     maxAgeS: options.maxAge,
-    // Sent only if asked for: an older service refuses parameters it does not know.
+    // Sent only on request, because an older service refuses parameters that it does not know.
     junk: options.junk ? undefined : false,
     ...(!isPlain && macs === undefined && { include: ['contacts', 'details'] as const }),
     ...(isPlain && options.details === true && { include: ['details'] as const }),
@@ -70,7 +70,7 @@ function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }
 
-/** The part of a conversation id that is the same on every service; at a hub, prefixed with its Mac. */
+/** Returns the part of a conversation id that is the same on every service; at a hub, with its Mac in front. */
 function partyOf(conversationId: string): string {
   const [mac = ''] = /^[a-z0-9-]{1,32}~/.exec(conversationId) ?? [];
   return mac + conversationId.slice(Math.max(0, conversationId.indexOf(';')));
@@ -90,7 +90,7 @@ async function deliver(
   else await context.writeLine(asJson === true ? json(event) : shownEvent(event, systemClock.now(), context));
 }
 
-/** Runs the command for one event; the next event waits until it ends. Text from outside reaches only its stdin. */
+/** Runs the command for one event. The next event waits until it ends. Text from outside reaches only its stdin. */
 async function runFor(
   event: Listened,
   position: string,

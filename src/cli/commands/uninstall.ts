@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { reportErrors, thisMachine } from '../this-machine.ts';
 
 export interface UninstallCommandOptions {
-  /** Also removes configuration, state, logs and granted permissions. */
+  /** Also removes the configuration, state, logs and granted permissions. */
   readonly purge?: boolean;
 }
 

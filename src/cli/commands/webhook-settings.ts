@@ -21,7 +21,7 @@ export interface FilterOptions {
   readonly junk?: boolean;
 }
 
-/** Settings from options. Secrets and header values are, like keys, never arguments. */
+/** Settings given as options. Like keys, secrets and header values are never arguments. */
 interface SettingsOptions extends FilterOptions {
   readonly event?: readonly WebhookEventType[];
   readonly secretFile?: string;
@@ -37,7 +37,7 @@ interface AddOptions extends SettingsOptions {
 
 interface EditOptions extends SettingsOptions {
   readonly to?: string;
-  /** False with --no-name; the other options work alike. */
+  /** False for --no-name; the other options work in the same way. */
   readonly name?: string | boolean;
   readonly secret?: boolean;
   readonly filter?: boolean;
@@ -65,8 +65,8 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
 }
 
 /**
- * Sends a test event: macOS asks about the local network at the first connection, and somebody should be at the
- * screen.
+ * Sends a test event, because macOS asks about the local network at the first connection, when somebody should be at
+ * the screen.
  */
 async function tryLocalNetwork(id: string, { client, stderr }: Served): Promise<void> {
   stderr('The receiver is in your own network, so a test event goes to it at once: macOS may ask now. Click Allow.');
@@ -92,7 +92,7 @@ export async function editWebhook(given: string, options: EditOptions, { client,
     throw new Refusal(EXIT.usage, 'There is nothing to change.', 'postern webhooks edit --help names what can be.');
   }
   const { id } = await webhookOf(client, given);
-  // The API replaces a filter as a whole; what is not given here stays, but for --no-filter.
+  // The API replaces a filter as a whole. Conditions that are not given here stay, except with --no-filter.
   const before = filter === false ? null : (await client.webhook(id)).filter;
   const filters = settings.filter && { filter: { ...before, ...settings.filter } };
   const webhook = await client.changeWebhook(id, { ...changes, ...filters });
@@ -163,7 +163,7 @@ function filterText(filter: WebhookFilter): string {
   ].join(', ');
 }
 
-/** The settings for which an option was given. */
+/** Returns the settings for which an option was given. */
 async function settingsOf(
   client: PosternClient,
   options: SettingsOptions,
@@ -179,7 +179,7 @@ async function settingsOf(
   };
 }
 
-/** Undefined if nothing is filtered. */
+/** Returns undefined if nothing is filtered. */
 export async function filterOf(
   client: PosternClient,
   { conversation, sender, from, maxAge, junk }: FilterOptions,
@@ -205,7 +205,7 @@ export function secretIn(path: string): string {
 
 const HEADERS = 'It must have one header a line, as in: Authorization: Bearer …';
 
-/** Splits lines into names and values. The service checks them. */
+/** Splits lines into names and values, which the service checks. */
 function headersIn(path: string): Readonly<Record<string, string>> {
   const lines = contentOf(path, 'The headers file', HEADERS).split(/\r?\n/);
   const headers = lines.flatMap((line, index): [string, string][] => {

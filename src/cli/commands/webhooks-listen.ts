@@ -20,7 +20,7 @@ interface ListenOptions extends ConnectionOptions, FilterOptions {
 type Received = Event | ChangeEvent | { readonly type: 'webhook.test' };
 
 const NAME = 'postern webhooks listen';
-/** As long as the service waits for a receiver's answer. */
+/** As long as the service waits for a receiver to answer, in milliseconds. */
 const FORWARD_MS = 10_000;
 /** The headers that a receiver would have got. */
 const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
@@ -66,7 +66,7 @@ export async function listen(options: ListenOptions, service: Served): Promise<v
   }
 }
 
-/** Throws a Refusal unless the service runs on this machine: it posts to loopback. */
+/** Throws a Refusal unless the service runs on this machine, because it posts to loopback. */
 function assertHere(place: string): void {
   const host = URL.canParse(place) ? new URL(place).hostname : 'localhost';
   if (host === 'localhost' || host === '[::1]' || host.startsWith('127.')) return;
@@ -77,7 +77,7 @@ function assertHere(place: string): void {
   );
 }
 
-/** Removes webhooks left by killed runs; with a limited key, only its own. */
+/** Removes webhooks that killed runs left behind; with a limited key, only its own. */
 async function removeLeftovers(service: Served): Promise<void> {
   for (const { id, url } of await service.client.webhooks()) {
     if (await isLeftover(url)) await removed(id, service);

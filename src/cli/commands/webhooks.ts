@@ -26,7 +26,7 @@ const DELIVERIES: readonly Column[] = [
   { title: 'STATUS' },
   { title: 'ERROR', isFlexible: true, least: 10 },
 ];
-/** Enough of an id for a person to read. Any unambiguous prefix is accepted. */
+/** Number of characters of an id that are shown: enough for people to compare. Any unambiguous prefix is accepted. */
 const SHORT_ID = 8;
 
 export async function listWebhooks(options: ConnectionOptions, service: Served): Promise<void> {
@@ -116,7 +116,7 @@ export async function replayWebhook(
   answer(webhook, sentence);
 }
 
-/** Attempts a held delivery now. Exits with 1 if there is none. */
+/** Attempts a held delivery now. Exits with 1 if none is held. */
 export async function retryWebhook(given: string, _options: object, { client, answer }: Served): Promise<number> {
   const { id } = await webhookOf(client, given);
   const webhook = await client.webhook(id);
@@ -128,7 +128,7 @@ export async function retryWebhook(given: string, _options: object, { client, an
   return EXIT.ok;
 }
 
-/** Finds a webhook by its id, a beginning of that, or its name. Throws a Refusal if there is not exactly one. */
+/** Finds a webhook by its id, the beginning of its id, or its name. Throws a Refusal unless exactly one matches. */
 export async function webhookOf(client: PosternClient, given: string): Promise<Webhook> {
   const webhooks = await client.webhooks();
   if (!webhooks.some(({ id }) => id.startsWith(given))) {

@@ -5,7 +5,7 @@ import type { ProbeContext } from './probes.ts';
 import { oneOf } from './redact.ts';
 import { PICTURE } from './send-to-me.ts';
 
-/** Extended attributes that macOS gives apps. */
+/** Extended attributes that macOS gives to apps. */
 const XATTRS = [
   'com.apple.quarantine',
   'com.apple.provenance',
@@ -17,7 +17,7 @@ const XATTRS = [
 const SOUND = '/System/Library/Sounds/Ping.aiff';
 const CONVERSION_LIMIT_MS = 60_000;
 
-/** The socket's mode and the length of its path, for which macOS allows 103 bytes. */
+/** Reports the socket's mode and the length of its path, for which macOS allows 103 bytes. */
 export function socket({ layout }: ProbeContext): Observation {
   const path = join(layout.support, 'postern.sock');
   const mode = (statSync(path).mode & 0o777).toString(8);
@@ -33,7 +33,7 @@ export function appXattrs({ machine, layout }: ProbeContext): Promise<Observatio
   }));
 }
 
-/** How often this Mac woke up today, as far as the end of its log shows. */
+/** Counts how often this Mac woke up today, as far as the end of its log shows. */
 export function sleep({ machine }: ProbeContext): Promise<Observation> {
   const now = new Date(machine.clock.now());
   const two = (value: number): string => String(value).padStart(2, '0');
@@ -43,7 +43,7 @@ export function sleep({ machine }: ProbeContext): Promise<Observation> {
   }));
 }
 
-/** Checks that Apple's converters do what attachments need, on a generated picture and a system sound. */
+/** Checks that Apple's converters can do what attachments need, on a generated picture and a system sound. */
 export async function conversions({ machine }: ProbeContext): Promise<Observation> {
   const folder = mkdtempSync(join(machine.temporaryFolder, 'postern-report-'));
   const at = (name: string): string => join(folder, name);

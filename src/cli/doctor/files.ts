@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 const LOW_SPACE_MIB = 1024;
 const NO_ROOM_MIB = 100;
 
-/** Checks that there is a configuration and that the service starts with it. */
+/** Checks that there is a configuration with which the service can start. */
 export function configuration(reading: ConfigReading): readonly Finding[] {
   if (reading.state === 'absent') {
     return [
@@ -70,8 +70,8 @@ export function diskSpace(folder: string): Finding {
 }
 
 /**
- * Columns of the message table by the macOS that introduced them, newest first. They show the database's shape, not
- * the system: upgraded databases keep old columns.
+ * Columns of the message table by the macOS that introduced them, newest first. They show the shape of the database,
+ * not the system: an upgraded database keeps old columns.
  */
 const SHAPES: readonly (readonly [column: string, macos: string])[] = [
   ['date_recovered', '26'],

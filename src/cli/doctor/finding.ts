@@ -1,4 +1,4 @@
-/** The result of one check. `unknown` means that it could not be made, which is no fault in itself. */
+/** The result of one check. `unknown` means that the check could not be made, which is not a fault in itself. */
 export interface Finding {
   /** Stable, snake_case. */
   readonly name: string;
@@ -16,12 +16,12 @@ export function finding(state: Finding['state'], name: string, sentence: string,
   return { name, state, sentence, what_to_do: whatToDo };
 }
 
-/** A fault, and what to do about it. */
+/** Returns a fault, and what to do about it. */
 export function fault(name: string, sentence: string, whatToDo: string | null): Finding {
   return finding('problem', name, sentence, whatToDo);
 }
 
-/** A check that could not be made, and that needs nothing to be done. */
+/** Returns a check that could not be made and that needs no action. */
 export function unsure(name: string, sentence: string): Finding {
   return finding('unknown', name, sentence, null);
 }

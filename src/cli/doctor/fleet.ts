@@ -8,12 +8,12 @@ import { type Finding, fault, finding, ok } from './finding.ts';
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
-/** Deadlines of sends suffer from a larger difference. */
+/** Maximum difference of the clocks in seconds. With more, the deadlines of sends suffer. */
 const MAX_CLOCK_S = 5;
 
 /**
- * Checks that this Mac or hub can take part in its fleet. With `connects: false`, checks only files: on a Mac this
- * process has the terminal's rights and may reach a local network that the agent may not. Loads the code of NATS.
+ * Checks that this Mac or hub can take part in its fleet. With `connects: false`, checks only files, because on a Mac
+ * this process has the terminal's rights and may reach a local network that the agent may not. Loads the code of NATS.
  */
 export async function fleetFindings(
   settings: FleetSettings,

@@ -10,7 +10,7 @@ import { observedRefusal, type ReportClient, whole } from './report-client.ts';
 import { sendToMe } from './send-to-me.ts';
 import { tccLog } from './tcc-log.ts';
 
-/** The keys that come from the service's diagnostics. */
+/** The keys whose values come from the service's diagnostics. */
 const DIAGNOSED_KEYS = [
   'accounts',
   'live_chats',
@@ -35,7 +35,7 @@ const SERVICE_KEYS = [
 
 export type ReportKey = MacProbeKey | (typeof SERVICE_KEYS)[number] | 'tcc_log' | 'findings' | 'send_to_me';
 
-/** A document that a person can paste into a bug report. It contains nobody's name, address, key or text. */
+/** A document that can be pasted into a bug report. Contains nobody's name, address, key or text. */
 export interface MacReport {
   readonly format: 1;
   readonly postern: string;
@@ -51,17 +51,17 @@ export interface ReportOptions {
   /** Undefined if there is no service to ask. */
   readonly client: ReportClient | undefined;
   readonly findings: readonly Finding[];
-  /** Permits macOS to ask the person. */
+  /** Allows macOS to prompt the user. */
   readonly prompt: boolean;
   readonly watchSeconds: number;
-  /** Own address to send to; `true` chooses one. */
+  /** One of the user's addresses to send to; `true` chooses one. */
   readonly sendToMe: string | true | undefined;
 }
 
 export async function macReport(options: ReportOptions): Promise<MacReport> {
   const { probes, version, findings } = options;
   const [service, mac] = await Promise.all([serviceObservations(options), macObservations(probes)]);
-  // Last, so that the log includes the report's own requests.
+  // Read last, so that the log includes the report's own requests.
   const log = probes.machine.platform === 'darwin' ? await tccLog(probes.machine.run) : absent('not_macos');
   return {
     format: 1,
@@ -163,7 +163,7 @@ function diagnosed(diagnostics: Diagnostics | undefined): Diagnosed {
   };
 }
 
-/** Counts rows that changed from received to own, or back, while chat.db was watched. */
+/** Counts rows that changed from received to outgoing, or back, while chat.db was watched. */
 function flipsIn(rows: readonly NewRow[]): ReportedValue {
   const flipped = rows.filter((row) => row.flipped === true);
   return {
@@ -174,12 +174,12 @@ function flipsIn(rows: readonly NewRow[]): ReportedValue {
   };
 }
 
-/** For each received row: the delay until it had a conversation, and the age of its date at first sight. */
+/** Returns for each received row the delay until it had a conversation, and the age of its date when first seen. */
 function joinDelaysIn(rows: readonly NewRow[]): ReportedValue {
   return rows.filter((row) => !row.is_from_me).map((row) => ({ delay_ms: row.join_delay_ms, age_s: whole(row.age_s) }));
 }
 
-/** Passes on only what has the documented form: numbers and words of closed sets. */
+/** Passes on only what has the documented form: numbers, and words of closed sets. */
 function checked(answer: unknown): Diagnostics | undefined {
   const result = diagnosticsSchema.safeParse(answer);
   return result.success ? result.data : undefined;
@@ -189,7 +189,7 @@ function plain(value: unknown): ReportedValue {
   return JSON.parse(JSON.stringify(value)) as ReportedValue;
 }
 
-/** Finding names are fixed, except that a webhook's contains its id. */
+/** Finding names are fixed, except that a webhook's name contains its id. */
 function states(findings: readonly Finding[]): ReportedValue {
   return findings.map(({ name, state }) => ({ name: name.startsWith('webhook ') ? 'webhook' : name, state }));
 }

@@ -9,8 +9,8 @@ import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
 
 /**
- * Checks that exist only on a Mac: the agent, the program that holds the permissions, Messages. Never makes macOS ask
- * the person.
+ * Makes the checks that exist only on a Mac: the agent, the program that holds the permissions, Messages. Never makes
+ * macOS prompt the user.
  */
 export async function macFindings(machine: Machine): Promise<readonly Finding[]> {
   return [await agent(machine), await program(machine), command(machine), await messages(machine)];
@@ -102,7 +102,7 @@ function command(machine: Machine): Finding {
     : finding('warning', 'command', `postern is ${found.path}, which is not the installed one.`, null);
 }
 
-/** Version of the agent's code; null if none is installed. */
+/** Returns the version of the agent's code; null if none is installed. */
 function installedVersion({ current }: Layout): string | null {
   const isLinked = lstatSync(current, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   return isLinked ? (/^versions\/(\d+\.\d+\.\d+(?:-[a-z]+\.?\d*)?)-/.exec(readlinkSync(current))?.[1] ?? null) : null;

@@ -9,7 +9,7 @@ export type ReportedValue =
   | readonly ReportedValue[]
   | { readonly [key: string]: ReportedValue };
 
-/** The reason why a key of the report is empty. */
+/** Why a key of the report is empty. */
 export type Absence =
   | 'not_macos'
   /** The program or file does not exist. */
@@ -18,7 +18,7 @@ export type Absence =
   | 'failed'
   /** The service does not answer, or does not allow it. */
   | 'no_service'
-  /** macOS might have asked the person. */
+  /** macOS might have prompted the user. */
   | 'not_asked';
 
 /** The result under one key of the report, or the reason for its absence. */
@@ -43,7 +43,7 @@ export interface ObservedCommand {
 
 const TIMEOUT_MS = 15_000;
 
-/** Runs a program within its time limit. Always reports the exit code; reports output only as `read` reduces it. */
+/** Runs a program within its time limit. Always reports the exit code, and reports output only as `read` reduces it. */
 export async function observe(
   { run, command, args, timeoutMs = TIMEOUT_MS }: ObservedCommand,
   read: (result: CommandResult) => Readonly<Record<string, ReportedValue>> = () => ({}),
@@ -65,7 +65,7 @@ export async function guarded(look: () => Promise<Observation> | Observation): P
   }
 }
 
-/** Codes of Node and SQLite are upper case. Any other text is masked. */
+/** Codes of Node and SQLite are in upper case. Any other text is masked. */
 function knownCode(code: string): string {
   return /^(?:E[A-Z]{2,14}|SQLITE_[A-Z]{2,14}|ERR_[A-Z_]{2,40})$/.test(code) ? code : knownWords(code);
 }

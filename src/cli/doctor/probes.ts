@@ -29,7 +29,7 @@ const CDHASH = /[0-9a-f]{40}/;
 const VERSION = /\d{1,6}(?:\.\d{1,6}){1,3}/;
 const FLAGS = /(?:none|(?:adhoc|runtime|linker-signed|host|hard|kill|expires|restrict|library-validation|,)+)/;
 
-/** Everything a program can observe about a Mac and its installation: key, method and the values kept. */
+/** Everything that a program can observe about a Mac and its installation: key, method and the values kept. */
 export const MAC_PROBES = {
   macos: program('sw_vers', [], ({ stdout }) =>
     fields(stdout, {
@@ -117,7 +117,7 @@ export const MAC_PROBES = {
 
 export type MacProbeKey = keyof typeof MAC_PROBES;
 
-/** Observes every key in sequence. A failure becomes that key's observation. */
+/** Observes every key in turn. A failure becomes that key's observation. */
 export async function macObservations(context: ProbeContext): Promise<Readonly<Record<MacProbeKey, Observation>>> {
   const isMac = context.machine.platform === 'darwin';
   const seen: [string, Observation][] = [];
@@ -172,7 +172,7 @@ function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Reco
   };
 }
 
-/** Streams the dump: its tens of megabytes exceed the limit on kept output. */
+/** Streams the dump, because its tens of megabytes exceed the limit on output that is kept. */
 async function launchServices({ machine }: ProbeContext): Promise<Observation> {
   let isListed = false;
   let rest = '';
@@ -208,7 +208,7 @@ async function compile({ machine, scripts }: ProbeContext): Promise<Observation>
   }
 }
 
-/** Reads the file itself: the program `sdef` comes only with Xcode, and without any tools it opens a dialog. */
+/** Reads the file itself: the program `sdef` is part of Xcode, and without developer tools it opens a dialog. */
 async function dictionary({ machine, messagesApp }: ProbeContext): Promise<Observation> {
   const contents = join(messagesApp, 'Contents');
   const args = ['-extract', 'OSAScriptingDefinition', 'xml1', '-o', '-', join(contents, 'Info.plist')];

@@ -4,7 +4,7 @@ const MAX_CHARACTERS = 600;
 const MAX_DIGITS = 5;
 
 /**
- * Words that macOS programs print themselves: messages of errno, launchctl, codesign, osacompile and AppleScript, and
+ * Words that macOS programs themselves print: messages of errno, launchctl, codesign, osacompile and AppleScript, and
  * folder names that every Mac has. None is a person's name, an address or a key.
  */
 const WORDS = new Set(

@@ -12,7 +12,7 @@ import { type MacReport, macReport } from './mac-report.ts';
 
 export interface ReportCommandOptions extends DoctorOptions {
   readonly macReport?: boolean;
-  /** Own address; `true` chooses one. */
+  /** One of the user's addresses; `true` chooses one. */
   readonly sendToMe?: string | true;
   /** Seconds to watch chat.db. */
   readonly watch?: number;
@@ -20,7 +20,7 @@ export interface ReportCommandOptions extends DoctorOptions {
 
 const MESSAGES_APP = '/System/Applications/Messages.app';
 const WATCH_SECONDS = 30;
-/** Messages writes a failed delivery into the row up to a minute later. */
+/** Seconds to watch after a send, because Messages may write a failed delivery into the row up to a minute later. */
 const WATCH_SECONDS_AFTER_SEND = 75;
 
 /**
@@ -68,7 +68,7 @@ function isServiceSeen({ keys }: MacReport): boolean {
   return 'found' in keys.service;
 }
 
-/** The AppleScripts are beside the code that runs them, compiled or not. */
+/** Returns the folder with the AppleScripts, which are beside the code that runs them, compiled or not. */
 function scriptsFolder(): string {
   const compiled = join(projectRoot(), 'dist', 'src');
   return existsSync(compiled) ? compiled : join(projectRoot(), 'src');

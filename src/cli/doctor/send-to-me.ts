@@ -33,7 +33,7 @@ export interface SendToMeOptions {
 }
 
 /**
- * Sends one text and one picture to the person's own address and compares the stored copy. Uses only an address under
+ * Sends one text and one picture to the user's own address and compares the stored copy. Uses only an address under
  * which this Mac has sent or received, so that it cannot reach a stranger.
  */
 export async function sendToMe(options: SendToMeOptions): Promise<readonly [Diagnostics | undefined, Observation]> {
@@ -63,7 +63,7 @@ export async function sendToMe(options: SendToMeOptions): Promise<readonly [Diag
 
 interface Attempt {
   readonly atMs: number;
-  /** Row id; null if the send was refused or the row is not known yet. */
+  /** Row id; null if the send was refused, or if its row is not known yet. */
   readonly id: string | null;
   readonly answer: Observation;
 }
@@ -105,7 +105,7 @@ function described({ atMs, id, answer }: Attempt, rows: readonly NewRow[]): { re
   };
 }
 
-/** Compares the stored body and never shows it: it could be a different message. */
+/** Compares the stored body but never shows it, because it could be a different message. */
 async function comparison(client: ReportClient, id: string | null): Promise<{ readonly [key: string]: ReportedValue }> {
   if (id === null) return { body: null };
   const stored = await client.message(id).then(
@@ -142,7 +142,7 @@ async function withPicture<Result>(use: (path: string) => Promise<Result>): Prom
   }
 }
 
-/** Normalizes an address: spaces, brackets and dashes in a telephone number mean nothing. */
+/** Normalizes an address: spaces, brackets and dashes in a telephone number have no meaning. */
 function spelling(address: string): string {
   const trimmed = address.trim().toLowerCase();
   return trimmed.includes('@') ? trimmed : trimmed.replace(/[\s().-]/g, '');

@@ -8,12 +8,12 @@ import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 import { certificateFinding, clockFinding } from './fleet.ts';
 
-/** The findings from the running service. The other members are undefined if it could not be asked. */
+/** The findings from the running service. The other members are undefined if the service could not be asked. */
 export interface Asked {
   readonly findings: readonly Finding[];
   readonly isUp: boolean;
   readonly isConnected: boolean;
-  /** The Mac's id in the fleet, which the configuration need not name. */
+  /** The Mac's id in the fleet, which may be missing from the configuration. */
   readonly mac?: string | undefined;
 }
 
@@ -71,14 +71,14 @@ export async function askService(
     associatedRows,
     configFile,
   }: {
-    /** The service's address as findings name it. */
+    /** The service's address, as findings name it. */
     readonly place: string;
     readonly program: string;
     readonly start: string;
     readonly prompt: boolean;
     readonly pauseMs: (ms: number) => Promise<void>;
     readonly fleetServers?: readonly string[];
-    /** The setting for rows that refer to another message, and the file that has it. */
+    /** The setting for rows that refer to another message, and the file that contains it. */
     readonly associatedRows: AssociatedRows;
     readonly configFile: string;
   },
@@ -163,7 +163,7 @@ function troubleOf({ status, code }: PosternError, place: string, start: string)
   );
 }
 
-/** Empty if search is off. */
+/** Returns no findings if search is off. */
 function searchFindings({ search }: StatusReport): readonly Finding[] {
   if (search === undefined) return [];
   const { state, problem, indexed_rows: rows, total_rows: total } = search;
@@ -178,12 +178,12 @@ function searchFindings({ search }: StatusReport): readonly Finding[] {
   return [ok('search', sentence)];
 }
 
-/** Empty if this Mac is in no fleet. */
+/** Returns no findings if this Mac is not in a fleet. */
 function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): readonly Finding[] {
   if (fleet === undefined) return [];
   const { mac, state, behind, problem, clock_ahead_s: aheadS, certificate_ends: ends } = fleet;
   const rest = [
-    // An earlier version says neither.
+    // Earlier versions report neither.
     ...(typeof aheadS === 'number' ? [clockFinding(aheadS * 1000)] : []),
     ...(typeof ends === 'string' ? [certificateFinding("The server's certificate", Date.parse(ends))] : []),
   ];
@@ -247,7 +247,10 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
   });
 }
 
-/** Empty for a service before 0.2, and for one that has not loaded contacts because nobody asked for names. */
+/**
+ * Returns no findings for a service before 0.2, and for one that has not loaded contacts because no client asked for
+ * names.
+ */
 function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
   if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
   if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
@@ -256,7 +259,8 @@ function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[
 }
 
 /**
- * Reports whether the receiver's last failure names Local Network. A machine that is switched off fails the same way.
+ * Reports whether the receiver's last failure may come from the Local Network permission. A machine that is switched
+ * off fails in the same way.
  */
 function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
   return error?.includes(LOCAL_NETWORK) === true;

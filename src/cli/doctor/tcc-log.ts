@@ -12,14 +12,13 @@ const PROGRAMS = [
   'com.apple.tccd',
 ] as const;
 const SERVICES = ['kTCCServiceAppleEvents', 'kTCCServiceSystemPolicyAllFiles'] as const;
-/** Selects only the lines that are evaluated, because output is kept only up to a limit. */
+/** Selects only the lines that are evaluated, because the output that is kept is limited. */
 const PREDICATE = 'subsystem == "com.apple.TCC" AND eventMessage BEGINSWITH "AUTHREQ_"';
 const LOG_LIMIT_MS = 90_000;
 const MAX_LINES = 60;
 
 /**
- * The decisions of macOS about Postern's permissions in the last five minutes: four kinds of lines, without free
- * text.
+ * Reads macOS's decisions about Postern's permissions in the last five minutes: four kinds of lines, without free text.
  */
 export function tccLog(run: RunCommand): Promise<Observation> {
   const args = ['show', '--last', '5m', '--info', '--debug', '--style', 'compact', '--predicate', PREDICATE];

@@ -2,7 +2,7 @@ const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
 /**
- * Yields the lines of a stream, without their ends and without empty ones; undefined in place of a line of more than
+ * Yields the non-empty lines of a stream without their line breaks; undefined in place of a line of more than
  * `maxBytes`.
  */
 export async function* boundedLines(

@@ -2,13 +2,13 @@ import { type Conversation, isPosternError, type PosternClient } from '../../cli
 import type { Clock } from '../../domain/ports/host.ts';
 import { notStarted, RPC, RpcError } from './rpc-error.ts';
 
-/** How long the members and the name of a conversation are taken as known. */
+/** How long the members and the name of a conversation are cached. */
 const KNOWN_MS = 60_000;
 const PAGE = 200;
 const MAX_PAGES = 25;
-/** Statuses for a path that holds what no path may, or is too long. */
+/** Statuses of a request whose path is invalid or too long. */
 const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
-/** At a hub an id begins with the Mac it is on. */
+/** At a hub an id begins with the id of its Mac. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;
 
 /** A conversation with the number that the protocol needs. */
@@ -28,7 +28,7 @@ export class ImsgChats {
     this.#clock = clock;
   }
 
-  /** The newest conversations first, at most `limit`. */
+  /** Returns the newest conversations first, at most `limit`. */
   async list(limit: number): Promise<readonly ImsgChat[]> {
     const chats: ImsgChat[] = [];
     for await (const chat of this.#all()) {
@@ -38,7 +38,10 @@ export class ImsgChats {
     return chats;
   }
 
-  /** Returns undefined for a message without a conversation. An id that no URL can hold is looked for in the list. */
+  /**
+   * Returns undefined for a message without a conversation. An id that cannot be part of a URL is looked up in the
+   * list.
+   */
   async withId(id: string): Promise<ImsgChat | undefined> {
     if (id === '') return undefined;
     const known = this.#byId.get(id);
@@ -80,7 +83,7 @@ export class ImsgChats {
   }
 }
 
-/** The part of a conversation id that names whom it is with. */
+/** Returns the part of a conversation id that names the other person or the group. */
 export function chatIdentifier(id: string): string {
   return id.slice(id.lastIndexOf(';') + 1);
 }

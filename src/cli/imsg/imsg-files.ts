@@ -13,7 +13,7 @@ const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 const MAX_FILE_BYTES = 100_000_000;
 const EXTENSION = /^\.[a-z\d]{1,8}$/i;
 
-/** Apple's types of the usual files; others stay unnamed. */
+/** Apple's types for common files; other files have none. */
 const UTIS: Readonly<Record<string, string>> = {
   'image/jpeg': 'public.jpeg',
   'image/png': 'public.png',
@@ -36,7 +36,7 @@ export interface ImsgFilesParts {
   readonly warn: (sentence: string) => void;
 }
 
-/** Fetches files of messages into a folder that the client may read, at most 500 MB for 7 days (decision Y1). */
+/** Downloads files of messages into a folder that the client may read, at most 500 MB, for 7 days (decision Y1). */
 export class ImsgFiles {
   readonly #parts: ImsgFilesParts;
   readonly #cache: MediaCache;
@@ -46,7 +46,7 @@ export class ImsgFiles {
     this.#cache = new MediaCache(parts.folder, parts.clock, KEPT_MS);
   }
 
-  /** The attachments of a message. One that cannot be fetched is missing, with a line for the log. */
+  /** Returns the attachments of a message. Leaves out one that cannot be downloaded, and logs a line about it. */
   async of(message: Message, isConverted: boolean): Promise<readonly ImsgAttachment[]> {
     const made: ImsgAttachment[] = [];
     for (const [index, attachment] of (message.details?.attachments ?? []).entries()) {
@@ -77,7 +77,7 @@ export class ImsgFiles {
     const { client, folder, place, warn } = this.#parts;
     if (state !== 'available' || (bytes ?? 0) > MAX_FILE_BYTES) return undefined;
     const given = form.as === 'jpeg' ? '.jpg' : form.as === 'm4a' ? '.m4a' : extname(name);
-    // The name is somebody else's: only a plain extension is taken from it.
+    // Somebody else chose the name, so only a plain extension is taken from it.
     const extension = EXTENSION.test(given) ? given.toLowerCase() : '';
     const file = createHash('sha256')
       .update(JSON.stringify([place, guid, n, bytes, form]))

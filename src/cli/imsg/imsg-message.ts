@@ -2,7 +2,7 @@ import type { Conversation, Message, Reaction } from '../../client/postern-clien
 import type { ReactionType } from '../../domain/reaction.ts';
 import { chatIdentifier, type ImsgChat } from './imsg-chats.ts';
 
-/** An attachment in the protocol's form. OpenClaw reads `original_path`, imsg's documents say `path`. */
+/** An attachment in the protocol's form. OpenClaw reads `original_path`; imsg's documents name it `path`. */
 export interface ImsgAttachment {
   readonly original_path: string | null;
   readonly path: string | null;
@@ -15,7 +15,7 @@ export interface ImsgAttachment {
   readonly missing: boolean;
 }
 
-/** The protocol's names of the tapbacks. */
+/** The names of the tapbacks in the protocol. */
 const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
   love: 'love',
   thumbs_up: 'like',
@@ -25,7 +25,10 @@ const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
   question: 'question',
 };
 
-/** A message in the protocol's form. Types are strict: a client drops the whole message for one wrong field. */
+/**
+ * Returns a message in the protocol's form. Types are strict, because a client drops the whole message for one wrong
+ * field.
+ */
 export function imsgMessage(message: Message, chat: ImsgChat, attachments: readonly ImsgAttachment[]) {
   const { details } = message;
   return {
@@ -33,7 +36,7 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
     text: message.body,
     reply_to_guid: details?.reply_to_guid ?? null,
     thread_originator_guid: null,
-    // Own messages are from the own address, by which a client knows the conversation with oneself.
+    // Outgoing messages are from the owner's address, by which a client recognises the conversation with oneself.
     destination_caller_id: message.is_from_me ? message.sender : null,
     service: details?.service ?? null,
     attachments,
@@ -41,7 +44,7 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
   };
 }
 
-/** A tapback in the protocol's form. */
+/** Returns a tapback in the protocol's form. */
 export function imsgReaction(reaction: Reaction, chat: ImsgChat, isAdded: boolean) {
   return {
     ...placeOf(reaction, chat),
@@ -56,7 +59,7 @@ export function imsgReaction(reaction: Reaction, chat: ImsgChat, isAdded: boolea
   };
 }
 
-/** A conversation in the protocol's form. */
+/** Returns a conversation in the protocol's form. */
 export function imsgChat({ number, conversation }: ImsgChat) {
   const { id, display_name: name, participants, last_message_at: lastMessageAt, details } = conversation;
   const identifier = chatIdentifier(id);

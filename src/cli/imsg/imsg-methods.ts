@@ -12,7 +12,7 @@ import { notStarted, RPC, RpcError, readError, sendError } from './rpc-error.ts'
 const DEFAULT_CHATS = 20;
 const DEFAULT_MESSAGES = 50;
 const MAX_MESSAGES = 1000;
-/** Messages that are looked through for those a filter admits. */
+/** Maximum number of messages examined for those that a filter admits. */
 const MAX_LOOKED_AT = 5000;
 
 /** The methods of imsg's JSON-RPC that work without its private bridge. */
@@ -27,10 +27,10 @@ export const RPC_METHODS = [
 ] as const;
 
 const NO_BRIDGE = 'Postern does not inject code into Messages.';
-/** OpenClaw looks for these words and sends again without the reply. */
+/** OpenClaw recognises these words and sends again without the reply. */
 const NO_REPLY = `reply_to requires bridge transport. ${NO_BRIDGE}`;
 
-/** The report on capabilities that clients read before they choose methods. */
+/** The report on capabilities, which clients read before they choose methods. */
 export const IMSG_STATUS = {
   advanced_features: false,
   v2_ready: false,
@@ -41,14 +41,14 @@ export const IMSG_STATUS = {
 
 export interface ImsgMethodsParts {
   readonly client: PosternClient;
-  /** Returns how to reach a path of the console. */
+  /** Returns the address of a page of the console. */
   readonly consoleAt: (path: string) => string;
   readonly files: ImsgFiles;
   readonly clock: Clock;
   readonly version: string;
 }
 
-/** Answers requests with the service's own operations. */
+/** Answers requests by the service's own operations. */
 export class ImsgMethods {
   readonly chats: ImsgChats;
   readonly #parts: ImsgMethodsParts;
@@ -93,7 +93,7 @@ export class ImsgMethods {
       conversation_id: chat.conversation.id,
       limit: Math.min(limit, 200),
       include: ['details'],
-      // The service reads messages after an instant, the protocol from it on.
+      // The service excludes the start instant, the protocol includes it.
       ...(start !== undefined && { since: new Date(Date.parse(start) - 1).toISOString() }),
     });
     for await (const message of all) {
@@ -106,7 +106,7 @@ export class ImsgMethods {
     return { messages };
   }
 
-  /** The message in the protocol's form, with its files if they are asked for. */
+  /** Returns the message in the protocol's form, with its files if they were requested. */
   async written(message: Message, chat: ImsgChat, asked: FilesAsked): Promise<ReturnType<typeof imsgMessage>> {
     const areWanted = asked.attachments === true && message.attachments.length > 0;
     const files = areWanted ? await this.#parts.files.of(message, asked.convert_attachments === true) : [];
@@ -128,7 +128,7 @@ export class ImsgMethods {
 
   async #send(options: SendOptions) {
     const { client, consoleAt } = this.#parts;
-    // Two equal texts are two messages, and one that is on its way is not sent twice.
+    // Two equal texts are two messages; a repeat of a running request is not sent again.
     const answer = await client.send({ ...options, idempotencyKey: randomUUID() });
     if ('approval' in answer) {
       const place = consoleAt(answer.console ?? '/console#/access');
@@ -137,7 +137,7 @@ export class ImsgMethods {
         false,
       );
     }
-    // Messages took it, and its row was not seen in time.
+    // Messages accepted it, and its row was not seen in time.
     if (answer.id === '') return { ok: true, transport: 'applescript', chat_guid: answer.conversation_id };
     const service = answer.details?.service_used ?? answer.details?.service;
     return {
@@ -181,13 +181,13 @@ interface WindowAsked {
   readonly end?: string | undefined;
 }
 
-/** A filter for rows of a period and of people; own rows are always of those people. */
+/** Returns a filter for rows of a period and of people. Outgoing rows always match the people. */
 export function windowFilter({ participants, start, end }: WindowAsked) {
   const people = participants === undefined || participants.length === 0 ? undefined : new Set(participants);
   const [startMs, endMs] = [Date.parse(start ?? ''), Date.parse(end ?? '')];
   return (row: { readonly sender: string; readonly is_from_me: boolean; readonly timestamp: string }): boolean => {
     const atMs = Date.parse(row.timestamp);
-    // Rows have whole seconds: one in the second of `start` counts.
+    // Rows have whole seconds, so a row in the second of `start` is included.
     if (atMs + 999 < startMs || atMs >= endMs) return false;
     return people === undefined || row.is_from_me || people.has(row.sender);
   };

@@ -5,7 +5,7 @@ import type { ImsgMethods } from './imsg-methods.ts';
 import type { ImsgWatch } from './imsg-watch.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';
 
-/** Requests that run or wait; the protocol's own bound. */
+/** Maximum number of requests running or waiting: the protocol's own bound. */
 const MAX_OUTSTANDING = 128;
 
 type Id = string | number | null;
@@ -23,7 +23,7 @@ export interface ImsgRpcParts {
   readonly warn: (sentence: string) => void;
 }
 
-/** Answers JSON-RPC 2.0, one object a line. Sends run one at a time, everything else at once. */
+/** Answers JSON-RPC 2.0, one object per line. Sends run one at a time, all other requests at once. */
 export class ImsgRpc {
   readonly #parts: ImsgRpcParts;
   readonly #running = new Set<Promise<void>>();
@@ -33,7 +33,7 @@ export class ImsgRpc {
     this.#parts = parts;
   }
 
-  /** Takes one line of the client; undefined for one that is too long. */
+  /** Handles one line of the client; undefined stands for a line that is too long. */
   take(line: string | undefined): void {
     if (line?.trim() === '') return;
     const request = line === undefined ? tooLong() : requestIn(line);
@@ -41,7 +41,7 @@ export class ImsgRpc {
     this.#running.add(running);
   }
 
-  /** Resolves once the client has taken enough answers to ask more. */
+  /** Resolves once the client has read enough answers to make further requests. */
   async room(): Promise<void> {
     while (this.#running.size >= 2 * MAX_OUTSTANDING) await Promise.race(this.#running);
   }
@@ -111,7 +111,7 @@ function paramsOf<Method extends ImsgMethod>(method: Method, params: unknown): I
   throw new RpcError(RPC.invalidParams, read.mistakes);
 }
 
-/** Returns the error for a line that is no request. */
+/** Returns the error for a line that is not a request. */
 function requestIn(line: string): Request | RpcError {
   let value: unknown;
   try {

@@ -5,7 +5,7 @@ import { type ImsgMethods, windowFilter } from './imsg-methods.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';
 
 const MAX_SUBSCRIPTIONS = 64;
-/** After a replaced chat.db, rows older than this are history and no news. */
+/** After chat.db was replaced, older rows than this count as history, not as news. */
 const NEWS_S = 24 * 60 * 60;
 
 export interface ImsgWatchParts {
@@ -13,11 +13,11 @@ export interface ImsgWatchParts {
   readonly methods: ImsgMethods;
   readonly notify: (method: string, params: unknown) => Promise<void>;
   readonly warn: (sentence: string) => void;
-  /** Ends the program, so that the client starts it again and resumes: it knows no other way to wait. */
+  /** Ends the program, so that the client restarts it and resumes. imsg's clients know no other way to wait. */
   readonly onAway: (reason: string) => void;
 }
 
-/** The subscriptions of one client. Each follows the service's log and holds nothing back. */
+/** The subscriptions of one client. Each follows the service's log and passes events on immediately. */
 export class ImsgWatch {
   readonly #parts: ImsgWatchParts;
   readonly #running = new Map<number, { readonly stop: AbortController; readonly ended: Promise<void> }>();
@@ -28,8 +28,8 @@ export class ImsgWatch {
   }
 
   /**
-   * Starts a subscription once the service has admitted it. `begin` must be called after the answer was written.
-   * Without the service it ends the program and never resolves.
+   * Starts a subscription once the service has admitted it. `begin` must be called after the answer was written. If the
+   * service is away, ends the program and never resolves.
    */
   async subscribe(params: ImsgParams<'watch.subscribe'>) {
     if (this.#running.size >= MAX_SUBSCRIPTIONS) throw new RpcError(RPC.busy, 'Server busy: too many subscriptions.');
@@ -64,7 +64,7 @@ export class ImsgWatch {
     await Promise.all([...this.#running.keys()].map((subscription) => this.unsubscribe({ subscription })));
   }
 
-  /** The position to start after. Asks for it first, so that a refusal is the answer to the request. */
+  /** Returns the position to start after. Requests it first, so that a refusal becomes the answer. */
   async #startOf({ since_rowid: since = 0 }: ImsgParams<'watch.subscribe'>): Promise<Start> {
     const { client, warn } = this.#parts;
     try {
@@ -141,7 +141,7 @@ interface Followed extends Start {
   readonly signal: AbortSignal;
 }
 
-/** Reports whether the service, or its database, may be back in a while. */
+/** Reports whether the service, or its database, may return after a while. */
 function isAway({ status, code }: PosternError): boolean {
   return status === 0 || status === 429 || status >= 500 || code === 'not_postern';
 }

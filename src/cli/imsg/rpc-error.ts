@@ -1,6 +1,6 @@
 import { isPosternError, type PosternError } from '../../client/postern-client.ts';
 
-/** Codes of JSON-RPC, and those that imsg adds. */
+/** Codes of JSON-RPC, and codes that imsg adds. */
 export const RPC = {
   parse: -32_700,
   invalidRequest: -32_600,
@@ -12,7 +12,7 @@ export const RPC = {
   databaseAway: -32_002,
 } as const;
 
-/** An error of a request, in the protocol's form. */
+/** An error in answer to a request, in the protocol's form. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -25,7 +25,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Problems after which the very same send may be tried again, because nothing was sent. */
+/** Problems after which the same send may be repeated, because nothing was sent. */
 const TRY_AGAIN: ReadonlySet<string> = new Set([
   'unreachable',
   'messages_unavailable',
@@ -37,7 +37,7 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
   'disk_full',
   'state_db_unavailable',
 ]);
-/** Problems after which it is not known what was sent. */
+/** Problems after which it is unknown what was sent. */
 const UNCERTAIN: ReadonlySet<string> = new Set([
   'connection_lost',
   'not_postern',
@@ -47,7 +47,7 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
   'send_outcome_unknown',
 ]);
 
-/** The error for a send that was certainly not made. With `isSafe` the client sends it again by itself. */
+/** Returns the error for a send that was certainly not made. With `isSafe` the client repeats the send itself. */
 export function notStarted(detail: string, isSafe: boolean): RpcError {
   return new RpcError(RPC.internal, detail, {
     disposition: 'not_started',
@@ -58,7 +58,7 @@ export function notStarted(detail: string, isSafe: boolean): RpcError {
   });
 }
 
-/** The error for a send that failed. */
+/** Returns the error for a send that failed. */
 export function sendError(error: unknown): unknown {
   if (!isPosternError(error)) return error;
   const detail = sentencesOf(error);
@@ -72,7 +72,7 @@ export function sendError(error: unknown): unknown {
   });
 }
 
-/** The error for a read that failed. */
+/** Returns the error for a read that failed. */
 export function readError(error: unknown): unknown {
   if (!isPosternError(error)) return error;
   const { code, status } = error;

@@ -17,13 +17,15 @@ export const MESSAGE_LIST: readonly Column[] = [
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
 
-/** A message in these columns. */
+/** Returns a message in these columns. */
 export function messageRow(message: Message, nowMs: number): readonly string[] {
   const { id, timestamp, is_from_me: isOwn } = message;
   return [id, shownTime(timestamp, nowMs), isOwn ? '→' : '←', whoIn(message), messageText(message)];
 }
 
-/** An event as one line: time, direction, person, text. A change has no time and shows the current one. */
+/**
+ * Returns an event as one line: time, direction, person, text. A change has no time, so the line shows the current one.
+ */
 export function eventLine(event: Event | ChangeEvent, nowMs: number): string {
   const now = shownTime(new Date(nowMs).toISOString(), nowMs);
   switch (event.type) {
@@ -48,7 +50,7 @@ export function eventLine(event: Event | ChangeEvent, nowMs: number): string {
 
 const BEGINNING = /^((?:\d{4}-\d\d-\d\d )?[\d:]+) ([←→·])/;
 
-/** An event as a terminal with this many columns shows it. */
+/** Returns an event for a terminal with this many columns. */
 export function shownEvent(
   event: Event | ChangeEvent,
   nowMs: number,
@@ -66,9 +68,9 @@ function line(time: string, data: Message | Reaction, what: string): string {
   return `${time} ${data.is_from_me ? '→' : '←'} ${whoIn(data)}  ${what}`;
 }
 
-/** A message's text or its sentence on one line, followed by its attachments. */
+/** Returns a message's text or its sentence on one line, followed by its attachments. */
 export function messageText({ body, attachments, status, details }: Message): string {
-  // The names of files say more than their number.
+  // File names say more than their number does.
   const isNamed = body !== '' && attachments.length > 0;
   const says = isNamed ? body : (details?.sentence ?? body);
   const files = attachments.map((path) => `[${oneLine(basename(path))}]`);
@@ -76,7 +78,7 @@ export function messageText({ body, attachments, status, details }: Message): st
   return [oneLine(says), ...files, ...failed].filter((part) => part !== '').join(' ');
 }
 
-/** The sender or the recipient, and the group. */
+/** Returns the sender or the recipient, and the group. */
 export function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = {} }: Message | Reaction): string {
   const [, style = '', counterpart = id] = id.split(/;([+-]);/);
   if (isOwn) return oneLine(withName(counterpart, names)) || '?';
@@ -84,9 +86,9 @@ export function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = 
   return oneLine(style === '+' ? `${who} in ${counterpart}` : who) || '?';
 }
 
-/** A name with its address, because people may share a name. */
+/** Returns a name with its address, because several people may have the same name. */
 export function withName(address: string, names: Names): string {
-  // Own properties only: an address can be any text.
+  // Own properties only, because an address can be any text.
   const name = Object.hasOwn(names, address) ? names[address] : undefined;
   return name === undefined ? address : `${name} (${address})`;
 }

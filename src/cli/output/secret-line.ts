@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
 /**
- * Reads one line. A terminal does not show it, and may send more than the 1,024 bytes of a line that macOS edits itself
- * (MAX_CANON), because readline sets it to raw mode. Returns "" at the end of the input, and after Ctrl+C or Ctrl+D.
+ * Reads one line that a terminal does not show. readline sets the terminal to raw mode, so the line may exceed the
+ * 1,024 bytes that macOS itself edits (MAX_CANON). Returns "" at the end of the input, and after Ctrl+C or Ctrl+D.
  */
 export async function secretLine(
   prompt: string,

@@ -1,7 +1,7 @@
 const STEPS = ['▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 const NONE = '▁';
 
-/** A line of bars, the highest for the largest value. Only a zero has the lowest one. */
+/** Returns a line of bars, the highest for the largest value. Only a zero has the lowest bar. */
 export function sparkline(values: readonly number[]): string {
   const most = Math.max(...values, 1);
   return values
@@ -9,7 +9,7 @@ export function sparkline(values: readonly number[]): string {
     .join('');
 }
 
-/** Sums of each `count` neighbours. */
+/** Returns the sums of each `count` neighbours. */
 export function summed(values: readonly number[], count: number): readonly number[] {
   return Array.from({ length: Math.ceil(values.length / count) }, (_, place) =>
     values.slice(place * count, (place + 1) * count).reduce((sum, value) => sum + value, 0),

@@ -15,8 +15,8 @@ const CODES: Readonly<Record<Style, readonly [number, number]>> = {
 };
 
 /**
- * Reports whether to use colour: FORCE_COLOR decides if set, as in Node; else terminals have colour unless NO_COLOR
- * is set.
+ * Reports whether to use colour: FORCE_COLOR decides if set, as in Node; otherwise terminals have colour unless
+ * NO_COLOR is set.
  */
 export function isColoured({ env }: Environment, isTerminal: boolean): boolean {
   const { FORCE_COLOR: forced, NO_COLOR: refused, TERM } = env;
@@ -32,7 +32,7 @@ export function painter(isOn: boolean): Paint {
   };
 }
 
-/** Styles of words that name a state; none for those that need no attention. */
+/** Styles of words that name a state; none for states that need no attention. */
 const STATES: Readonly<Record<string, Style>> = {
   healthy: 'green',
   delivered: 'green',
@@ -55,7 +55,7 @@ export function stateStyle(state: string): Style | undefined {
   return STATES[state.trim()];
 }
 
-/** Colours own messages and those of others differently. */
+/** Returns different colours for outgoing and incoming messages. */
 export function directionStyle(arrow: string): Style | undefined {
   return arrow.trim() === '→' ? 'green' : 'cyan';
 }

@@ -6,15 +6,15 @@ const GAP = '  ';
 
 export interface Column {
   readonly title: string;
-  /** Shrinks when the terminal is narrow. Other columns keep their width. */
+  /** True for a column that shrinks when the terminal is narrow. Other columns keep their width. */
   readonly isFlexible?: boolean;
-  /** The least width of a flexible column. */
+  /** The minimum width of a flexible column. */
   readonly least?: number;
   /** Chooses a cell's style on a terminal. */
   readonly style?: (cell: string) => Style | undefined;
 }
 
-/** Flexible columns shrink down to this if the table is still too wide. */
+/** Flexible columns shrink to this width if the table is still too wide. */
 const MIN_COLUMNS = 4;
 
 /** Prints a table as wide as the terminal. Without rows prints `none`, on stderr so that a script does not read it. */
@@ -28,7 +28,7 @@ export function sayTable(
   else stdout(...table(columns, rows, width, paint));
 }
 
-/** The lines of a table that fits `width` columns; of any width if undefined. */
+/** Returns the lines of a table that fits `width` columns; of any width if undefined. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -43,7 +43,7 @@ export function table(
     row
       .map((text, place) => {
         const cell = fitted(text, widths[place] ?? 0);
-        // Spaces at the end of a line would be painted and copied.
+        // Spaces at the end of a line would be coloured, and copied.
         const gap = place === row.length - 1 ? '' : ' '.repeat((widths[place] ?? 0) - columnsOf(cell));
         return paint(styleOf(text, place), cell) + gap;
       })

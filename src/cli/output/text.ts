@@ -1,6 +1,6 @@
 /**
- * Escape sequences, other controls, and marks that change the direction of what follows. A message could contain them
- * all.
+ * Matches escape sequences, other control characters, and marks that change the direction of the text after them. A
+ * message could contain all of them.
  */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffc]/gu;
 const WIDE =
@@ -10,18 +10,18 @@ const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 /** Characters of one column each. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Created on first use: this takes longer than the rest of many commands. */
+/** Created on first use, because that takes longer than the rest of many commands. */
 let segmenter: Intl.Segmenter | undefined;
 
-/** Units segmented at once. V8's cost is quadratic in their number (100,000 took 5 s). */
+/** Units segmented at once. V8 takes quadratic time in their number (100,000 took 5 s). */
 const WINDOW = 256;
 
-/** Yields user-perceived characters. One longer than `WINDOW` units comes in pieces. */
+/** Yields user-perceived characters. A character longer than `WINDOW` units is split. */
 function* graphemesOf(text: string): Generator<string> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   for (let at = 0; at < text.length; ) {
     const found = Array.from(segmenter.segment(text.slice(at, at + WINDOW)), ({ segment }) => segment);
-    // The last one may continue beyond the window.
+    // The last character may continue beyond the window.
     if (at + WINDOW < text.length && found.length > 1) found.pop();
     for (const segment of found) at += segment.length;
     yield* found;
@@ -33,7 +33,7 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => (character === '\n' ? '\n' : ''));
 }
 
-/** Does the same and joins the lines. */
+/** Removes everything that could control a terminal, and joins the lines. */
 export function oneLine(text: string): string {
   return text
     .trim()
@@ -42,12 +42,15 @@ export function oneLine(text: string): string {
     .replace(UNPRINTABLE, '');
 }
 
-/** JSON that cannot control a terminal: JSON itself permits some unescaped controls. */
+/** Returns JSON that cannot control a terminal: JSON itself allows some unescaped control characters. */
 export function json(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
 }
 
-/** Escapes the controls in a line that should be JSON. As JSON it keeps its meaning; a terminal sees plain text. */
+/**
+ * Escapes the control characters in a line that should be JSON. As JSON it keeps its meaning; a terminal sees plain
+ * text.
+ */
 export function jsonLine(line: string): string {
   return line.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, escaped);
 }
@@ -56,7 +59,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** The terminal columns that the text takes. */
+/** Returns the number of terminal columns that the text takes. */
 export function columnsOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let columns = 0;
@@ -64,7 +67,7 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
-/** The beginning of the text that fits, followed by `…` if something is missing. */
+/** Returns the beginning of the text that fits, followed by `…` if something is missing. */
 export function fitted(text: string, columns: number): string {
   if (PLAIN.test(text)) {
     if (text.length <= columns) return text;
@@ -75,18 +78,18 @@ export function fitted(text: string, columns: number): string {
   for (const segment of graphemesOf(text)) {
     taken += segmentColumns(segment);
     if (taken < columns) beginning += segment;
-    // Does not measure the rest of a long text.
+    // Measures no more of a long text than necessary.
     else if (taken > columns) return columns < 1 ? '' : `${beginning}…`;
   }
   return text;
 }
 
-/** A space at which no line is broken; `wrapped` prints it as an ordinary one. */
+/** A space at which lines are not broken; `wrapped` prints it as an ordinary space. */
 export const UNBROKEN = '\u00a0';
 
 /**
- * Wraps the text to this many columns and indents each line; without `columns`, one indented line. A longer word,
- * such as a path, stays whole on one line.
+ * Wraps the text to this many columns and indents each line; without `columns`, returns one indented line. A longer
+ * word, such as a path, stays whole on its own line.
  */
 export function wrapped(text: string, columns: number | undefined, indent: number): readonly string[] {
   const margin = ' '.repeat(indent);

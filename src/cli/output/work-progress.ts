@@ -12,7 +12,7 @@ export interface Work {
 
 const BAR_COLUMNS = 20;
 
-/** Shows on a terminal the progress, speed and remaining time of some work. */
+/** Returns a function that shows on a terminal the progress, speed and remaining time of some work. */
 export function progressOf<Step>(
   { progress }: Pick<Context, 'progress'>,
   clock: Clock,
@@ -28,7 +28,10 @@ export function progressOf<Step>(
   };
 }
 
-/** For example `Exporting [#####---------------] 25 %, 250,000 of 1,000,000 messages, 20,000 a second, 38 s left`. */
+/**
+ * Returns, for example, `Exporting [#####---------------] 25 %, 250,000 of 1,000,000 messages, 20,000 a second, 38 s
+ * left`.
+ */
 export function progressText({ doing, done, total, unit }: Work, elapsedMs: number): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const filled = Math.round(share * BAR_COLUMNS);

@@ -56,7 +56,7 @@ export interface JoinedParts extends AgentParts {
   readonly instance: string;
 }
 
-/** Connects this Mac to a fleet. The local service works the same whether or not the broker is available. */
+/** Connects this Mac to a fleet. The local service works alike with and without the broker. */
 export class FleetAgent {
   readonly #parts: AgentParts;
   readonly #mac: string;
@@ -135,7 +135,7 @@ export class FleetAgent {
     };
   }
 
-  /** Returns what the owner has to fix; undefined if there is nothing. */
+  /** Returns what the owner has to fix; undefined if nothing. */
   warning(): string | undefined {
     if (!this.#connection.isConnected) return undefined;
     const trouble = this.#membership.trouble ?? this.#uplink.trouble;
@@ -181,7 +181,7 @@ export class FleetAgent {
     try {
       return await claimIdentity(connection, envelope, claimant);
     } catch (error) {
-      // With the users.conf of an earlier version, a fleet has no claims.
+      // A fleet with the users.conf of an earlier version has no claims.
       if (isForbidden(error)) return undefined;
       throw error;
     }

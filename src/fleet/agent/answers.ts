@@ -16,12 +16,12 @@ import { type Reply, readQuestion, respond, toProblem } from '../protocol/reques
 import type { JoinedParts } from './agent.ts';
 import { withoutText } from './uplink.ts';
 
-/** The most questions answered at a time, so that a large fleet does not keep the Mac busy. */
+/** Maximum number of questions answered at a time, so that a large fleet does not keep the Mac busy. */
 const MAX_RUNNING = 64;
-/** The most events in one answer. */
+/** Maximum number of events in one answer. */
 const MAX_ROWS = 200;
 
-/** Answers the questions of hubs as the owner's own API would. Listens to the operations in `FLEET_READS` alone. */
+/** Answers the questions of hubs as the owner's own API would. Listens only to the operations in `FLEET_READS`. */
 export class Answers {
   readonly #parts: JoinedParts;
   #subscriptions: readonly Subscription[] = [];
@@ -68,7 +68,9 @@ export class Answers {
     }
   }
 
-  /** Throws `invalid_request` for anything but a request of this operation. */
+  /**
+   * Returns the result of an operation. Throws `invalid_request` unless `given` is a valid request for that operation.
+   */
   async #result<Name extends FleetOperation>(operation: Name, given: unknown): Promise<unknown> {
     const { reader, sender, isKept } = this.#parts;
     const answers: { readonly [Each in FleetOperation]: (request: CheckedRead<Each>) => unknown } = {
@@ -85,7 +87,7 @@ export class Answers {
     return (await answers[operation](request)) ?? null;
   }
 
-  /** Returns the row id for an id that holds a guid, and any other id unchanged. */
+  /** Returns the row id for an id that contains a guid, and any other id unchanged. */
   #rowOf(id: string): string {
     const guid = guidOfId(id);
     return guid === undefined ? id : String(this.#parts.rowOfGuid(guid) ?? id);

@@ -6,9 +6,9 @@ import type { MachineClaim } from '../protocol/machine-claim.ts';
 
 /** Time for another agent with the same id to answer. */
 const ANSWER_MS = 2000;
-/** How often a refused agent asks whether the other one is gone. */
+/** Interval at which a refused agent checks whether the other one is gone. */
 const AGAIN_MS = 30_000;
-/** Wait before another attempt if the broker does not yet know whose identity it is. */
+/** Wait before another attempt if the broker does not know yet which machine has this identity. */
 const RETRY_MS = 1000;
 
 export type MembershipState = 'away' | 'joined' | 'refused';
@@ -50,7 +50,7 @@ export class Membership {
     this.#closers = [connection.onConnect(() => this.#connected()), connection.onDisconnect(() => this.#leave())];
   }
 
-  /** Why it is unknown whether this agent may act; undefined if it is known. */
+  /** Why it is unknown whether this agent may act; undefined if known. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
@@ -108,14 +108,14 @@ export class Membership {
     this.#leave();
   }
 
-  /** Gives others time to be first if this agent was refused, even after the broker lost the claim. */
+  /** If this agent was refused, gives the others time to come first, even after the broker lost the claim. */
   #connected(): void {
     if (this.#state !== 'refused') return void this.check();
     this.#again?.();
     this.#again = this.#parts.clock.after(AGAIN_MS, () => void this.check());
   }
 
-  /** Reports whether another agent answers. A paused one does not, and learns from the stream that it is too late. */
+  /** Reports whether another agent answers. A paused agent does not, and learns from the stream that it is too late. */
   async #isAnswered(): Promise<boolean> {
     const { connection, mac, instance } = this.#parts;
     try {

@@ -22,7 +22,7 @@ export interface Known {
 export interface Start {
   readonly after: Offset;
   readonly epoch: string;
-  /** The row that precedes the next one in the stream; 0 if none does. */
+  /** The row that precedes the next one in the stream; 0 if there is none. */
   readonly previousRow: number;
 }
 

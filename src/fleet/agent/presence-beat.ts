@@ -18,7 +18,7 @@ export class PresenceBeat {
     this.#presence = presence;
   }
 
-  /** How far this machine's clock was ahead of the broker's at the last connection; undefined if that is not known. */
+  /** How far this machine's clock was ahead of the broker's at the last connection; undefined if unknown. */
   get clockAheadMs(): number | undefined {
     return this.#clockAheadMs;
   }
@@ -41,14 +41,14 @@ export class PresenceBeat {
     await this.#put(false);
   }
 
-  /** Announces that this Mac stops in good order. */
+  /** Announces that this Mac is shutting down properly. */
   async leave(): Promise<void> {
     const wasOn = this.#isOn;
     this.stop();
     if (wasOn) await this.#put(true);
   }
 
-  /** Once for each connection: the difference hardly moves. */
+  /** Measured once per connection, because the difference hardly changes. */
   async #measureClock(): Promise<void> {
     const { connection, envelope, mac } = this.#parts;
     const jsm = await managerOf(connection.nc);

@@ -15,7 +15,7 @@ const RETRY_MS = 1000;
 /** Takes sends from this Mac's work queue, one at a time. Each key is sent once, even if either side crashes. */
 export class SendQueue {
   readonly #parts: JoinedParts;
-  /** The loop that takes sends. Starting another one ends it. */
+  /** The loop that takes sends. Starting another loop ends this one. */
   #run: AbortController | undefined;
   #handling: Promise<void> = Promise.resolve();
 
@@ -101,7 +101,7 @@ export class SendQueue {
   async #send({ key, deadlineMs, request, requestId }: SendOrder): Promise<Reply | undefined> {
     const { sender, checkSend, clock, isKept } = this.#parts;
     try {
-      // A send that was made before is answered with its outcome, however late.
+      // A repeated send is answered with its stored outcome, however late.
       if (clock.now() > deadlineMs && !isKept(key)) throw problem('send_expired');
       const checked = checkSend(request);
       if (!checked.ok) throw invalidRequest(checked.mistakes);
@@ -138,7 +138,10 @@ function isOfAnother(reply: Reply): boolean {
   return 'problem' in reply && ['send_in_progress', 'idempotency_key_reused'].includes(reply.problem.code);
 }
 
-/** Ignores that a message of a closed connection can no longer be answered: the queue delivers it again. */
+/**
+ * Runs `answer`, and ignores that a message of a closed connection can no longer be answered: the queue delivers it
+ * again.
+ */
 function quietly(answer: () => void): void {
   try {
     answer();

@@ -27,8 +27,9 @@ interface Chain {
 }
 
 /**
- * Copies this Mac's events into the stream, one after the other. Each names its predecessor, so that none is lost,
- * repeated or out of order, whatever happens to the broker. The position moves once the stream has acknowledged.
+ * Copies this Mac's events into the stream, one after the other. Each message names its predecessor, so that no event
+ * is lost, repeated or out of order, whatever happens to the broker. The position moves once the stream has
+ * acknowledged.
  */
 export class Uplink implements ConsumerTask<undefined> {
   readonly name = 'fleet';
@@ -103,7 +104,7 @@ export class Uplink implements ConsumerTask<undefined> {
         timeout: PUBLISH_MS,
       });
       const { seq } = await this.#whileJoined(published);
-      // If anything changed meanwhile, the stream is asked for the chain again.
+      // If anything changed while publishing, this makes the chain be read from the stream again.
       if (chain !== this.#chain || !Number.isSafeInteger(seq) || seq <= chain.sequence) throw new Error('out of step');
       chain.sequence = seq;
       chain.previousRow = entry.rowId;
@@ -122,7 +123,7 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   progress(offset: Offset): void {
-    // Nothing is known to be acknowledged before the stream was asked.
+    // Until the stream has been asked, nothing is known to be acknowledged.
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
   }
 
@@ -157,7 +158,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const last = stored === null ? undefined : readEventHeaders(subject, stored.header, { isDirect: true });
     const sequence = stored?.seq ?? 0;
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
-      // Someone else has published since: an earlier run whose message was on its way, or another Mac.
+      // Another program has published since: an earlier run whose message was still on its way, or another Mac.
       this.#seen = sequence;
       return membership.check();
     }
@@ -169,7 +170,7 @@ export class Uplink implements ConsumerTask<undefined> {
       identity: (at) => messages.identity(at),
       backfill: () => this.#backfill(),
     });
-    // chat.db may have been replaced while the stream was asked.
+    // chat.db may have been replaced while the stream was being asked.
     if (store.epoch() !== epoch) return;
     if (start.epoch !== epoch) store.setEpoch(start.epoch);
     if (!isSameStream) store.setStream(created);
@@ -214,7 +215,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#chain = undefined;
     this.#failures += 1;
     const reason = error instanceof Error ? error.message : String(error);
-    // A single failure is usually over once the stream was asked again.
+    // After a single failure, asking the stream again usually succeeds.
     if (isOutOfStep(error) || this.#failures === 1) return;
     if (reason !== this.#trouble && this.#parts.membership.isJoined) {
       this.#parts.log.warn('events cannot be published to the fleet, retrying', { reason });
@@ -222,7 +223,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#trouble = reason;
   }
 
-  /** Rejects when the connection is lost, because nobody will answer the request then. */
+  /** Waits for a request. Rejects when the connection is lost, because no answer can arrive then. */
   async #whileJoined<Value>(request: Promise<Value>): Promise<Value> {
     const { membership } = this.#parts;
     let stop: Cancel | undefined;

@@ -11,8 +11,8 @@ const LIMIT_MS = 5000;
 export type BrokerClockParts = Pick<HubParts, 'connection' | 'clock' | 'log'>;
 
 /**
- * Measures the broker's time, which all hubs share, by storing a message: servers before 2.10 report it only as the
- * timestamp of one.
+ * Measures the broker's time, which all hubs share, by storing a message: before 2.10, servers report their time only
+ * as the timestamp of a message.
  */
 export class BrokerClock {
   readonly #parts: BrokerClockParts;
@@ -30,7 +30,7 @@ export class BrokerClock {
     return this.#aheadMs;
   }
 
-  /** The broker's time in Unix milliseconds; this machine's before the first measurement. */
+  /** The broker's time in Unix milliseconds; before the first measurement, this machine's. */
   now(): number {
     return this.#parts.clock.now() + (this.#aheadMs ?? 0);
   }

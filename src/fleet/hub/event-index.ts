@@ -63,7 +63,7 @@ export class EventIndex {
     return this.#database.number('SELECT min(number) FROM event WHERE message_id = ?', messageId);
   }
 
-  /** Returns the lowest number of all events behind a place of the stream; undefined if there are none. */
+  /** Returns the lowest number of all events stored after a place of the stream; undefined if there are none. */
   firstBehind(stream: string, sequence: number): number | undefined {
     const irregular = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence > ?`;
     // The numbers of all other events are in the order of their sequences.
@@ -73,13 +73,13 @@ export class EventIndex {
     return lowest([irregular, regular].map((sql) => this.#database.number(sql, stream, sequence)));
   }
 
-  /** Returns the lowest number of all events stored at an instant or later; undefined if there are none. */
+  /** Returns the lowest number of all events stored at or after an instant; undefined if there are none. */
   firstSince(atMs: number): number | undefined {
     const sql = (table: string): string => `SELECT min(number) FROM ${table} WHERE at_ms >= ?`;
     return lowest(['event', 'later_place'].map((table) => this.#database.number(sql(table), atMs)));
   }
 
-  /** Returns the id of the message stored last at a place. */
+  /** Returns the id of the message that was last stored at a place. */
   messageIdAt(stream: string, sequence: number): string | undefined {
     const row = this.#database.get(
       `SELECT message_id FROM (

@@ -37,7 +37,7 @@ export class EventReader {
     return {
       offset: rowOffset(number),
       rowId: number,
-      // Two Macs in one conversation share the guids of its messages.
+      // Two Macs in one conversation have the same guids for its messages.
       guid: qualify(guid === '' ? mac : this.#nameOf(mac).member, guid === '' ? `${epoch} row ${row}` : guid),
       event,
       generation: GENERATION,

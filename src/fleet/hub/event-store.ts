@@ -63,7 +63,10 @@ export class EventStore {
     return this.index.numberAt(offset) ?? this.#copies?.numberAt(offset);
   }
 
-  /** The sequence after which the stream may lack rows that no Mac has named yet: offsets' floor, kept in hub.db. */
+  /**
+   * The sequence after which the stream may lack rows that no Mac has named yet. It is the floor of offsets, kept in
+   * hub.db.
+   */
   get doubtfulAfter(): number | undefined {
     return this.#doubtfulAfter;
   }
@@ -175,7 +178,8 @@ export class EventStore {
     this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
   }
 
-  // Sequence 0: the stream held nothing from the Mac. A message was missed only if the Mac is known from another epoch.
+  // Reports whether this hub missed the message before its first one of an epoch. Sequence 0 means that the stream held
+  // nothing from the Mac, so that a message was missed only if the Mac is known from another epoch.
   /** Reports whether this hub missed the message before the first one that it has from an epoch. */
   #isMissing(mac: string, stream: string, sequence: number): boolean {
     if (sequence === 0) return [...this.#sources.keys()].filter((name) => name.startsWith(`${mac} `)).length > 1;
@@ -193,7 +197,7 @@ export class EventStore {
     this.#holes.open(stream, source.id, hole, at);
   }
 
-  /** Handles an event that was seen before or was missing, from a refilled stream. */
+  /** Handles an event from a refilled stream that was seen before, or that was missing. */
   #addKnown(stream: string, source: Source, event: ReceivedEvent): readonly StoredEvent[] {
     const { row, previousRow, sequence, atMs } = event;
     if (source.isWaiting) {
@@ -289,7 +293,7 @@ export class EventStore {
       const source = { id: Number(id), lastRow: Number(lastRow), isWaiting: Number(isWaiting) === 1 };
       this.#sources.set(`${String(mac)} ${String(epoch)}`, source);
     }
-    // No offset can name a gap after the newest event. The next event reveals it.
+    // An offset cannot name a gap after the newest event. The next event reveals it.
     this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
     this.#doubtfulAfter = this.#database.number('SELECT doubtful_after FROM position');
   }

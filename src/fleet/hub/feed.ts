@@ -76,7 +76,7 @@ export class HubFeed implements EventFeed {
     return {
       take: (limit) => {
         const batch = reader.take(limit);
-        // This only counts missed events, and may follow the end of a client.
+        // This call only counts missed events, and may follow the end of a client.
         if (limit === 0) return batch;
         if (this.#store.index.hasGap(rowId, batch.upTo.rowId)) throw problem('events_missing');
         rowId = batch.upTo.rowId;

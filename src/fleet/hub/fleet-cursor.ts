@@ -7,8 +7,9 @@ const NS_PER_MS = 1_000_000n;
 const NS_PER_S = 1_000_000_000n;
 
 /**
- * The position in a list over several Macs: everything beyond this second was shown, and of the second itself the
- * number in `shown` for each Mac. Macs without messages in this second are not named, which keeps the cursor short.
+ * The position in a list over several Macs: everything beyond this second was shown, and of the second itself as many
+ * messages of each Mac as `shown` says. Macs without messages in this second are left out, which keeps the cursor
+ * short.
  */
 export interface FleetCursor {
   readonly timestamp: string;
@@ -47,7 +48,7 @@ export function readCursor(text: string): FleetCursor {
   throw problem('invalid_cursor');
 }
 
-/** Returns the query for one Mac whose answer begins behind the cursor. */
+/** Returns the query for one Mac whose answer begins after the cursor. */
 export function behind(cursor: FleetCursor, mac: string, query: MessageQuery): MessageQuery {
   const second = BigInt(Date.parse(cursor.timestamp)) * NS_PER_MS;
   const offset = cursor.shown[mac] ?? 0;

@@ -5,10 +5,10 @@ import { HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';
 
-/** Limit for one attempt at a hole. Rows supplied by then stay. */
+/** Time limit for one attempt at a hole, in milliseconds. Rows supplied until then are kept. */
 const ATTEMPT_MS = 10_000;
 const RETRY_MS = { first: 2000, longest: 60_000 };
-/** A Mac unknown to the fleet for this long was revoked. */
+/** After this time, a Mac that the fleet does not know counts as revoked. */
 const UNKNOWN_MS = 60_000;
 /**
  * Rows that a Mac loses for good end every client's connection. A Mac may do that once an hour, counting all that it
@@ -25,7 +25,7 @@ export interface HoleFillerParts extends HubParts {
 
 /**
  * Reads rows that the stream lacks from their Macs, each Mac independently, while the stream is copied. Only the events
- * behind a hole wait. It stays open until the Mac has supplied its rows, or nobody can any more.
+ * behind a hole wait. A hole stays open until its Mac has supplied the rows, or no Mac can any more.
  */
 export class HoleFiller {
   readonly #parts: HoleFillerParts;
@@ -36,7 +36,7 @@ export class HoleFiller {
   /** When each Mac last began to lose rows for good, on the monotonic clock. */
   readonly #losses = new Map<string, number>();
   #isClosed = false;
-  /** Rows that Macs supplied, and holes that were given up. */
+  /** Numbers of rows that Macs supplied, and of holes that were given up. */
   readonly counts = { filled: 0, missing: 0 };
 
   constructor(parts: HoleFillerParts) {

@@ -90,7 +90,7 @@ export class HoleTable {
     this.#database.run('DELETE FROM waiting WHERE source = ? AND row < ?', source, until);
   }
 
-  /** Uses up a number without an event. Durable readers record it as gone. */
+  /** Uses up a number without an event, which durable readers record as gone. */
   addGap(): void {
     this.#database.run("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'event'");
     this.#database.run("INSERT INTO gap SELECT seq FROM sqlite_sequence WHERE name = 'event'");

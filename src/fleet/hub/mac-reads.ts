@@ -13,9 +13,9 @@ export interface MacReadsParts extends Pick<HubParts, 'connection' | 'envelope' 
 
 /** Limit for an answer. An attachment may have to be converted first. */
 const LIMIT_MS = { attachment: 30_000, others: 10_000 };
-/** Limit for a Mac that left its last request unanswered. */
+/** Limit for a Mac that did not answer its last request. */
 const SUSPECT_MS = 500;
-/** Limit for a Mac that another one can stand in for. */
+/** Limit for a Mac for which another one can stand in. */
 const PAIRED_MS = 3000;
 
 /** A Mac to ask, with its own id for the object. */
@@ -30,7 +30,7 @@ export interface ReadPlace {
  */
 export class MacReads {
   readonly #parts: MacReadsParts;
-  /** Macs that left a request unanswered. The wait for them stays short until they answer. */
+  /** Macs that did not answer a request. The wait for them stays short until they answer. */
   readonly #suspects = new Set<string>();
 
   constructor(parts: MacReadsParts) {
@@ -61,8 +61,8 @@ export class MacReads {
   }
 
   /**
-   * Asks the Macs in turn until one has the object. Returns undefined if none has it. Throws if one could not be asked
-   * and the others do not have it.
+   * Asks the Macs in turn until one has the object. Returns undefined if no Mac has it. Throws if one could not be
+   * asked and the others do not have it.
    */
   async first<Answer>(
     places: readonly ReadPlace[],

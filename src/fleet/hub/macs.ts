@@ -17,7 +17,7 @@ const RETRY_MS = 2000;
 const READ_MS = 10_000;
 const REMOVED = new Set(['DEL', 'PURGE']);
 
-/** Returns the form of an address in which two are compared. */
+/** Returns an address in the form in which two addresses are compared. */
 export function plainAddress(address: string): string {
   return rightsAddress(address) ?? address;
 }
@@ -34,7 +34,7 @@ export interface KnownMac {
   readonly mac: string;
   /** Undefined if it is unreadable, for example because of another content key. */
   readonly presence: MacPresence | undefined;
-  /** When it last gave a sign of life, on this hub's monotonic clock. */
+  /** When it was last heard from, on this hub's monotonic clock. */
   readonly seenAtMs: number;
 }
 
@@ -120,7 +120,7 @@ export class Macs {
     return presence?.isLeaving === true || this.#parts.clock.monotonic() - seenAtMs >= AWAY_MS;
   }
 
-  /** The machine that a Mac's identity belongs to, and another one that uses its key at the moment. */
+  /** Returns the machine that owns a Mac's identity, and another one that currently uses its key. */
   machinesOf(mac: string): ClaimNames | undefined {
     const { names, seenAtMs = 0 } = this.#machines.get(mac) ?? {};
     const isHeard = this.#parts.clock.monotonic() - seenAtMs < REFUSED_MS;
@@ -158,7 +158,7 @@ export class Macs {
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
-    // A pair that the broker has forgotten stays one. A deleted pair has a deletion marker.
+    // A pair that the broker has forgotten remains a pair. A deleted pair leaves a deletion marker.
     for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(
       [...stored].map(async (mac) => {
@@ -181,7 +181,7 @@ export class Macs {
     else if (!this.#noteMachine(mac, data, seenAtMs)) this.#note(mac, data, seenAtMs);
   }
 
-  /** Takes a claim. Returns false for any other key. */
+  /** Handles a claim. Returns false for any other key. */
   #noteMachine(key: string, value: Uint8Array, seenAtMs: number): boolean {
     const mac = macOfClaimKey(key);
     if (mac === undefined) return false;
@@ -191,7 +191,7 @@ export class Macs {
     return true;
   }
 
-  /** Applies the entry of a pair; undefined if it was deleted. Returns false for any other key. */
+  /** Applies the entry of a pair; undefined if the entry was deleted. Returns false for any other key. */
   #notePair(key: string, value: Uint8Array | undefined): boolean {
     const { pairs, onPair, log } = this.#parts;
     const mac = macOfPairKey(key);

@@ -4,7 +4,7 @@ import type { Log } from '../../domain/ports/host.ts';
 /** The items of one Mac, in its order, page by page. */
 export interface MacList<Item> {
   readonly mac: string;
-  /** Returns the page after a place that an earlier page named. */
+  /** Returns the page after `place`, which is the `next` of an earlier page; the first page without one. */
   readonly load: (
     place: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;
@@ -26,7 +26,7 @@ interface Source<Item> {
 
 /**
  * Returns the first `count` items of several Macs in one order. `compare` orders items of different Macs; equal items
- * follow the order of the Macs, and one Mac's items stay in its order. Macs that do not answer, or refuse, are named.
+ * follow the order of the Macs, and one Mac's items keep their order. Names the Macs that do not answer, or refuse.
  */
 export async function merged<Item>(
   lists: readonly MacList<Item>[],

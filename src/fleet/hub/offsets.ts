@@ -3,10 +3,13 @@ import { encodeStreamOffset, type StreamOffset } from '../../domain/offset.ts';
 import { problem } from '../../domain/problems.ts';
 import type { EventStore } from './event-store.ts';
 
-/** How far before its time an unknown offset is resolved. That repeats events and loses none. */
+/**
+ * How much earlier than its own time an unknown offset is resolved, in milliseconds. This repeats events and loses
+ * none.
+ */
 const OVERLAP_MS = 600_000;
 const HOUR_MS = 3_600_000;
-/** Most texts in the cache. Those of the newest events are requested again and again. */
+/** Maximum number of cached texts. Those of the newest events are requested constantly. */
 const MAX_KEPT = 4096;
 
 /** Translates between the offsets of clients (decision N1) and the numbers of hub.db. */
@@ -20,7 +23,10 @@ export class Offsets {
     this.#backfillHours = backfillHours;
   }
 
-  /** Returns "0" while nothing is stored. Names the event's first place, because another order follows later ones. */
+  /**
+   * Returns the text of an offset; "0" while nothing is stored. Names the event's first place, because later places
+   * have another order.
+   */
   textOf(number: number): string {
     const known = this.#texts.get(number);
     if (known !== undefined) return known;
@@ -55,7 +61,8 @@ export class Offsets {
     if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) {
       throw tooOld();
     }
-    // Never by sequence: after a restored copy of the broker, events stored below it may be new to the client.
+    // Never resolved by sequence: after an old copy of the broker was restored, events stored below it may be new to
+    // the client.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
     const known = [index.numberOf(messageId), missing && missing - 1].filter((number) => number !== undefined);

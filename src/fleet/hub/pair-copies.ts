@@ -12,7 +12,7 @@ const MS_PER_S = 1000;
 const DAY_MS = 86_400_000;
 /** Events read per step. */
 const STEP = 2000;
-/** The number of newest events whose guids are remembered. */
+/** Number of newest events whose guids are remembered. */
 const MAX_KNOWN = 1_000_000;
 const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
@@ -50,7 +50,7 @@ export class PairCopies {
     for (const sql of TABLES) database.run(sql);
   }
 
-  /** Returns true, and notes the place, if the other Mac published the event already or nobody should. */
+  /** Returns true, and records the place, if the other Mac has already published the event, or if no Mac should. */
   merge(stream: string, event: MacEvent): boolean {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
@@ -121,7 +121,7 @@ export class PairCopies {
     if (data.guid !== '') this.#insert(pair.mac, data, event.number, bitOf(event, pair));
   }
 
-  /** Returns the number after which a client continues whose offset names a copy that was merged here. */
+  /** For an offset that names a merged copy, returns the event number after which the client continues. */
   numberAt({ stream, sequence, messageId, atMs }: StreamOffset): number | undefined {
     const where = `WHERE stream = ${STREAM_ID} AND sequence = ? AND at_ms = ? AND message_id = ?`;
     return this.#database.number(`SELECT number FROM merged_place ${where}`, stream, sequence, atMs, messageId);
@@ -133,7 +133,7 @@ export class PairCopies {
     this.#database.run('DELETE FROM known WHERE number < (SELECT max(number) FROM known) - ?', MAX_KNOWN);
   }
 
-  /** Returns the number of an equal message that only the other Mac has shown, under another guid. */
+  /** Returns the number of an equal message that only the other Mac has reported, under another guid. */
   #renamed(member: string, data: Event['data'], bit: number): number | undefined {
     const content = contentOf(member, data);
     if (content === undefined) return undefined;

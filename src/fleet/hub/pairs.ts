@@ -2,10 +2,10 @@ import type { MacName } from '../../domain/fleet.ts';
 import type { Pair } from '../protocol/pair.ts';
 import type { HubDatabase } from './database.ts';
 
-/** The pairs of the fleet (decision N6). hub.db keeps them, so that a forgetful broker splits none. */
+/** The pairs of the fleet (decision N6). hub.db stores them, so that a broker that forgets splits none. */
 export class Pairs {
   readonly #database: HubDatabase;
-  /** Each pair, under the ids of both its Macs. */
+  /** Each pair, under the ids of both of its Macs. */
   readonly #pairs = new Map<string, Pair>();
   /** The Mac whose event was published last, for each pair's id. */
   readonly #leading = new Map<string, string>();
@@ -46,7 +46,7 @@ export class Pairs {
     this.#leading.set(member, mac);
   }
 
-  /** Adds a pair. Returns false if it is known or one of its Macs is in another one. */
+  /** Adds a pair. Returns false if the pair is known, or if one of its Macs is in another one. */
   add(pair: Pair): boolean {
     const { mac, standby, sinceMs } = pair;
     if (this.#pairs.has(mac) || this.#pairs.has(standby)) return false;

@@ -1,7 +1,7 @@
 import type { HubDatabase } from './database.ts';
 import type { MacEvent, StreamPlace } from './stored-event.ts';
 
-/** The sequence of an event that the stream does not have. It is behind every place until the stream has it again. */
+/** The sequence of an event that the stream has lost. It is after every place until the stream has the event again. */
 const LOST = Number.MAX_SAFE_INTEGER;
 const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 const HOUR_MS = 3_600_000;
@@ -13,29 +13,32 @@ export class PlaceTable {
   /** Sources with lost events; undefined before they were looked up. */
   #lacking: Set<number> | undefined;
 
-  /** `backfillHours`: how far back Macs publish again into a stream that was created again. */
+  /** `backfillHours`: how many hours of history Macs republish into a recreated stream. */
   constructor(database: HubDatabase, backfillHours = 24) {
     this.#database = database;
-    // An hour more, because messages may come later than they are dated.
+    // One hour more, because messages may arrive later than they are dated.
     this.#backfillMs = (backfillHours + 1) * HOUR_MS;
   }
 
-  /** Notes a further place of an event. */
+  /** Records a further place of an event. */
   note(stream: string, { sequence, atMs }: Pick<MacEvent, 'sequence' | 'atMs'>, number: number): void {
     const sql = `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number) VALUES (${STREAM_ID}, ?, ?, ?)`;
     this.#database.run(sql, stream, sequence, atMs, number);
   }
 
-  /** Notes where a stream is read on: behind `before`, or again because it lost its end or was created again. */
+  /** Records where reading continues: after `before`, or earlier if the stream lost its end or was recreated. */
   follow(before: StreamPlace | undefined, { stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): void {
     if (before?.stream === stream && sequence <= before.sequence) this.#lose(stream, sequence);
-    // This hub must see a stream that follows another one from its start.
+    // A stream that follows another one must be read from its start.
     const first = before === undefined ? sequence : 0;
     this.#database.run('INSERT OR IGNORE INTO stream (created, first_sequence) VALUES (?, ?)', stream, first);
     if (before !== undefined && before.stream !== stream) this.#expect(stream);
   }
 
-  /** A source, which publishes in the order of its rows, is at its newest: what has not come again never will. */
+  /**
+   * Records that a source, which publishes in the order of its rows, is at its newest row: events that it has not
+   * republished by now are lost.
+   */
   settle(source: number): void {
     const marks = `stream IN (SELECT id FROM stream) AND sequence = ${LOST}`;
     const sourceOf = '(SELECT source FROM event WHERE event.number = later_place.number)';
@@ -48,12 +51,12 @@ export class PlaceTable {
     }
   }
 
-  /** Forgets what is only in memory, after a transaction that failed. */
+  /** Forgets what is only in memory, after a failed transaction. */
   forget(): void {
     this.#lacking = undefined;
   }
 
-  /** Removes the mark of a lost event that the stream has again. Returns false if there was none. */
+  /** Removes the mark of a lost event that the stream has again. Returns false if there was no mark. */
   find(stream: string, number: number): boolean {
     const where = `WHERE stream = ${STREAM_ID} AND sequence = ${LOST} AND number = ?`;
     const wasLost = this.#database.get(`SELECT 1 FROM later_place ${where}`, stream, number) !== undefined;
@@ -61,7 +64,9 @@ export class PlaceTable {
     return wasLost;
   }
 
-  /** Marks the events from this sequence on as lost by the stream. Hubs that have read it since may not have them. */
+  /**
+   * Marks the events from this sequence on as lost by the stream. Hubs that read it only since then may not have them.
+   */
   #lose(stream: string, sequence: number): void {
     const lost = (table: string): string =>
       `SELECT stream, ${LOST}, at_ms, number FROM ${table} WHERE stream = ${STREAM_ID} AND sequence >= ?`;
@@ -73,8 +78,8 @@ export class PlaceTable {
   }
 
   /**
-   * A stream that was created again has none of the events here that its Macs will publish again. A client of another
-   * hub may be past newer events and lack these, so its offsets go back before the first of them.
+   * Marks events that a recreated stream does not have until the Macs republish them. A client of another hub may be
+   * past newer events and lack these, so its offsets go back before the first of them.
    */
   #expect(stream: string): void {
     const sql = `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)

@@ -10,13 +10,13 @@ import { includeNames, type ReadPlace } from './mac-reads.ts';
 import { type MacList, merged } from './merge.ts';
 import { qualifiedConversation, qualifiedMessage } from './qualified.ts';
 
-/** Largest offset over several Macs, each of which has to supply as many items as are skipped. */
+/** Maximum offset over several Macs, each of which must supply as many items as are skipped. */
 const MAX_OFFSET = 1000;
-/** Largest offset of conversations, which have no cursor. */
+/** Maximum offset of conversations, which have no cursor. */
 const MAX_CONVERSATION_OFFSET = 10_000;
 const PAGE = 200;
 const NOTHING = { items: [] };
-/** The order in which a message's statuses follow each other. */
+/** The order in which the statuses of a message follow each other. */
 const RANK: Readonly<Record<MessageStatus, number>> = { pending: 0, failed: 1, sent: 2, delivered: 3, read: 4 };
 
 /** Reads from one Mac by id, and merges the lists of all Macs (decision N1). */
@@ -32,7 +32,7 @@ export class HubReader implements MessageReader {
     if (query.conversationId === undefined) return this.#merged(query);
     const of = this.#split(query.conversationId);
     if (of === undefined) return NOTHING;
-    // A Mac's cursor means nothing to the other Mac of a pair.
+    // A Mac's cursor has no meaning for the other Mac of a pair.
     if (this.#parts.macs.nameOf(of.mac).isPair) return this.#merged({ ...query, conversationId: of.id }, of.mac);
     const { items, next } = await this.#page(of.mac, { ...query, conversationId: of.id });
     return { items: items.map((message) => qualifiedMessage(nameOfOne(of.mac), message)), ...(next && { next }) };
@@ -130,7 +130,7 @@ export class HubReader implements MessageReader {
     return { items, ...(next !== undefined && { next }), ...missingOf(away, all.missing) };
   }
 
-  /** Returns the lists of all members that are not away, or of one, and the ids of those that are away. */
+  /** Returns the lists of all members that are not away, or of one member, and the ids of those that are away. */
   #lists<Item>(
     load: (mac: string, member: string, place?: string) => ReturnType<MacList<Item>['load']>,
     only?: string,
@@ -142,7 +142,7 @@ export class HubReader implements MessageReader {
     const lists = members
       .filter(({ id }) => !away.includes(id))
       .map(({ id }): MacList<Item> => {
-        // Further pages of one answer come from the same Mac.
+        // All further pages of one answer come from the same Mac.
         let chosen = '';
         const loadFirst = async (): ReturnType<MacList<Item>['load']> => {
           let page: Awaited<ReturnType<MacList<Item>['load']>> | undefined;

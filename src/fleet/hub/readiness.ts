@@ -2,7 +2,7 @@ import { clockTrouble } from '../protocol/presence.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { StreamCopy } from './stream-copy.ts';
 
-/** A hub is behind if it has not been level with the stream for this long. */
+/** A hub counts as behind if it has not been level with the stream for this long. */
 const BEHIND_MS = 5000;
 
 /** The reasons why a hub cannot serve (decision N4). */
@@ -22,7 +22,10 @@ export interface ReadinessParts extends HubParts {
   readonly isLeaseUnreadable: () => boolean;
 }
 
-/** Decides whether a hub can serve. Balancers ask, and a hub that cannot takes no lease (decision N4). */
+/**
+ * Decides whether a hub can serve. Load balancers ask for this, and a hub that cannot serve takes no lease (decision
+ * N4).
+ */
 export class Readiness {
   readonly #parts: ReadinessParts;
 
@@ -30,7 +33,7 @@ export class Readiness {
     this.#parts = parts;
   }
 
-  /** True if this hub's content key opens no Mac's presence, or not the lease of webhooks. */
+  /** True if this hub's content key opens no Mac's presence, or does not open the lease of webhooks. */
   get isKeyWrong(): boolean {
     const macs = this.#parts.macs.list();
     const isEveryMacUnreadable = macs.length > 0 && macs.every(({ presence }) => presence === undefined);

@@ -57,7 +57,7 @@ async function memberWithConversation(recipient: string, { macs, reads }: HubPar
   const away = all.filter((_, place) => found[place] === 'away');
   const [one, second] = having;
   if (second !== undefined) throw fromRequired(`${having.length} Macs have a conversation with the recipient`, having);
-  // A Mac that cannot be asked may have a conversation too.
+  // A Mac that cannot be asked may also have a conversation with the recipient.
   if (away.length > 0) throw fromRequired(`${away.join(', ')} cannot be asked for conversations now`, all);
   if (one === undefined) throw fromRequired('no Mac has a conversation with the recipient', all);
   return one;

@@ -27,7 +27,7 @@ export class SendLeases {
     return this.#holders.get(member) ?? member;
   }
 
-  /** Reads the lease of each pair. Never rejects; holders that cannot be read stay the same. */
+  /** Reads the lease of each pair. Never rejects; holders that cannot be read are kept. */
   async refresh(): Promise<void> {
     const { connection, pairs, clock, log } = this.#parts;
     const members = pairs.list().map(({ mac }) => mac);
@@ -67,7 +67,7 @@ export class SendLeases {
     return { revision: entry?.revision ?? 0, named };
   }
 
-  /** Returns undefined if another hub has moved the lease meanwhile. */
+  /** Returns undefined if another hub has moved the lease in the meantime. */
   async #attempt(member: string, idempotencyKey: string, bucket: KV): Promise<string | undefined> {
     const { macs, clock, log } = this.#parts;
     const { revision, named } = await within(this.#read(bucket, member), clock, TIME_LIMIT_MS);
@@ -76,7 +76,7 @@ export class SendLeases {
     const answers = await Promise.all(
       asked.map(async ({ mac }) => ({ mac, isUsed: await this.#ask(mac, idempotencyKey) })),
     );
-    // The broker may have forgotten which Mac a key belongs to. The other Mac must not send it again.
+    // The broker may have forgotten which Mac used a key, and the other Mac must not send again.
     const user = answers.find(({ isUsed }) => isUsed === true);
     if (user !== undefined) return user.mac;
     const [best] = answers

@@ -17,13 +17,13 @@ import { routeOfSend } from './routing.ts';
 import { type SendClaim, SendClaims } from './send-claims.ts';
 import type { SendLeases } from './send-leases.ts';
 
-/** A send that has not begun by then is refused unsent. */
+/** A send that has not begun by then is refused without being sent. */
 const DEADLINE_MS = 60_000;
 /** Longer than the deadline, because a send may begin just before it. */
 const WAIT_MS = 90_000;
 const PUBLISH_MS = 5000;
 const PUBLISH_ATTEMPTS = 3;
-/** How often the stored outcome is read, in case the announcement was missed. */
+/** Interval at which the stored outcome is read, in case its announcement was missed. */
 const LOOK_MS = 5000;
 /** The server's codes for a full subject or stream. */
 const FULL = new Set([10077, 10110, 10122]);
@@ -50,7 +50,7 @@ export class HubSender implements CallerSender {
     this.#claims = new SendClaims(parts);
   }
 
-  /** Returns none: the Mac checks its files itself, and is unknown before the request is complete. */
+  /** Returns none, because the Mac checks its own files, and is unknown until the request is complete. */
   async attachmentMistakes(): Promise<readonly Mistake[]> {
     return [];
   }
@@ -108,7 +108,7 @@ export class HubSender implements CallerSender {
     const { mac } = order;
     const known = macs.get(mac);
     if (known === undefined || macs.isAway(known)) throw problem('mac_away', { mac });
-    // Asked even without files: a Mac that died stays listed for a while and does not answer this.
+    // Asked even without files, because a dead Mac stays listed for a while and does not answer this.
     const mistakes = await reads.ask(mac, 'attachmentMistakes', { paths: order.attachments });
     if (mistakes.length > 0) throw invalidRequest(mistakes);
     const outcome = await this.#outcome(order);
@@ -116,7 +116,7 @@ export class HubSender implements CallerSender {
     return this.#result(order, outcome);
   }
 
-  /** Publishes an order. Returns its outcome, as announced or stored; undefined if neither comes in time. */
+  /** Publishes an order. Returns its outcome, as announced or stored; undefined if neither arrives in time. */
   async #outcome(order: Order): Promise<SendOutcome | undefined> {
     const { connection, envelope, clock, log } = this.#parts;
     const { mac, key } = order;
@@ -174,7 +174,7 @@ export class HubSender implements CallerSender {
     if (hash !== hashOfRequest(request)) throw problem('idempotency_key_reused');
     if ('problem' in reply) throw fromProblem(reply.problem);
     const read = sendAnswer.safeParse(reply.result);
-    // It may have been sent, so it must never be sent again.
+    // The message may have been sent, so it must never be sent again.
     if (!read.success) throw problem('send_outcome_unknown');
     return { ...read.data, message: qualifiedMessage(this.#parts.macs.nameOf(mac), read.data.message) };
   }

@@ -94,7 +94,7 @@ export class HubStatus {
       version,
       uptime_s: Math.floor((nowMs - this.#startedAtMs) / MS_PER_S),
       backend: this.health(),
-      // Row ids mean something only on their own Mac.
+      // Row ids have a meaning only on their own Mac.
       newest_row: null,
       newest_event: {
         row_id: 0,
@@ -138,7 +138,7 @@ function refusalMessage(mac: string, names: ClaimNames | undefined): readonly st
   return [`"${names.refused.name}" has the key of ${mac}, which is "${names.holder.name}", and takes no part.`];
 }
 
-/** Returns a Mac's addresses that others announce too. A compromised Mac may announce anyone's. */
+/** Returns the addresses of a Mac that others announce too. A compromised Mac may announce anyone's address. */
 function sharedAddresses({ mac, presence }: KnownMac, macs: Macs): readonly string[] {
   const { member } = macs.nameOf(mac);
   const strangers = macs.list().filter((other) => macs.nameOf(other.mac).member !== member);

@@ -41,7 +41,7 @@ export interface StoredEvent extends MacEvent {
 export interface Hole {
   readonly mac: string;
   readonly epoch: string;
-  /** The rows after this one, up to `last`, are missing. Equals `last` if nobody can name the first of them. */
+  /** The rows after this one, up to `last`, are missing. Equals `last` if no Mac can name the first of them. */
   readonly after: number;
   readonly last: number;
   /** The row that revealed the hole. */

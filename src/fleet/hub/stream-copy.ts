@@ -14,7 +14,7 @@ import { within } from './within.ts';
 /** The heartbeat reveals within seconds that a server died. */
 const CONSUME = { expires: 4000, idle_heartbeat: 1000, max_messages: 1000 } as const;
 const MAX_BATCH = 256;
-/** How often the stream is compared with the copy. */
+/** Interval at which the stream is compared with the copy. */
 const CHECK_MS = 2000;
 const RETRY_MS = 1000;
 const NS_PER_MS = 1_000_000;
@@ -46,7 +46,7 @@ export class StreamCopy {
   /** Since when the copy has been behind the stream; undefined while it is level. */
   #behindSinceMs: number | undefined;
   #isFilled: boolean;
-  /** Everything up to here was read, or had been dropped before reading began. */
+  /** Everything up to here was read, or was dropped before reading began. */
   #passed: Omit<StreamPlace, 'messageId'> | undefined;
   readonly #wakeup: Wakeup;
   #cancelCheck: Cancel | undefined;
@@ -62,7 +62,7 @@ export class StreamCopy {
     this.#isFilled = parts.store.position !== undefined;
   }
 
-  /** Reports whether everything up to a place was read, or was dropped by the stream before that. */
+  /** Reports whether everything up to a place was read, or was dropped by the stream before. */
   async hasPassed({ stream, sequence }: Omit<StreamPlace, 'messageId'>): Promise<boolean> {
     if (this.#passed?.stream !== stream) return false;
     if (this.#passed.sequence >= sequence) return true;
@@ -70,7 +70,7 @@ export class StreamCopy {
     return (await messageIdAt(jsm, sequence)) === undefined;
   }
 
-  /** False until an empty hub.db has everything that the stream had when it was first read. */
+  /** False until an initially empty hub.db has everything that the stream had when it was first read. */
   get isFilled(): boolean {
     return this.#isFilled;
   }
@@ -102,8 +102,8 @@ export class StreamCopy {
   }
 
   /**
-   * Resolves once the place of an offset is copied, or if the broker does not have it either. Returns undefined if it
-   * is copied already. Rejects with 503 `hub_behind` after `withinMs`.
+   * Resolves once the place of an offset is copied, or if the broker does not have that place either. Returns undefined
+   * if it is already copied. Rejects with 503 `hub_behind` after `withinMs`.
    */
   reached(place: StreamPlace, withinMs: number): Promise<void> | undefined {
     return this.#includes(place) ? undefined : this.#awaitPlace(place, withinMs);
@@ -123,7 +123,7 @@ export class StreamCopy {
     if (!this.#includes(place)) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
   }
 
-  /** Reports whether the copy includes a place or has moved on to a newer stream. */
+  /** Reports whether the copy includes a place, or has moved on to a newer stream. */
   #includes({ stream, sequence }: StreamPlace): boolean {
     const { position } = this.#parts.store;
     if (position === undefined) return false;
@@ -168,7 +168,7 @@ export class StreamCopy {
     }
   }
 
-  /** Copies until the consumer ends or the stream turns out to be another one. */
+  /** Copies until the consumer ends, or until the stream turns out to be another one. */
   async #follow(): Promise<void> {
     const { connection, store } = this.#parts;
     const jsm = await connection.js.jetstreamManager(false);
@@ -220,7 +220,7 @@ export class StreamCopy {
     await onEvents(added);
   }
 
-  /** Returns the event of a message; undefined if unreadable. The next event then reveals a hole. */
+  /** Returns the event of a message; undefined if it is unreadable, in which case the next event reveals a hole. */
   #received(message: JsMsg): ReceivedEvent | undefined {
     const { read, onRejected } = this.#parts;
     const { subject, seq: sequence, headers, data: body } = message;
@@ -274,8 +274,8 @@ export class StreamCopy {
 }
 
 /**
- * Ends the consumer when the client recreates it: the new one would continue at a sequence that may mean another
- * message by now.
+ * Ends the consumer when the client recreates it, because the new one would continue at a sequence that may stand for
+ * another message by now.
  */
 async function stopWhenReset(messages: ConsumerMessages): Promise<void> {
   for await (const { type } of messages.status()) {

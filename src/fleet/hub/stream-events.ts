@@ -10,9 +10,9 @@ import { within } from './within.ts';
 
 /** The longest wait for readers that were caught up (decision C7). */
 const DRAIN_WAIT_MS = 250;
-/** How often events that the stream no longer keeps are deleted from hub.db. */
+/** Interval at which events that the stream no longer keeps are deleted from hub.db. */
 const CUT_EVERY_MS = 60_000;
-/** The least time between two log lines about messages that are not events. */
+/** Minimum time between two log lines about messages that are not events. */
 const LOG_EVERY_MS = 10_000;
 const CLOSE_MS = 2000;
 const NS_PER_MS = 1_000_000;
@@ -30,13 +30,13 @@ export interface StreamEventsParts extends HubParts {
   readonly onPublished: () => void;
 }
 
-/** Publishes the stream's events to this hub's readers, and keeps hub.db as long as the stream keeps its events. */
+/** Publishes the stream's events to this hub's readers, and keeps them in hub.db as long as the stream keeps them. */
 export class StreamEvents {
   readonly copy: StreamCopy;
   readonly #holes: HoleFiller;
   readonly #parts: StreamEventsParts;
   #info: StreamInfo | undefined;
-  /** When the stream was found to lack messages; undefined once each Mac has named its last message since. */
+  /** When the stream was found to lack messages; undefined once every Mac has named its last message since then. */
   #doubtSinceMs: number | undefined;
   #rejected = 0;
   #unlogged = 0;
@@ -81,7 +81,7 @@ export class StreamEvents {
     return { rejected: this.#rejected, ...this.#holes.counts };
   }
 
-  /** How long the stream keeps events, in milliseconds; undefined while unknown or without a limit. */
+  /** How long the stream keeps events, in milliseconds; undefined while unknown or if unlimited. */
   get #keptMs(): number | undefined {
     const maxAgeMs = (this.#info?.config.max_age ?? 0) / NS_PER_MS;
     return maxAgeMs > 0 ? maxAgeMs : undefined;
@@ -93,7 +93,7 @@ export class StreamEvents {
     this.#cutLater(CUT_EVERY_MS);
   }
 
-  /** Stops copying. Waits at most two seconds for a broker that hangs. */
+  /** Stops copying. Waits for a broker that hangs, but at most two seconds. */
   async close(): Promise<void> {
     this.#holes.close();
     this.#cancelCut?.();
@@ -101,7 +101,7 @@ export class StreamEvents {
     await within(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
   }
 
-  /** Compares the last messages that Macs announce with the copy, because the stream may have dropped them. */
+  /** Compares the last messages that Macs announce with the copy, because the stream may have dropped messages. */
   async #compare(): Promise<void> {
     const { store, macs, brokerClock } = this.#parts;
     const doubtSinceMs = this.#doubtSinceMs;
@@ -158,7 +158,7 @@ export class StreamEvents {
     });
   }
 
-  /** Deletes old events by the broker's time, measured now because this machine's clock may have been set since. */
+  /** Deletes old events by the broker's time, measured now because this machine's clock may have been changed since. */
   async #cut(): Promise<boolean> {
     const { store, connection, brokerClock } = this.#parts;
     if (this.#info === undefined || !connection.isConnected) return false;

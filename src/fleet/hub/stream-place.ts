@@ -3,7 +3,7 @@ import type { Log } from '../../domain/ports/host.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { EventStore } from './event-store.ts';
 
-/** Returns the id of a message, or undefined. Asks the leader, because another server may lag. */
+/** Returns the id of a message; undefined if there is none. Asks the leader, because another server may lag behind. */
 export async function messageIdAt(jsm: JetStreamManager, sequence: number): Promise<string | undefined> {
   const found = await jsm.streams.getMessage(EVENTS.stream, { seq: sequence });
   return found === null ? undefined : (found.header.get(HEADERS.messageId) ?? '');
@@ -39,6 +39,6 @@ export async function firstToRead(
     }
     sequence -= step;
   }
-  // The stream no longer keeps what was copied, and may have dropped more.
+  // The stream no longer keeps what was copied, and may have dropped further messages.
   return position.sequence < first ? first : Math.max(first, Math.min(sequence, first));
 }

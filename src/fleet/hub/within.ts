@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Resolves or rejects as `value` does. Rejects with `broker_away` after `ms`. */
+/** Resolves or rejects like `value`. Rejects with `broker_away` after `ms`. */
 export function within<Value>(value: Promise<Value>, clock: Clock, ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(problem('broker_away')));

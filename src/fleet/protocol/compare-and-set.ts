@@ -1,7 +1,7 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 
-/** Limit for one request to the broker. A slower write may have happened, or may still happen. */
+/** Time limit for one request to the broker, in milliseconds. A slower write may have happened, or may still happen. */
 const TIMEOUT_MS = 2000;
 
 /**

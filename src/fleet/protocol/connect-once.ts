@@ -14,7 +14,7 @@ export interface OneConnection extends BrokerAccess {
   readonly inboxPrefix?: string;
 }
 
-/** Connects once, for a person who is waiting. Throws what the NATS client throws. */
+/** Connects once, for a user who is waiting. Throws what the NATS client throws. */
 export function connectOnce({
   servers,
   seed,

@@ -13,7 +13,7 @@ import { Wakeup } from '../../runtime/wakeup.ts';
 import { type Bucket, inboxPrefix } from './layout.ts';
 import { accessOptions } from './tls.ts';
 
-/** The connection to a server that misses two pings ends. */
+/** Ping interval in milliseconds. The connection to a server that misses two pings ends. */
 const PING_MS = 2000;
 const REQUEST_MS = 5000;
 /** Upper bound of the random wait between attempts, which doubles, so that a fleet does not reconnect all at once. */
@@ -60,7 +60,7 @@ export class FleetConnection {
   #isConnected = false;
   #isClosed = false;
   #attempts = 0;
-  /** The wait of the present attempt, stored because the client asks for it several times. */
+  /** The wait before the current attempt, stored because the client asks for it several times. */
   #wait = 0;
   #publicKey = '';
   #certificateEnd: number | undefined;
@@ -84,7 +84,7 @@ export class FleetConnection {
     return this.#publicKey;
   }
 
-  /** When the server's certificate ends, in Unix milliseconds; undefined without TLS. */
+  /** When the server's certificate expires, in Unix milliseconds; undefined without TLS. */
   get certificateEnd(): number | undefined {
     return this.#certificateEnd;
   }
@@ -195,7 +195,10 @@ export class FleetConnection {
     return this.#wait;
   }
 
-  /** Reads the files again before each first connection, so that a corrected file needs no restart. */
+  /**
+   * Returns the options for a connection. Reads the key files again for each new connection, so that a corrected file
+   * needs no restart.
+   */
   #options(): ConnectionOptions {
     const { servers, keyFile, caFile } = this.#settings;
     const { name } = this.#host;
@@ -220,7 +223,7 @@ export class FleetConnection {
 }
 
 /**
- * Keeps a listener for errors. The NATS client removes its own from a socket that ended, and the error of a pending
+ * Keeps a listener for errors. The NATS client removes its own from a socket that has ended, and the error of a pending
  * write would then end the process (transport-node 3.4.0, `_closed`).
  */
 function keepErrorListener(nc: NatsConnection): void {

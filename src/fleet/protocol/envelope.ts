@@ -5,7 +5,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
-/** The key in use and the one before it. */
+/** Maximum number of keys: the key in use and the one before it. */
 const MAX_KEYS = 2;
 
 /** Owner of the messages between hubs. No Mac has this name, so only hubs can derive its key. */
@@ -26,13 +26,13 @@ export interface Sealed {
 /** Returns the keys of a Mac. The first one seals. */
 export type KeysOf = (mac: string) => readonly MacKey[];
 
-/** Reads the key file of an agent, which holds only its Mac's keys. */
+/** Reads the key file of an agent, which contains only its Mac's keys. */
 export function agentKeys(text: string): KeysOf {
   const keys = readKeys(text).map(macKey);
   return () => keys;
 }
 
-/** Reads the key file of a hub, whose fleet keys yield the keys of every Mac. */
+/** Reads the key file of a hub, from whose fleet keys the keys of every Mac are derived. */
 export function hubKeys(text: string): KeysOf {
   const fleetKeys = readKeys(text);
   const known = new Map<string, readonly MacKey[]>();
@@ -101,7 +101,7 @@ export class Envelope {
   }
 }
 
-/** As `seal`, in one piece: the length of the key's id in one byte, the id, and the sealed JSON. */
+/** Seals a value in one piece: the length of the key's id in one byte, the id, and the sealed JSON. */
 export function pack(envelope: Envelope, mac: string, context: readonly string[], value: unknown): Uint8Array {
   const { bytes, keyId = '' } = envelope.seal(mac, context, Buffer.from(JSON.stringify(value)));
   return Buffer.concat([Buffer.from([keyId.length]), Buffer.from(keyId), bytes]);
@@ -111,7 +111,7 @@ interface Schema<Value> {
   safeParse(given: unknown): { readonly success: true; readonly data: Value } | { readonly success: false };
 }
 
-/** Opens what `pack` packed. Throws AppError `fleet_content_unreadable` for what the schema does not accept. */
+/** Opens what `pack` packed. Throws AppError `fleet_content_unreadable` if the schema does not accept it. */
 export function unpack<Value>(
   schema: Schema<Value>,
   envelope: Envelope,
@@ -140,7 +140,7 @@ export function unreadable(reason: string): AppError {
   return new AppError('fleet_content_unreadable', `A message of the fleet cannot be read: ${reason}.`, { status: 502 });
 }
 
-/** Encodes the parts as JSON, so that none can run into the next. */
+/** Encodes the parts as JSON, so that no part can run into the next. */
 function contextBytes(mac: string, context: readonly string[]): Buffer {
   return Buffer.from(JSON.stringify([mac, ...context]));
 }

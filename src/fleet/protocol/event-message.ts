@@ -10,9 +10,9 @@ export interface EventMessage {
   /** Changes when chat.db is replaced: row ids of different epochs are unrelated. */
   readonly epoch: string;
   readonly row: number;
-  /** The row published before this one. If the stream holds another one there, rows are missing. */
+  /** The row published before this one. If the stream has a different row there, rows are missing. */
   readonly previousRow: number;
-  /** Sequence of this Mac's previous message; 0 if the stream had none or nobody checked. */
+  /** Sequence of this Mac's previous message; 0 if the stream had none, or if it was not checked. */
   readonly previousSequence: number;
   readonly type: string;
   /** The row's `eventId`. */
@@ -50,8 +50,9 @@ export function encodeEvent(message: Omit<EventMessage, 'previousSequence'>, jso
 }
 
 /**
- * Reads the headers of an event; undefined if no agent wrote them. Anyone with the right key may have written anything.
- * `isDirect`: the message comes from a direct get, to which the server adds a `Nats-Subject` header.
+ * Reads the headers of an event; undefined if no agent wrote them. Any client with the right to publish may have
+ * written them. `isDirect`: the message is the answer to a direct get, to which the server adds a `Nats-Subject`
+ * header.
  */
 export function readEventHeaders(
   subject: string,
@@ -82,7 +83,7 @@ export function readEventHeaders(
   };
 }
 
-/** The context that the body of an event is sealed for. */
+/** The context for which the body of an event is sealed. */
 type SealedIn = Pick<EventMessage, 'mac' | 'epoch' | 'row'>;
 
 /** Returns the JSON of an event. Throws AppError `fleet_content_unreadable`. */

@@ -19,7 +19,7 @@ export interface FleetExamination {
   readonly refusal?: string;
   /** The streams and queues that the servers lack; undefined if none could be asked. */
   readonly missing?: readonly string[];
-  /** The certificates that the connection needs, and when they end, in Unix milliseconds. */
+  /** The certificates that the connection needs, and when they expire, in Unix milliseconds. */
   readonly certificates?: readonly { readonly name: string; readonly end: number }[];
   /** How far a Mac's clock was ahead of the broker's when it last announced itself, in milliseconds. */
   readonly clockAheadMs?: number | undefined;

@@ -8,8 +8,8 @@ export const EVENTS = { stream: 'EV', subjects: 'ev.*' } as const;
 export const SENDS = { stream: 'SEND', subjects: 'send.*' } as const;
 
 /**
- * Most waiting sends, for all Macs together. With a limit of 100 for each subject, server 2.9.10 once refused a send
- * although none was waiting.
+ * Maximum number of waiting sends, for all Macs together. With a limit of 100 for each subject, server 2.9.10 once
+ * refused a send although none was waiting.
  */
 export const MAX_SENDS = 10_000;
 
@@ -50,10 +50,10 @@ export const HEADERS = {
 } as const;
 export const VERSION = 1;
 
-/** The question of an agent that starts. Only another agent with the same id answers it. */
+/** The question that an agent asks when it starts. Only another agent with the same id answers it. */
 export const WHO = 'who';
 
-/** A Mac is away after this long without a sign of life. */
+/** A Mac counts as away after this long without a sign of life. */
 export const AWAY_MS = 30_000;
 export const PRESENCE_EVERY_MS = 10_000;
 
@@ -87,7 +87,10 @@ export function outcomeKey(mac: string, keyHash: string): string {
 /** Begins the keys in `outcomes` under which hubs claim an Idempotency-Key. No Mac id has an underscore. */
 export const SEND_CLAIMS = 'claims_';
 
-/** Returns the subject at which an agent announces an outcome to waiting hubs. Unlike the bucket, nothing stores it. */
+/**
+ * Returns the subject at which an agent announces an outcome to waiting hubs. Unlike those in the bucket, announcements
+ * are not stored.
+ */
 export function outcomeSubject(mac: string, keyHash: string): string {
   return `done.${mac}.${keyHash}`;
 }
@@ -108,7 +111,7 @@ export function hubName(id: string): string {
   return `HUB.${id}`;
 }
 
-/** Name of a machine that asks to join. No Mac id has capitals. */
+/** Name of a machine that asks to join. Mac ids contain no capitals. */
 export const JOINER = 'JOIN';
 
 /** Returns the subject at which a machine asks to join as this Mac. The desk answers while an invitation is open. */
@@ -120,7 +123,7 @@ export function inboxPrefix(name: string): string {
   return `_INBOX_${name}`;
 }
 
-/** The subjects that an agent needs, and nothing of another Mac. The right to reply is granted separately. */
+/** Returns the subjects that an agent needs, none of them another Mac's. The right to reply is granted separately. */
 export function agentRights(mac: string): {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
@@ -134,14 +137,14 @@ export function agentRights(mac: string): {
       claim,
       `$KV.${BUCKETS.outcomes}.${mac}.>`,
       `done.${mac}.>`,
-      // For the creation time of the stream.
+      // Needed to read the creation time of the stream.
       `$JS.API.STREAM.INFO.${EVENTS.stream}`,
       `$JS.API.DIRECT.GET.${EVENTS.stream}.${eventSubject(mac)}`,
-      // For its last presence and claim.
+      // Needed to read its own last presence and claim.
       ...[presence, claim].map((subject) => `$JS.API.DIRECT.GET.KV_${BUCKETS.macs}.${subject}`),
       `$JS.API.CONSUMER.INFO.${consumer}`,
       `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
-      // The server writes these with and without a domain in front.
+      // The server writes these subjects with and without a domain in front.
       `$JS.ACK.${consumer}.>`,
       `$JS.ACK.*.*.${consumer}.>`,
       readSubject(mac, WHO),

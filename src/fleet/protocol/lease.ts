@@ -5,13 +5,13 @@ import { compareAndSet } from './compare-and-set.ts';
 
 const TICK_MS = 1000;
 const RENEW_EVERY_MS = 2000;
-/** A holder stops this long after it asked for its last renewal, before anyone may take the lease. */
+/** A holder stops this long after it requested its last renewal, which is before anyone may take the lease. */
 const LAPSES_AFTER_MS = 5000;
 /** A lease is free once it was seen unchanged for this long. Each process measures with its own monotonic clock. */
 const EXPIRES_AFTER_MS = 6000;
-/** Least time between two writes of a changed state. */
+/** Minimum time between two writes of a changed state. */
 const WRITE_EVERY_MS = 100;
-/** A holder that is not ready for this long gives the lease up. */
+/** A holder that has not been ready for this long gives the lease up. */
 const UNREADY_MS = 3000;
 
 /** A lease as stored in the bucket. */
@@ -29,18 +29,18 @@ export interface LeaseParts<State> {
   readonly bucket: () => Promise<KV>;
   readonly key: string;
   readonly encode: (record: LeaseRecord<State>) => Uint8Array;
-  /** Throws for anything `encode` did not write. Such an entry is never taken over. */
+  /** Throws for anything that `encode` did not write. Such an entry is never taken over. */
   readonly decode: (bytes: Uint8Array) => LeaseRecord<State>;
-  /** The state of a lease that nobody ever held. */
+  /** The state of a lease that has never been held. */
   readonly first: State;
   readonly isReady: () => boolean;
   /** The state that a holder writes with each renewal. */
   readonly state: () => State;
   /** Called with the newest known state of the lease, held here or elsewhere. */
   readonly onSeen: (state: State) => void;
-  /** Called when this process has the lease. `wasOwn` if nobody else held it since this process did. */
+  /** Called when this process has the lease. `wasOwn` is true if no other process has held it since this one did. */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
-  /** Called when the lease is over, or may be. Nothing may be done in its name any more. */
+  /** Called when the lease has ended, or may have. Nothing may be done in its name any more. */
   readonly onLost: () => void;
   /** Ends all work in the lease's name, before it is released. */
   readonly release: () => Promise<void>;
@@ -64,9 +64,9 @@ export class Lease<State> {
   readonly #parts: LeaseParts<State>;
   readonly #id = randomUUID();
   #hold: Hold | undefined;
-  /** The newest record seen, which the broker may have lost since. */
+  /** The newest record seen, which the broker may have lost since then. */
   #known: LeaseRecord<State> | undefined;
-  /** Identifies the entry that was read last, and since when it has been the same. */
+  /** Identifies the entry that was last read, and since when it has been the same. */
   #seen: { readonly stamp: string; readonly sinceMs: number } | undefined;
   #unreadySinceMs: number | undefined;
   #isUnreadable = false;
@@ -242,7 +242,9 @@ export class Lease<State> {
     hold.renewedAtMs = askedAtMs;
   }
 
-  /** Reports whether a conflict was only a write of ours without an answer, or a broker that went back. */
+  /**
+   * Reports whether a conflict was only a write of this process that got no answer, or a broker that went back in time.
+   */
   async #isStillOurs(bucket: KV, hold: Hold): Promise<boolean> {
     const { revision, record } = await this.#read(bucket);
     const isOurs = record?.holder === this.#id && record.fence === hold.fence;

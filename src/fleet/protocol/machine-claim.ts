@@ -10,12 +10,12 @@ const PREFIX = claimKey('');
 const CONTEXT = ['machine'] as const;
 const REQUEST_MS = 2000;
 const MAX_ATTEMPTS = 5;
-/** A refused machine, which asks every 30 s, is gone after this long without a sign of life. */
+/** A refused machine, which asks every 30 s, counts as gone after this long without a sign of life. */
 export const REFUSED_MS = 90_000;
 
 /** The machine to which a Mac's identity belongs: the first one that connected with its key. */
 export interface MachineClaim {
-  /** Public half of the nkey. A claim by another key is void, because the broker admits only the newest one. */
+  /** Public half of the nkey. A claim by any other key is void, because the broker admits only the newest one. */
   readonly key: string;
   /** Hash of the machine's id. */
   readonly machine: string;

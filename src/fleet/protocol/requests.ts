@@ -12,7 +12,7 @@ import { HEADERS, inboxPrefix, readSubject } from './layout.ts';
 
 /** Well below the megabyte that a server accepts, headers included. */
 const PART_BYTES = 512 * 1024;
-/** Enough for a page of the longest messages. */
+/** Maximum number of parts: enough for a page of the longest messages. */
 const MAX_PARTS = 64;
 const MAX_SENTENCE = 500;
 
@@ -69,7 +69,7 @@ function knownProblem(given: unknown): AppError | undefined {
   });
 }
 
-/** Makes one line that a terminal and a log can show. */
+/** Returns a text as one line that a terminal and a log can show. */
 function sentence(text: string): string {
   return visible(text.slice(0, MAX_SENTENCE)).replaceAll(/[\n\t]/g, ' ');
 }
@@ -80,7 +80,7 @@ function plainMistake({ pointer, message }: Mistake): Mistake {
 
 interface Question {
   readonly subject: string;
-  /** The Mac whose key seals it, or `HUBS`. */
+  /** The Mac whose key seals the question, or `HUBS`. */
   readonly owner: string;
   readonly operation: string;
   readonly request: unknown;
@@ -91,7 +91,7 @@ interface Question {
 export const UNANSWERED = new Error('no answer in time');
 
 /**
- * Asks an agent. Returns its answer as unchecked JSON, or throws the failure it reported. Throws `mac_away` if nobody
+ * Asks an agent. Returns its answer as unchecked JSON, or throws the failure it reported. Throws `mac_away` if no agent
  * answers.
  */
 export async function ask(
@@ -106,7 +106,9 @@ export async function ask(
   return reply.result;
 }
 
-/** Asks at a subject. Returns the unchecked reply. Throws `mac_away` if nobody answers, and `mac_answer_invalid`. */
+/**
+ * Asks at a subject. Returns the unchecked reply. Throws `mac_away` if there is no answer, and `mac_answer_invalid`.
+ */
 export async function exchange(
   connection: FleetConnection,
   envelope: Envelope,

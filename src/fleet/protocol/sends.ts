@@ -4,7 +4,7 @@ import { type SendOrder, type SendOutcome, sendOrder, sendOutcome } from '../../
 import { type Envelope, pack, unpack, unreadable } from './envelope.ts';
 import { HEADERS, VERSION } from './layout.ts';
 
-/** Returns the hash that represents a key in subjects and headers. */
+/** Returns the hash that stands for a key in subjects and headers. */
 export function keyHash(key: string): string {
   return createHash('sha256').update(`postern send ${key}`).digest('hex');
 }

@@ -20,7 +20,7 @@ export interface FleetSize {
   readonly replicas: number;
   /** How long the stream keeps events. */
   readonly keepHours: number;
-  /** Most bytes of events; -1 for no limit but the disk. */
+  /** Maximum number of bytes of events; -1 for no limit but the disk. */
   readonly maxBytes: number;
 }
 
@@ -69,7 +69,7 @@ function addSends(jsm: JetStreamManager, mac: string): Promise<unknown> {
     durable_name: sendConsumer(mac),
     filter_subject: sendSubject(mac),
     ack_policy: AckPolicy.Explicit,
-    // A working agent extends this every 10 s, so a dead one is noticed after it.
+    // A working agent extends this every 10 s, so that a dead one is noticed after this time.
     ack_wait: nanos(25_000),
     max_ack_pending: 1,
   });

@@ -6,9 +6,9 @@ export interface BrokerAccess {
   readonly servers: readonly string[];
   /** The seed of an nkey; undefined for no key. */
   readonly seed: string | undefined;
-  /** PEM of the authority; undefined for the system's. */
+  /** PEM of the authority; undefined for the system's authorities. */
   readonly ca: string | undefined;
-  /** Called with the end of each reached server's certificate, in Unix milliseconds. */
+  /** Called with the end of the certificate of each server reached, in Unix milliseconds. */
   readonly onCertificateEnd?: (end: number) => void;
 }
 
@@ -24,7 +24,7 @@ export function accessOptions({ servers, seed, ca, onCertificateEnd }: BrokerAcc
   };
 }
 
-/** Returns the options for servers at `tls://` addresses; undefined if none has one. */
+/** Returns the options for servers at `tls://` addresses; undefined if there are none. */
 function tlsOptions(
   servers: readonly string[],
   ca: string | undefined,

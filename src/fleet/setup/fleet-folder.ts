@@ -135,7 +135,7 @@ export class FleetFolder {
     return member === 'hub' ? join(this.path, 'hub') : join(this.path, 'macs', member.mac);
   }
 
-  /** Writes users.conf in the form of this version. Returns false if it had this form already. */
+  /** Writes users.conf in the form of this version. Returns false if it already had this form. */
   updateUsers(): boolean {
     const file = join(this.path, 'server', USERS_FILE);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
@@ -216,7 +216,7 @@ export class FleetFolder {
     return this.certificates();
   }
 
-  /** Takes the next of three steps to a new content key. After each, every hub and Mac needs its new file. */
+  /** Takes the next of three steps to a new content key. After each step, every hub and Mac needs its new file. */
   rotateContentKey(): RotationStep {
     const [first = '', second = ''] = this.#contentKeys();
     const step = NEXT_STEP[this.#record.rotation ?? 'ended'];
@@ -238,7 +238,7 @@ export class FleetFolder {
     writePrivate(join(folder, MEMBER_FILES.content), macKeys(mac, keys));
   }
 
-  /** Writes the users first, so that a server never knows less than fleet.json. */
+  /** Writes users.conf first, so that a server never knows fewer users than fleet.json. */
   #store(record: FleetRecord): void {
     const { operator, system, hub, joiner, macs } = record;
     const users = [

@@ -10,10 +10,10 @@ import { agentKeys, Envelope, pack, unpack } from '../protocol/envelope.ts';
 import { inboxPrefix, JOINER, joinSubject } from '../protocol/layout.ts';
 
 const PREFIX = 'postern-join:';
-/** Most bytes of a token's content. A bundle of certificates has a few thousand. */
+/** Maximum number of bytes in a token. A bundle of certificates has a few thousand. */
 const MAX_BYTES = 64 * 1024;
 const ANSWER_MS = 5000;
-/** Longest name of a machine, which its owner chose. */
+/** Maximum length of a machine's name, which its owner chose. */
 const MAX_NAME = 100;
 
 /** The content of a token. A machine that has it may join as this Mac, once, while the desk waits. */
@@ -70,8 +70,8 @@ export function readToken(text: string): Invitation {
 
 /**
  * Waits for the machine that has the token, and answers no other. Calls `store` once that machine has written its
- * files; nothing changes before. Resolves with the machine, or with undefined if `signal` aborts. Throws `broker_away`
- * if the connection is lost, and what `store` throws.
+ * files; nothing changes before that. Resolves with the machine, or with undefined if `signal` aborts. Throws
+ * `broker_away` if the connection is lost, and what `store` throws.
  */
 export async function awaitJoining(
   connection: NatsConnection,

@@ -30,7 +30,7 @@ export function privateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** Writes a file that only its owner can read, whole or not at all. */
+/** Writes a file that only its owner can read, completely or not at all. */
 export function writePrivate(path: string, text: string | Uint8Array): void {
   const draft = `${path}.${randomUUID()}`;
   writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });

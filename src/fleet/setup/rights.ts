@@ -17,14 +17,14 @@ import {
 export interface Rights {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /** Most messages that may answer one request, on the subject that the request named. */
+  /** Maximum number of replies to one request, on the subject that the request named. */
   readonly answers: number;
 }
 
-/** Long answers and attachments come in parts. */
+/** Number of parts in which long answers and attachments may arrive. */
 const MAX_ANSWERS = 64;
 
-/** Returns the rights of a Mac: its own subjects, and none of another Mac. */
+/** Returns the rights of a Mac: to its own subjects, and to none of another Mac. */
 export function macRights(mac: string): Rights {
   return { ...agentRights(mac), answers: MAX_ANSWERS };
 }
@@ -36,7 +36,7 @@ export const HUB_RIGHTS: Rights = {
     READS,
     HUB_SUBJECTS,
     `$KV.${BUCKETS.webhooks}.>`,
-    // For claims of Idempotency-Keys. No Mac has such an id.
+    // For claims of Idempotency-Keys. No Mac has this id.
     `$KV.${BUCKETS.outcomes}.${SEND_CLAIMS}.*`,
     '$JS.API.INFO',
     `$JS.API.STREAM.INFO.${SENDS.stream}`,

@@ -15,7 +15,7 @@ export interface ServerUser {
 
 export interface ClusterPlan {
   readonly servers: readonly ServerAddress[];
-  /** Version of the servers, such as 2.12, which decides about the possible settings. */
+  /** Version of the servers, such as 2.12, on which the possible settings depend. */
   readonly serverVersion: string;
   /** Known only to the servers. Without it any program could join the cluster. */
   readonly routePassword: string;

@@ -11,7 +11,7 @@ import type { CertificateEnd, FleetFolder } from './fleet-folder.ts';
 import { connectOperator } from './operator-connection.ts';
 import { isAtLeast, knowsSyncInterval } from './server-config.ts';
 
-/** Limit for the reports of all servers. */
+/** Time limit for the reports of all servers, in milliseconds. */
 const SERVERS_MS = 1500;
 /** In earlier versions, killing one server of three may lose a whole stream. */
 const SAFE_COPIES_SINCE = [2, 10, 23];
@@ -41,7 +41,7 @@ export interface StreamReport {
 
 export interface MacState {
   readonly mac: string;
-  /** `unknown`: it has never connected. */
+  /** `unknown`: the Mac has never connected. */
   readonly state: 'present' | 'away' | 'unknown';
   readonly lastSeen: string | null;
   readonly lastEvent: string | null;
@@ -49,15 +49,15 @@ export interface MacState {
   readonly version: string | null;
   /** Number of row ids that the stream is behind the Mac. */
   readonly behind: number | null;
-  /** Why it cannot read Messages; null if it can. */
+  /** Why the Mac cannot read Messages; null if it can. */
   readonly trouble: string | null;
-  /** Number of sends that wait for it; null without a queue. */
+  /** Number of sends that wait for the Mac; null without a queue. */
   readonly waiting: number | null;
-  /** The machine to which its identity belongs; null if unknown. */
+  /** The machine that owns the Mac's identity; null if unknown. */
   readonly machine: NamedMachine | null;
-  /** Another machine that uses its key now and publishes nothing. */
+  /** Another machine that currently uses the Mac's key and publishes nothing. */
   readonly refusedMachine: NamedMachine | null;
-  /** How far its clock was ahead of the broker's when it was last seen; negative if behind. */
+  /** How far the Mac's clock was ahead of the broker's when it was last seen; negative if behind. */
   readonly clockAheadMs: number | null;
 }
 

@@ -23,7 +23,7 @@ import {
   type WebhooksState,
 } from './webhooks-state.ts';
 
-/** Largest size of all webhooks together. The lease is one message of the broker, which accepts 1 MiB. */
+/** Maximum size of all webhooks together, in bytes. The lease is one message of the broker, which accepts 1 MiB. */
 const MAX_BYTES = 512 * 1024;
 /** The longest time that an attempt may take (decision A7). */
 const ATTEMPTS_END_WITHIN_MS = 8700;
@@ -68,7 +68,7 @@ interface Term {
   isOver: boolean;
 }
 
-/** Delivers to all webhooks of the fleet while this hub holds the lease, with the ordinary dispatcher. */
+/** Delivers to all webhooks of the fleet with the ordinary dispatcher while this hub holds the lease. */
 export class ElectedDeliveries {
   readonly #parts: ElectedDeliveriesParts;
   readonly #events: ElectionEvents;
@@ -86,7 +86,7 @@ export class ElectedDeliveries {
     this.#lease = new Lease<WebhooksState>({
       ...{ clock, log, isReady, key: LEASE_KEY, first: NO_WEBHOOKS },
       bucket: async () => {
-        // Without a connection a request would wait for one and be sent too late.
+        // Without a connection, a request would wait for one and be sent too late.
         if (!connection.isConnected) throw problem('broker_away');
         return connection.kv(BUCKETS.webhooks);
       },
@@ -109,7 +109,7 @@ export class ElectedDeliveries {
     this.#store = this.#noting(parts.store);
   }
 
-  /** The webhooks of the fleet. Only the hub that delivers knows the offsets. */
+  /** Returns the webhooks of the fleet. Only the hub that delivers knows the offsets. */
   list(): readonly StoredWebhook[] {
     return this.#known.webhooks.map((webhook) => storedWebhook(webhook, rowOffset(0)));
   }
@@ -183,7 +183,7 @@ export class ElectedDeliveries {
     return id;
   }
 
-  /** Resolves once the fleet has the change, so that no other hub can undo it. Throws 503 otherwise. */
+  /** Resolves once the fleet has stored the change, so that no other hub can undo it. Throws 503 otherwise. */
   async #saved(): Promise<void> {
     try {
       await this.#lease.flush();
@@ -222,7 +222,10 @@ export class ElectedDeliveries {
     };
   }
 
-  /** Returns the state to renew the lease with: before the adoption the one found, afterwards that of the store. */
+  /**
+   * Returns the state with which the lease is renewed: before the adoption the state that was found, afterwards that of
+   * the store.
+   */
   #state(): WebhooksState {
     const { history, store, feed } = this.#parts;
     if (this.#term?.deliveries === undefined) return this.#term?.found ?? NO_WEBHOOKS;
@@ -255,9 +258,9 @@ export class ElectedDeliveries {
     const { store, history: own } = this.#parts;
     const adopted = webhooks.map((webhook) => {
       const { id, after, held } = webhook;
-      // Nobody else delivered meanwhile, so the local position is the same or later.
+      // No other hub has delivered since, so the local position is the same or later.
       const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(id, after);
-      // Row numbers belong to one hub.
+      // Row numbers have a meaning only at one hub.
       const isNamed = held === null || history === own;
       return storedWebhook(isNamed ? webhook : { ...webhook, held: { ...held, row_id: offset.rowId + 1 } }, offset);
     });
@@ -269,7 +272,7 @@ export class ElectedDeliveries {
   #offsetOf(id: string, after: string): Offset {
     const { feed, hasReached, log } = this.#parts;
     const given = decodeOffset(after);
-    // Resolving it too soon would begin far too early.
+    // Resolving the offset too soon would start far too early.
     if (given !== undefined && !hasReached(given)) throw new Error('the events up to its position are not here yet');
     try {
       if (given !== undefined) return feed.resolve(given);

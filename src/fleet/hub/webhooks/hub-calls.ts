@@ -5,7 +5,7 @@ import { HUB_CALL, HUB_NEWS } from '../../protocol/layout.ts';
 import { exchange, fromHubProblem, type Reply, readQuestion, respond, toProblem } from '../../protocol/requests.ts';
 import type { HubParts } from '../hub-parts.ts';
 
-/** Limits of a call in milliseconds. A test and a removal wait for a receiver, a read for nothing. */
+/** Time limits of calls in milliseconds. A test and a removal wait for a receiver; a read does not wait. */
 const CALL_MS = {
   add: 8000,
   change: 8000,
@@ -79,7 +79,7 @@ export class HubCalls {
     try {
       const call = readQuestion(message, HUBS, OPERATION, envelope) as { method: HubCallMethod; args: unknown[] };
       const performed = perform(call.method, call.args);
-      // Another hub delivers now and answers.
+      // Another hub delivers by now, and answers.
       if (performed === undefined) return;
       reply = { result: (await performed) ?? null };
     } catch (error) {

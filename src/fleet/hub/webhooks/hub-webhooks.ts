@@ -19,7 +19,7 @@ const CHANGING: ReadonlySet<HubCallMethod> = new Set(['add', 'change', 'remove',
 
 /**
  * The webhooks of a fleet (decision N3). Every hub knows all of them. One elected hub delivers, and the others forward
- * to it what only it can do.
+ * to it whatever only that hub can do.
  */
 export class HubWebhooks implements WebhookRegistry {
   readonly #parts: ElectedDeliveriesParts;
@@ -97,7 +97,7 @@ export class HubWebhooks implements WebhookRegistry {
     return (await this.#call('deliveries', id)) as readonly DeliveryRecord[];
   }
 
-  /** A hub keeps no attempts: another one may have made them. */
+  /** A hub keeps no attempts, because another hub may have made them. */
   detailedDeliveries(id: string): Promise<readonly DeliveryRecord[]> {
     return this.deliveries(id);
   }
@@ -123,7 +123,7 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#existing(id);
   }
 
-  /** Returns the webhooks for this hub's status. While no hub delivers, their last known state. */
+  /** Returns the webhooks for this hub's status; while no hub delivers, in their last known state. */
   summaries(): Promise<readonly WebhookSummary[]> {
     return Promise.all(
       this.list().map(async (webhook) => {

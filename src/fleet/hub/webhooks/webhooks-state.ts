@@ -10,7 +10,7 @@ const CONTEXT = [LEASE_KEY];
 
 /** A webhook as all hubs know it. */
 interface FleetWebhook extends Omit<StoredWebhook, 'offset' | 'include'> {
-  /** The offset of clients up to which everything is done. */
+  /** The offset, in the form of clients, up to which everything is done. */
   readonly after: string;
 }
 

@@ -93,6 +93,7 @@ describe('postern webhooks', () => {
       const filter = ['--conversation', ANA, '--from', 'others', '--on-failure', 'hold', '--include', 'details'];
       const added = await said('add', receiver.url, ...options, ...filter, '--paused');
       const id = /Webhook (\S+) registered. To begin: .+ webhooks resume /.exec(added)?.[1] ?? '';
+      expect(added).toContain(`${ANA} is any;-;${ANA}.`);
       const first = receive('while paused');
       expect(await said()).toMatch(new RegExp(`^ID .*NAME .*\n${id} +paused +n8n +\\S+ +all\n$`));
       await eventually(async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ behind: 1 }));

@@ -47,8 +47,9 @@ interface EditOptions extends SettingsOptions {
 export async function addWebhook(url: string, options: AddOptions, service: Served): Promise<void> {
   const { client, environment } = service;
   const { name, paused } = options;
+  const settings = await settingsOf(client, options);
   const webhook = await client.addWebhook({
-    ...(await settingsOf(client, options)),
+    ...settings,
     url,
     events: options.event ?? ROW_EVENT_TYPES,
     ...(name !== undefined && { name }),
@@ -58,7 +59,7 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
     paused === true
       ? service.copyable(`To begin: \`postern webhooks resume ${webhook.id.slice(0, 8)}\``)
       : 'It receives events from now on.';
-  service.answer(webhook, `Webhook ${webhook.id} registered. ${begins}`);
+  service.answer(webhook, `Webhook ${webhook.id} registered. ${begins}`, ...meant(options, settings.filter));
   if (environment.platform === 'darwin' && paused !== true && isOnLocalNetwork(url)) {
     await tryLocalNetwork(webhook.id, service);
   }
@@ -99,7 +100,7 @@ export async function editWebhook(given: string, options: EditOptions, { client,
   const until = webhook.previous_secret_until;
   const rotated =
     typeof changes.secret === 'string' && until !== null ? ` The secret before signs too until ${until}.` : '';
-  answer(webhook, `Webhook ${id} changed.${rotated}`);
+  answer(webhook, `Webhook ${id} changed.${rotated}`, ...meant(options, settings.filter));
 }
 
 export async function pauseWebhook(
@@ -177,6 +178,15 @@ async function settingsOf(
     ...(include !== undefined && { include }),
     ...(filter !== undefined && { filter }),
   };
+}
+
+/** Returns a line for each conversation that was given by an address or a name: the id that it stands for. */
+function meant({ conversation = [] }: FilterOptions, filter: WebhookFilter | undefined): readonly string[] {
+  const ids = filter?.conversation_ids ?? [];
+  return conversation.flatMap((given, place) => {
+    const id = ids[place];
+    return id === undefined || id === given ? [] : [`${given} is ${id}.`];
+  });
 }
 
 /** Returns undefined if nothing is filtered. */

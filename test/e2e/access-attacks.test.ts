@@ -150,7 +150,7 @@ describe('a key that opens one stream after the other', () => {
     expect(await statusOf(open(record.key))).toBe(429);
     expect((await fixture.service.get('/events', headers)).json).toMatchObject({
       code: 'too_many_streams',
-      detail: 'This key keeps 16 WebSockets and streams of events open already.',
+      detail: 'This key already has 16 WebSockets and event streams open.',
     });
     expect((await get('/events?after=0')).status).toBe(200);
     const others = [open(other.key), open(KEY)];

@@ -138,7 +138,7 @@ function told(error: unknown, layout: Layout, code: string, state: string, logge
   });
 }
 
-/** Returns the last log lines of an agent that does not answer. For other failures the log has nothing to add. */
+/** Returns the last log lines if the agent does not answer, otherwise none: for other failures the log adds nothing. */
 function logEnd(error: unknown, layout: Layout): readonly string[] {
   if (!isAppError(error) || error.code !== 'agent_not_healthy') return [];
   const lines = layout.logFiles.flatMap(lastLines);

@@ -5,7 +5,7 @@ import { problem } from '../domain/problems.ts';
 import type { StoredWebhook, WebhookSettings } from '../domain/webhook.ts';
 import { changedWebhook } from '../domain/webhook-settings.ts';
 
-/** Maximum per limited key, so that it cannot use up the owner's webhooks. */
+/** Maximum number of webhooks per limited key, so that it cannot use up the owner's. */
 const MAX_OWN = 8;
 
 export interface LimitedWebhooksParts {

@@ -39,7 +39,7 @@ export interface ChainRecord {
   readonly path: string;
   readonly key: string;
   readonly head: Head;
-  /** The hash of the last line when its pages were made; "" without pages. */
+  /** The mark of the year's pages when they were made (`markOf`); "" without pages. */
   readonly page: string;
 }
 

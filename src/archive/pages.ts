@@ -23,7 +23,7 @@ export interface PagesParts {
   readonly onPage: (done: number, total: number) => void;
 }
 
-/** Version of the page layout. Pages of another version are made again. */
+/** Version of the page layout. Pages of another version are rebuilt. */
 const VERSION = 1;
 /** A year with more messages has a page for each month, and a month with more has several pages. */
 const MAX_MESSAGES = 20_000;
@@ -92,7 +92,7 @@ class Conversation implements ListedConversation {
   }
 
   /**
-   * Returns a mark that differs once the pages of a year must be made again: because its messages changed, or the pages
+   * Returns a mark that differs once the pages of a year must be rebuilt: because its messages changed, or the pages
    * that they link to.
    */
   markOf({ head }: ChainRecord): string {

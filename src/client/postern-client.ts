@@ -47,7 +47,7 @@ const DEFAULT_URL = 'http://127.0.0.1:3001';
 export class PosternClient {
   readonly #base: URL;
   readonly #socketPath: string | undefined;
-  /** The service's address, as errors name it. */
+  /** The service's address, for error messages. */
   readonly #place: string;
   readonly #requests: Requests;
   readonly #key: string;

@@ -268,7 +268,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** Makes the running attempt the last of its delivery. The event is then handled again. */
+  /** Lets the running attempt finish and prevents further ones. The worker then handles the event again. */
   #outdate(): void {
     this.#revision += 1;
     this.#wakeup.wake();

@@ -21,7 +21,7 @@ const ATTEMPT_TIMEOUT_MS = 10_000;
  * being closed.
  */
 const IDLE_CONNECTION_MS = 4000;
-/** One for each webhook that may exist (decision F1). */
+/** One connection for each webhook that may exist (decision F1). */
 const MAX_IDLE_CONNECTIONS = 64;
 
 export interface PosterOptions {

@@ -197,7 +197,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     await worker?.stop();
   }
 
-  /** Adds to what is waited for when the service closes. */
+  /** Adds a promise that closing the service waits for. */
   #leave(ended: Promise<unknown>): void {
     this.#farewells.add(ended);
     void ended.catch(() => {}).finally(() => this.#farewells.delete(ended));

@@ -9,7 +9,7 @@ export const includeParameter = z
   .optional()
   .transform((text, context) => {
     const names = text?.split(',') ?? [];
-    for (const name of names.filter((given) => !isInclude(given))) {
+    for (const name of new Set(names.filter((given) => !isInclude(given)))) {
       context.issues.push({ code: 'custom', input: text, message: mistakeIn(name) });
     }
     return includeSet(names.filter(isInclude));

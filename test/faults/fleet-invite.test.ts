@@ -37,8 +37,13 @@ describeWithNats('an invitation', () => {
   /** Starts an invitation; its token is on stdout. */
   async function invite(mac: string, ...options: readonly string[]): Promise<{ desk: Running; token: string }> {
     const desk = startPostern(['fleet', 'invite', mac, '--dir', dir, ...options]);
-    await waitFor(() => desk.stderr.includes('Waiting for'));
-    return { desk, token: desk.stdout };
+    return { desk, token: await tokenFrom(desk) };
+  }
+
+  /** Returns what an invitation has printed once it waits: the two pipes may arrive in either order. */
+  async function tokenFrom(desk: Running): Promise<string> {
+    await waitFor(() => desk.stderr.includes('Waiting for') && desk.stdout.endsWith('\n'));
+    return desk.stdout;
   }
 
   const config = (home: string): string => readFileSync(join(home, 'config.toml'), 'utf8');
@@ -167,11 +172,11 @@ describeWithNats('an invitation', () => {
     expect(readFileSync(join(old, 'server/users.conf'), 'utf8')).not.toContain('join.*');
     const older = await FleetServer.start(old);
     const desk = startPostern(['fleet', 'invite', 'm9', '--dir', old]);
-    await waitFor(() => desk.stderr.includes('Waiting for'));
+    const token = await tokenFrom(desk);
     expect(desk.stderr).toMatch(/^First:\n/);
-    await expect(joinFleet(readToken(desk.stdout), 'mini', () => {})).rejects.toMatchObject({ code: 'broker_away' });
+    await expect(joinFleet(readToken(token), 'mini', () => {})).rejects.toMatchObject({ code: 'broker_away' });
     older.reload();
-    const joins = (): Promise<boolean> => joinFleet(readToken(desk.stdout), 'mini', () => {}).catch(() => false);
+    const joins = (): Promise<boolean> => joinFleet(readToken(token), 'mini', () => {}).catch(() => false);
     await waitFor(joins);
     expect(await desk.ended).toBe(0);
     await older.stop();

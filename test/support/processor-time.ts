@@ -18,6 +18,30 @@ export function costOf(run: () => unknown, forMs = 20): number {
   }
 }
 
+/** Milliseconds that `fixedWork` takes, warm, on the machine whose bounds the tests of cost state. */
+const REFERENCE_MS = 20;
+
+/**
+ * Returns how many times slower this machine is than the one whose bounds the tests state, at least 1. It varies while
+ * they run: other processes take caches and hyperthreads, and a hypervisor takes time that is counted as ours.
+ */
+export function slowness(): number {
+  const takenMs = [0, 0, 0].map(() => {
+    const before = processorMs();
+    fixedWork();
+    return processorMs() - before;
+  });
+  return Math.max(1, Math.min(...takenMs) / REFERENCE_MS);
+}
+
+function fixedWork(): void {
+  for (let round = 0; round < 200; round += 1) {
+    const text = JSON.stringify(Array.from({ length: 200 }, (_, at) => ({ name: `name ${at}`, at, round })));
+    if (text.split(',').length < (JSON.parse(text) as readonly unknown[]).length)
+      throw new Error('there is work missing');
+  }
+}
+
 /** Enough to suspect a step; what is suspected is measured for longer. */
 const FIRST_MS = 5;
 /** How often the cost of a run may grow when its text grows ten times; 10 is linear. */

@@ -25,12 +25,12 @@ export async function obtainNode(
   const pinned = packages[`darwin-${mac.arch}`];
   if (pinned !== undefined) {
     machine.stdout(
-      `Fetching Node ${pinned.version} (npm package ${pinned.name}), so that it matters no more which Node you have.`,
+      `Fetching Node ${pinned.version} (npm package ${pinned.name}), so that your own Node no longer matters.`,
     );
     const trouble = await fetchNodePackage(machine.run, pinned, folder);
     const node = join(folder, 'package', 'bin', 'node');
     if (trouble === null) return fitting(node, mac);
-    machine.stdout(`  That did not work: ${trouble} A Node of your own is copied instead.`);
+    machine.stdout(`  That did not work: ${trouble} Your own Node is copied instead.`);
   }
   return ownNode(machine, mac);
 }

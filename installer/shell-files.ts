@@ -47,7 +47,7 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
     const link = join(prefix, name);
     try {
       if (isForeign(link, target)) {
-        if (npmPackageOf(link) === undefined) machine.stdout(`${link} is not ours, so it stays as it is.`);
+        if (npmPackageOf(link) === undefined) machine.stdout(`${link} is not Postern\'s, so it is left alone.`);
         continue;
       }
       mkdirSync(dirname(link), { recursive: true });
@@ -106,7 +106,7 @@ export function commandOnPath({ path, home }: Machine): FoundCommand | undefined
 }
 
 /** Note about a command that npm installed. */
-export const OF_NPM = 'It is that of npm. After each `npm install -g`, run: postern install';
+export const OF_NPM = 'npm put it there. After each `npm install -g`, run: postern install';
 
 /** Returns the version of the npm package that a link leads into; undefined for any other file. */
 function npmPackageOf(link: string): string | undefined {

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Approval } from '../domain/approval.ts';
 import { type ClientLines, clientLines } from '../domain/client-lines.ts';
 import { isoSecond } from '../domain/iso-second.ts';
+import type { Scope } from '../domain/key.ts';
 import type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../domain/overview.ts';
 import type { Home } from '../domain/ports/home.ts';
 import type { WebhookRegistry } from '../domain/ports/webhooks.ts';
@@ -107,12 +108,18 @@ export class HomePage implements Home {
     };
   }
 
-  clientsOf(secret: string): readonly ClientLines[] {
+  clientsOf({
+    key: secret,
+    scopes,
+  }: {
+    readonly key: string;
+    readonly scopes: readonly Scope[];
+  }): readonly ClientLines[] {
     const { config, host } = this.#parts;
     if (host.programs === undefined) return [];
     const { server, bluebubbles } = config;
     const blueBubblesUrl = bluebubbles.port === 0 ? undefined : urlOf({ ...server, ...bluebubbles });
-    return clientLines({ secret, url: urlOf(server), ...host.programs, blueBubblesUrl });
+    return clientLines({ secret, scopes, url: urlOf(server), ...host.programs, blueBubblesUrl });
   }
 
   async statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries> {

@@ -70,7 +70,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
       .action(runs(served(async () => (await import('./commands/keys.ts')).changeLists.bind(null, change))));
   }
   connected(keys.command('check'))
-    .description('Say what would become of a send with a key; exits with 1 if it would be refused.')
+    .description('Say what would happen to a send with a key; exits with 1 if it would be refused.')
     .argument('<key>', NAME, nonEmpty)
     .requiredOption('--send <whom>', 'an address or a conversation id', nonEmpty)
     .addHelpText('after', helpExamples('postern keys check agent --send +15550100'))
@@ -95,7 +95,7 @@ function declareApprovalCommands(program: Command, runs: Runs): void {
   connected(approvals.command('list', { isDefault: true }))
     .description('List what waits for a decision (the default).')
     .addOption(new Option('--state <state>', 'those in this state').choices(APPROVAL_STATES))
-    .option('--all', 'also those that were decided')
+    .option('--all', 'include those already decided')
     .addHelpText('after', helpExamples('postern approvals list --all'))
     .action(runs(served(async () => (await import('./commands/approvals.ts')).listApprovals)));
   connected(approvals.command('show'))
@@ -110,12 +110,12 @@ function declareApprovalCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern approvals approve 0d4c'))
     .action(runs(served(async () => (await import('./commands/approvals.ts')).approve)));
   connected(approvals.command('prove'))
-    .description('Prove which conversation is with yourself, to decide there by tapback.')
-    .argument('[code]', 'the code that stands there; without it one is written and asked for', nonEmpty)
+    .description('Prove which conversation is with yourself, so that you can decide there by tapback.')
+    .argument('[code]', 'the code sent there; without it, one is sent and asked for', nonEmpty)
     .addHelpText('after', helpExamples('postern approvals prove', 'postern approvals prove 482913'))
     .action(runs(served(async () => (await import('./commands/self-chat.ts')).proveSelfChat)));
   connected(approvals.command('deny'))
-    .description('Decide that it is not sent.')
+    .description('Deny it: it is never sent.')
     .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern approvals deny 0d4c'))
     .action(runs(served(async () => (await import('./commands/approvals.ts')).deny)));

@@ -36,11 +36,15 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .option('--attach <file>', 'a file to attach; may be repeated', gathered)
     .option('--markdown', 'the text is Markdown, which is sent as plain text')
     .addOption(new Option('--service <service>', 'send by this service').choices(SERVICE_CHOICES))
-    .addOption(new Option('--fallback <service>', 'send by SMS where that fails').choices(['sms']))
+    .addOption(new Option('--fallback <service>', 'send by SMS if iMessage fails').choices(['sms']))
     .option('--at <time>', `send it later: ${AT_FORMS}`, (value) => atTime(value, systemClock.now()))
-    .option('--until <time>', 'not after this time (an hour after --at)', (value) => atTime(value, systemClock.now()))
-    .option('--idempotency-key <text>', 'a repeated one does not send again within a day', nonEmpty)
-    .addOption(new Option('--wait <state>', 'wait until it is so; exits with 1 if it failed').choices(WAIT_STATES))
+    .option('--until <time>', 'give up after this time (an hour after --at)', (value) =>
+      atTime(value, systemClock.now()),
+    )
+    .option('--idempotency-key <text>', 'a repeat with the same key within a day is not sent again', nonEmpty)
+    .addOption(
+      new Option('--wait <state>', 'wait for this state; exits with 1 if the send failed').choices(WAIT_STATES),
+    )
     .option('--timeout <seconds>', 'how long --wait waits (60); exits with 124 after that', secondsUpTo(3600))
     .addHelpText(
       'after',
@@ -63,7 +67,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/conversations.ts')).conversations)));
   connected(program.command('people'))
     .description('List the people you have conversations with, each over all addresses.')
-    .argument('[words...]', 'only those in whose name or addresses every word occurs')
+    .argument('[words...]', 'only those whose name or addresses contain every word')
     .option('--limit <number>', 'maximum number (50), at most 200', count)
     .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
     .action(runs(served(async () => (await import('./commands/people.ts')).people)));
@@ -72,12 +76,12 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .argument('[conversation]', 'a conversation id, or its address or name')
     .option('--since <time>', `only messages after: ${SINCE_FORMS}`, (value) => sinceTime(value, systemClock.now()))
     .addOption(
-      new Option('--person <person>', 'of a person over all addresses: a name, an address, or an id of postern people')
+      new Option('--person <person>', 'of a person, from all addresses: a name, an address, or an id of postern people')
         .argParser(nonEmpty)
         .conflicts('since'),
     )
     .option('--limit <number>', 'maximum number (20)', count)
-    .option('--details', 'with --json: what each message contains, too')
+    .option('--details', 'with --json: add what each message contains')
     .addHelpText(
       'after',
       helpExamples(
@@ -92,7 +96,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
     .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
     .option('--limit <number>', 'maximum number (20)', count)
-    .option('--status', 'show how far the index is; on a terminal until it is complete')
+    .option('--status', 'show the progress of the index; on a terminal, until it is complete')
     .addHelpText(
       'after',
       helpExamples(
@@ -104,18 +108,18 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .action(runs(served<[readonly string[]]>(async () => (await import('./commands/search.ts')).search)));
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
-    .argument('[conversation]', 'only of this one: a conversation id, or its address or name', nonEmpty)
+    .argument('[conversation]', 'only this conversation: its id, address or name', nonEmpty)
     .option('--after <row>', 'start with everything after this row id or offset; 0 for all', rowOrOffset)
-    .option('--changes', 'also what is edited, unsent, read, delivered or deleted')
+    .option('--changes', 'include edits, unsends, reads, deliveries and deletions')
     .option(
       '--max-age <stretch>',
       'skip messages that arrived later than this after they were written, such as 30m or 2h',
       maxAgeSeconds,
     )
-    .option('--details', 'with --json or --exec: what each message contains, too')
+    .option('--details', 'with --json or --exec: add what each message contains')
     .option('--no-junk', 'skip what macOS 27 filed as junk')
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
-    .option('--exec <command>', 'run it for each event, with the event as JSON on stdin', nonEmpty)
+    .option('--exec <command>', 'run this command for each event, with the event as JSON on stdin', nonEmpty)
     .addHelpText(
       'after',
       helpExamples(
@@ -146,7 +150,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
     .action(runs<[readonly string[]]>(async () => (await import('./commands/imsg.ts')).imsg));
   connected(program.command('check-update', { hidden: true }), { json: false })
-    .description('Read update.url in the background, for the next command to tell of it.')
+    .description('Read update.url in the background, so that the next command can mention a newer version.')
     .addHelpText('after', helpExamples('postern check-update'))
     .action(runs(async () => (await import('./update-notice.ts')).checkUpdate));
 }
@@ -158,7 +162,7 @@ function declareScheduledCommands(program: Command, runs: Runs): void {
     .description('List and cancel scheduled messages.')
     .addHelpText('after', helpExamples('postern scheduled list', 'postern scheduled cancel 5a1f'));
   connected(scheduled.command('list'))
-    .description('List what waits, soonest first, beside what Messages sends later by itself.')
+    .description('List pending messages, soonest first, and those that Messages itself will send later.')
     .addOption(new Option('--state <state>', 'those in this state').choices(SCHEDULED_STATES))
     .addHelpText('after', helpExamples('postern scheduled list --state missed'))
     .action(runs(served(async () => (await import('./commands/scheduled.ts')).listScheduled)));
@@ -191,7 +195,7 @@ function declareAttachmentCommands(program: Command, runs: Runs): void {
     )
     .action(runs(served(async () => (await import('./commands/attachments.ts')).getAttachment)));
   connected(attachments.command('upload'))
-    .description('Upload a file, and print the id to send it by. postern send --attach does both.')
+    .description('Upload a file and print the id to send it with. postern send --attach does both.')
     .argument('<file>', 'the file', nonEmpty)
     .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
     .action(runs(served(async () => (await import('./commands/attachments.ts')).uploadAttachment)));

@@ -34,13 +34,13 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   const onMac = (name: string, description: string): Command =>
     located(fleet.command(name))
       .description(description)
-      .argument('<mac>', 'the id of the Mac: small letters, digits and hyphens, at most 32', macId)
+      .argument('<mac>', 'the id of the Mac: lowercase letters, digits and hyphens, at most 32', macId)
       .option('--offline', 'only write files; postern fleet init --connect does the rest later')
       .addHelpText('after', helpExamples(`postern fleet ${name} m7`));
   located(fleet.command('invite'))
     .description('Print a token with which one machine joins as a Mac, and wait for it: valid once, for 15 minutes.')
-    .argument('<mac>', 'the id of the Mac: small letters, digits and hyphens, at most 32', macId)
-    .option('--replace', 'the machine takes the place of one that is in the fleet under this id')
+    .argument('<mac>', 'the id of the Mac: lowercase letters, digits and hyphens, at most 32', macId)
+    .option('--replace', 'the machine replaces the one that has this id in the fleet')
     .addHelpText('after', helpExamples('postern fleet invite m7', 'postern fleet invite m7 --replace'))
     .action(runs(async () => (await import('./commands/fleet-invite.ts')).inviteMac));
   fleet
@@ -49,7 +49,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .option('--token-file <file>', 'read the token from a file', nonEmpty)
     .addHelpText('after', helpExamples('postern fleet join', 'postern fleet join --token-file token.txt'))
     .action(runs(async () => (await import('./commands/fleet-join.ts')).joinAsMac));
-  onMac('add', 'Make the key of a Mac to copy there, and print what belongs into its config.toml.').action(
+  onMac('add', 'Make the key of a Mac to copy there, and print what belongs in its config.toml.').action(
     runs(async () => (await code()).addMac),
   );
   onMac('adopt', 'Give a Mac that was replaced a new key. The old one is refused from the next reload on.').action(
@@ -59,8 +59,8 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     runs(async () => (await code()).revokeMac),
   );
   located(fleet.command('pair'))
-    .description('Make two Macs of one Apple account one member, whose second Mac takes over when the first one dies.')
-    .argument('<mac>', 'the Mac whose id both have from now on', macId)
+    .description('Pair two Macs of one Apple account: the second takes over when the first one dies.')
+    .argument('<mac>', 'the Mac whose id the pair has from now on', macId)
     .argument('<standby>', 'the other Mac', macId)
     .option('--offline', 'only write files; postern fleet init --connect does the rest later')
     .addHelpText('after', helpExamples('postern fleet pair m7 m8'))
@@ -85,7 +85,7 @@ function located(command: Command): Command {
 }
 
 function macId(value: string): string {
-  if (!MAC_ID.test(value)) throw new InvalidArgumentError('It must be 1 to 32 small letters, digits and hyphens.');
+  if (!MAC_ID.test(value)) throw new InvalidArgumentError('It must be 1 to 32 lowercase letters, digits and hyphens.');
   return value;
 }
 
@@ -94,7 +94,7 @@ function byteCount(value: string): number {
   const [, number, unit = ''] = /^(\d{1,9})([KMGT]?)$/.exec(value) ?? [];
   const bytes = Number(number) * 1000 ** ('KMGT'.indexOf(unit) + (unit === '' ? 0 : 1));
   if (Number.isSafeInteger(bytes) && bytes >= 1_000_000) return bytes;
-  throw new InvalidArgumentError('It must be at least 1M: a number, with K, M, G or T behind it.');
+  throw new InvalidArgumentError('It must be at least 1M: a number followed by K, M, G or T.');
 }
 
 function version(value: string): string {

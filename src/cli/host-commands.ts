@@ -137,7 +137,7 @@ function declareAgentCommands(program: Command, runs: Runs): void {
   program
     .command('logs')
     .description('Print the log of the installed service, on a Mac.')
-    .option('-f, --follow', 'go on with what comes')
+    .option('-f, --follow', 'keep printing new lines')
     .option('-n, --lines <number>', 'how many lines to begin with (50)', count)
     .option('--errors', 'what it wrote to stderr, such as a crash')
     .option('--json', 'the lines as they are in the file')

@@ -2,9 +2,9 @@ import type { Command, Option } from 'commander';
 import { wrapped } from './output/text.ts';
 
 const ENVIRONMENT: readonly (readonly [string, string])[] = [
-  ['POSTERN_CONFIG_DIR', 'the folder of config.toml; --config-dir comes before it'],
-  ['POSTERN_URL', 'the address of the service, in place of its Unix socket'],
-  ['POSTERN_API_KEY', 'the key, in place of that of config.toml'],
+  ['POSTERN_CONFIG_DIR', 'the folder of config.toml; --config-dir overrides it'],
+  ['POSTERN_URL', 'the address of the service, instead of its Unix socket'],
+  ['POSTERN_API_KEY', 'the key, instead of the one in config.toml'],
   ['POSTERN_LOG_LEVEL', 'of the service: debug, info, warn or error'],
   ['NO_COLOR', 'no colour on a terminal'],
   ['FORCE_COLOR', 'colour in pipes too; 0 for none'],

@@ -1,4 +1,5 @@
 import { isPosternError, type PosternClient } from '../client/postern-client.ts';
+import { rightsAddress } from '../domain/address.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import { folded } from '../domain/folded.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
@@ -26,9 +27,30 @@ const NUMBER = /^\+?[\d\s().-]{3,}$/u;
  * Throws a Refusal otherwise.
  */
 export async function recipientOf(client: PosternClient, given: string): Promise<Recipient> {
-  if (given.includes(';') || given.includes('@') || NUMBER.test(given)) return { id: given, shown: given };
+  if (isNoName(given)) return { id: given, shown: given };
   const { conversations, groups, people } = await named(client, given);
   return only(given, [...groups, ...people.flatMap((person) => addressesOf(person, conversations))]);
+}
+
+function isNoName(given: string): boolean {
+  return given.includes(';') || given.includes('@') || NUMBER.test(given);
+}
+
+/**
+ * Finds everything that a list of a key has to name for somebody: addresses and ids unchanged, the id of a group, and of
+ * a person every complete address. A name must match exactly one person or conversation. Throws a Refusal otherwise.
+ */
+export async function listEntriesOf(client: PosternClient, given: string): Promise<readonly string[]> {
+  if (isNoName(given)) return [given];
+  const { groups, people } = await named(client, given);
+  const candidates = [
+    ...groups.map((group) => ({ ...group, entries: [group.id] })),
+    ...people.map(({ name, addresses }) => ({
+      shown: `${name} (${addresses.join(', ')})`,
+      entries: addresses.filter((address) => rightsAddress(address) !== undefined),
+    })),
+  ];
+  return only(given, candidates).entries;
 }
 
 /** Returns the id of the conversation that an id, an address or a name refers to. Throws a Refusal otherwise. */
@@ -108,7 +130,10 @@ function partyOf({ id }: Conversation): string {
   return id.includes(';-;') ? id.slice(id.indexOf(';-;') + 3) : '';
 }
 
-function only(given: string, candidates: readonly Recipient[]): Recipient {
+function only<Candidate extends { readonly shown: string }>(
+  given: string,
+  candidates: readonly Candidate[],
+): Candidate {
   const [first, second] = candidates;
   if (first === undefined) {
     throw new Refusal(

@@ -52,7 +52,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     .description('Redeliver everything after a row, or what was dropped; or skip what is not delivered yet.')
     .argument('<webhook>', ID, nonEmpty)
     .option('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
-    .option('--dropped', 'what was dropped, before the next event')
+    .option('--dropped', 'deliver what was dropped, before the next event')
     .option('--latest', 'skip everything undelivered and continue with the next event')
     .addHelpText(
       'after',
@@ -60,11 +60,9 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     )
     .action(runs(served(async () => (await import('./commands/webhooks.ts')).replayWebhook)));
   filters(connected(webhooks.command('listen')))
-    .description(
-      'Receive events here for a while: registers a webhook, prints and checks what comes, removes it again.',
-    )
+    .description('Receive events here for a while: registers a webhook, checks and prints what comes, then removes it.')
     .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
-    .option('--forward-to <url>', 'post what comes to this URL too, and answer what it answers', nonEmpty)
+    .option('--forward-to <url>', 'also post what comes to this URL, and return its answer', nonEmpty)
     .option('--secret-file <file>', 'file with the secret that signs deliveries (a random one)', nonEmpty)
     .addHelpText(
       'after',
@@ -77,7 +75,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
   settings(connected(webhooks.command('add')))
     .description('Register a webhook. It receives events from now on.')
     .argument('<url>', 'the URL that events are posted to')
-    .option('--paused', 'deliver nothing before it is resumed')
+    .option('--paused', 'deliver nothing until it is resumed')
     .addHelpText(
       'after',
       helpExamples(
@@ -88,7 +86,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
     )
     .action(runs(served(async () => (await import('./commands/webhook-settings.ts')).addWebhook)));
   settings(connected(webhooks.command('edit')))
-    .description('Change a webhook. What is not given stays, and so does its position.')
+    .description('Change a webhook. Settings that are not given keep their value, and the webhook its position.')
     .argument('<webhook>', ID, nonEmpty)
     .option('--to <url>', 'the URL that events are posted to', nonEmpty)
     .option('--no-name', 'without a name')
@@ -113,7 +111,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
       .description(
         change === 'pause'
           ? 'Deliver nothing until it is resumed. It keeps its position.'
-          : 'Go on, with everything since the pause.',
+          : 'Resume with everything since the pause.',
       )
       .argument('<webhook>', ID, nonEmpty)
       .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))

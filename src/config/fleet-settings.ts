@@ -17,7 +17,7 @@ export const FLEET_SETTINGS = {
   fleetMac: {
     name: 'fleet.mac',
     about: 'The name of this Mac in the fleet. Empty: a random one that is kept in state.db.',
-    allowed: '1 to 32 small letters, digits and hyphens, or empty',
+    allowed: '1 to 32 lowercase letters, digits and hyphens, or empty',
     defaultValue: () => '',
     read: (written) => (typeof written === 'string' && (written === '' || MAC_ID.test(written)) ? written : undefined),
   },
@@ -27,7 +27,7 @@ export const FLEET_SETTINGS = {
   ),
   fleetCaFile: optionalPath(
     'fleet.ca_file',
-    'The file with the certificates that those of the NATS servers are checked with. Empty: those of the system.',
+    'The file with the certificates that verify those of the NATS servers. Empty: the system’s.',
   ),
   fleetContent: {
     name: 'fleet.content',
@@ -47,7 +47,7 @@ export const FLEET_SETTINGS = {
     0,
     8760,
     24,
-    'How many hours of the past this Mac gives to a fleet that has nothing of it yet.',
+    'How many hours of past messages this Mac sends to a fleet that has none of them yet.',
   ),
 } satisfies Readonly<Record<string, Setting>>;
 

@@ -11,7 +11,7 @@ import { absolutePath, integer, PATH, path, type Setting } from './setting.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
 
-const OWN_ADDRESS = 'a number such as "+15550100" or an e-mail address in small letters, or empty';
+const OWN_ADDRESS = 'a number such as "+15550100" or a lowercase e-mail address, or empty';
 
 export type { Setting } from './setting.ts';
 
@@ -34,7 +34,7 @@ export const SETTINGS = {
   socket: {
     name: 'server.socket',
     about:
-      'Whether to listen on the Unix socket postern.sock beside this file too. The command line and the menu use it.',
+      'Whether to listen also on the Unix socket postern.sock beside this file, which the command line and the menu use.',
     allowed: 'true or false',
     defaultValue: () => true,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
@@ -139,7 +139,7 @@ export const SETTINGS = {
   addressBookPath: path(
     'contacts.address_book_path',
     () => '$HOME/Library/Application Support/AddressBook',
-    'The folder of Contacts that holds the Address Book.',
+    'The folder in which Contacts keeps the Address Book.',
   ),
   callingCode: {
     name: 'contacts.calling_code',
@@ -198,7 +198,7 @@ export const SETTINGS = {
   isSearchEnabled: {
     name: 'search.enabled',
     about:
-      'Whether messages can be searched. It makes search.db beside this file, an index of all messages (a tenth of the size of the database); false deletes it.',
+      'Whether messages can be searched. If true, search.db beside this file is an index of all messages, a tenth of the size of the database; false deletes it.',
     allowed: 'true or false',
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),

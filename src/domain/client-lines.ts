@@ -1,6 +1,10 @@
+import type { Scope } from './key.ts';
+
 /** Facts about a new key and its service that the set-up of a client needs. */
 export interface ClientSetup {
   readonly secret: string;
+  /** The scopes of the key. Clients that need more are left out. */
+  readonly scopes: readonly Scope[];
   /** Address of the service, without a slash at its end. */
   readonly url: string;
   /** The command line of `postern mcp` against this service. */
@@ -22,33 +26,40 @@ export interface ClientLines {
 const BLUEBUBBLES_OFF = 'Set port in the section [bluebubbles] of config.toml and start Postern again; then:';
 
 /**
- * Returns the set-up lines for each client, in display order. The command line and the console print the same lines.
+ * Returns the set-up lines for each client that the key suits, in display order. The command line and the console print
+ * the same lines.
  */
 export function clientLines(setup: ClientSetup): readonly ClientLines[] {
-  const { secret, url, mcp, imsg, blueBubblesUrl } = setup;
+  const { secret, scopes, url, mcp, imsg, blueBubblesUrl } = setup;
   const { command, args } = mcp;
   const env = { POSTERN_API_KEY: secret };
   const channel = { command, args: [...args, '--channel'], env };
   const server = blueBubblesUrl ?? 'http://127.0.0.1:1234';
   const off = blueBubblesUrl === undefined ? [BLUEBUBBLES_OFF] : [];
-  return [
+  const has = (...wanted: readonly Scope[]): boolean => wanted.every((scope) => scopes.includes(scope));
+  const hasTools = has('read') || has('events') || has('send');
+  const all: readonly (ClientLines & { readonly suits: boolean })[] = [
     {
       client: 'Claude Code',
+      suits: hasTools,
       where: 'in a terminal',
       lines: [`claude mcp add --transport http messages ${url}/mcp --header "X-API-Key: ${secret}"`],
     },
     {
       client: 'Claude Desktop, Cursor and others',
+      suits: hasTools,
       where: 'JSON of their MCP servers',
       lines: [JSON.stringify({ mcpServers: { messages: { command, args, env } } })],
     },
     {
       client: 'Claude Code, as a channel',
+      suits: has('events', 'send'),
       where: '.mcp.json, then: claude --dangerously-load-development-channels server:messages',
       lines: [JSON.stringify({ mcpServers: { messages: channel } })],
     },
     {
       client: 'Codex',
+      suits: hasTools,
       where: '~/.codex/config.toml',
       lines: [
         '[mcp_servers.messages]',
@@ -59,29 +70,40 @@ export function clientLines(setup: ClientSetup): readonly ClientLines[] {
     },
     {
       client: 'ChatGPT',
+      suits: hasTools,
       where: 'beside its tunnel client, which reaches Postern from this machine',
       lines: [`target: ${url}/mcp`, 'header X-API-Key: the key above'],
     },
     {
       client: 'OpenClaw',
+      suits: has('read', 'events', 'send'),
       where: 'a file postern-imsg with mode 0700, named as cliPath in channels.imessage',
       lines: ['#!/bin/sh', `export POSTERN_API_KEY='${secret}'`, `exec ${imsg} "$@"`],
     },
     {
       client: 'Hermes',
-      where: 'its environment; needs the scope webhooks',
+      suits: has('read', 'webhooks'),
+      where: 'its environment',
       lines: [...off, `BLUEBUBBLES_SERVER_URL=${server}`, `BLUEBUBBLES_PASSWORD=${secret}`],
     },
     {
       client: 'Home Assistant',
-      where: 'its BlueBubbles integration; needs the scope webhooks',
+      suits: has('read', 'webhooks'),
+      where: 'its BlueBubbles integration',
       lines: [...off, `URL: ${server}`, `Password: ${secret}`],
     },
     {
       client: 'n8n',
+      suits: true,
       where: 'a credential: Header Auth, or that of the Postern nodes',
       lines: ['Name: X-API-Key', `Value or API key: ${secret}`, `URL of the service: ${url}`],
     },
-    { client: 'curl', where: 'in a terminal', lines: [`curl -H 'X-API-Key: ${secret}' ${url}/api/v1/keys/me`] },
+    {
+      client: 'curl',
+      suits: true,
+      where: 'in a terminal',
+      lines: [`curl -H 'X-API-Key: ${secret}' ${url}/api/v1/keys/me`],
+    },
   ];
+  return all.filter(({ suits }) => suits).map(({ client, where, lines }) => ({ client, where, lines }));
 }

@@ -32,7 +32,7 @@ export const approvalSchema = shapeOf<Approval>()(
       shown: z
         .string()
         .optional()
-        .meta({ description: 'What an approval has to name. Only for those who may decide.' }),
+        .meta({ description: 'Names the exact content that an approval must confirm. Only for those who may decide.' }),
       names: namesSchema.optional(),
       new_contact: z
         .boolean()
@@ -46,7 +46,9 @@ export const approvalSchema = shapeOf<Approval>()(
 export const heldSendSchema = z
   .object({
     approval: approvalSchema,
-    console: z.string().meta({ description: 'Where the owner decides, relative to the address of the service.' }),
+    console: z
+      .string()
+      .meta({ description: 'Path of the page where the owner decides, below the address of the service.' }),
   })
   .meta({ id: 'HeldSend' });
 
@@ -85,7 +87,7 @@ export const approvalsQuery = z.object({
 /** Body of `POST /approvals/{id}/approve`. */
 export const approveBody = z
   .object(
-    { shown: z.string({ error: 'The shown is missing: the one that the approval was read with.' }) },
+    { shown: z.string({ error: 'The shown is missing: send the one from the approval that you read.' }) },
     { error: 'The body must be a JSON object.' },
   )
   .meta({ id: 'ApprovalDecision' });

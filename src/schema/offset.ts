@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type ClientOffset, decodeOffset } from '../domain/offset.ts';
 
-const MEANING = 'Row id, 0 for everything; or an `offset` that the service gave.';
+const MEANING = 'A row id, 0 for everything; or an `offset` from the service.';
 
 /** The offset that a client continues from, in a query (decision I1). */
 export const afterParameter = z.string().transform(clientOffset('The parameter after')).meta({ description: MEANING });

@@ -76,7 +76,7 @@ export function limit(fallback: number, maximum: number) {
 
 export const offset = wholeNumber('offset', 0)
   .default(0)
-  .meta({ type: 'integer', minimum: 0, description: 'How many to skip; 0 by default.' });
+  .meta({ type: 'integer', minimum: 0, description: 'Number of items to skip; 0 by default.' });
 
 function wholeNumber(name: string, minimum: number) {
   return z.string().transform((text, context) => {

@@ -41,7 +41,7 @@ export const reactionSchema = shapeOf<Reaction>()(
         .optional()
         .meta({ description: 'With include=details, where the row is no tapback and no sticker.' }),
       part: z.int().optional().meta({ description: 'Of a message with details: the part it is on.' }),
-      mac: z.string().optional().meta({ description: 'At a hub alone: the Mac it is on.' }),
+      mac: z.string().optional().meta({ description: 'Only at a hub: the Mac it is on.' }),
       names: namesSchema.optional(),
     })
     .meta({ id: 'Reaction' }),

@@ -63,7 +63,8 @@ export const webhookChangesBody = z
       name: webhookName.nullable().optional(),
       enabled: enabled.optional(),
       headers: ownHeaders(headerValue.nullable()).nullable().optional().meta({
-        description: 'Sets those that are named, or takes them away by null; the others stay. null: takes all away.',
+        description:
+          'Sets the headers that are named, and removes those that are null; the others stay. null removes all.',
       }),
       on_failure: onFailure.optional(),
       filter: webhookFilter.nullable().optional().meta({ description: 'Takes the place of the one before.' }),

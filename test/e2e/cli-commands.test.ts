@@ -127,7 +127,7 @@ describe('sending', () => {
     expect(entry).toMatchObject({ state: 'scheduled', to: ANA, text: 'Later', service: 'auto' });
     const id = entry?.id ?? '';
     expect((await run(['scheduled', 'list'])).stdout).toMatch(new RegExp(`^ID .*\n${id} +scheduled `));
-    expect((await run(['scheduled', 'cancel', id.slice(0, 6)])).stdout).toBe('Cancelled: it is not sent.\n');
+    expect((await run(['scheduled', 'cancel', id.slice(0, 6)])).stdout).toBe('Cancelled: it will not be sent.\n');
     const again = await run(['scheduled', 'cancel', id]);
     expect([again.exitCode, again.stderr]).toEqual([65, expect.stringContaining('it is cancelled')]);
     expect((await run(['send', ANA, 'x', '--at', 'soon'])).exitCode).toBe(64);

@@ -99,6 +99,22 @@ describe('names are shown beside the addresses', () => {
   });
 });
 
+describe('a list of a key takes a name', () => {
+  test('of one person, with every address', async () => {
+    const { stdout } = await run('keys', 'add', 'names', '--preset', 'reader', '--read', 'Benji', '--read', 'garden');
+    expect(stdout).toMatch(/^ {2}may read {2}\+15550101, \+15550111, any;\+;chat1$/m);
+    expect((await run('keys', 'forbid', 'names', '--read', 'ben okafor')).stdout).toContain('may read  any;+;chat1');
+  });
+
+  test('of several people not at all', async () => {
+    const { exitCode, stderr } = await run('keys', 'allow', 'names', '--read', 'John Smith');
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 65,
+      stderr: expect.stringContaining('John Smith means several:'),
+    });
+  });
+});
+
 describe('send takes a name', () => {
   test('of one person, and says whom it means', async () => {
     expect(await run('send', 'ana silva', 'Hi')).toEqual({

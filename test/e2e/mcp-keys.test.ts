@@ -145,7 +145,7 @@ describe('a send', () => {
     const list = await client.call('scheduled_list');
     expect(list.text).toMatch(new RegExp(`\\[${id}\\] \\S+Z to \\${ANA} \\(scheduled\\)\\nLater`));
     expect(await (await connect(ASSISTANT)).call('scheduled_cancel', { id })).toMatchObject({ isError: true });
-    expect((await client.call('scheduled_cancel', { id })).text).toBe('Cancelled: it is not sent.');
+    expect((await client.call('scheduled_cancel', { id })).text).toBe('Cancelled: it will not be sent.');
     expect(await client.call('scheduled_cancel', { id })).toMatchObject({
       isError: true,
       text: expect.stringContaining('cannot be cancelled'),

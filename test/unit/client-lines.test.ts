@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { clientLines } from '../../src/domain/client-lines.ts';
+import { SCOPES, type Scope } from '../../src/domain/key.ts';
 
 const SETUP = {
   secret: 'postern_7f3a9c1e_secret',
+  scopes: SCOPES,
   url: 'http://127.0.0.1:3001',
   mcp: { command: '/usr/bin/node', args: ['/a b/main.js', 'mcp'] },
   imsg: "/usr/bin/node '/a b/main.js' imsg",
@@ -27,6 +29,17 @@ test('every client of the documents has lines, with the key in them', () => {
   ]);
   const silent = all.filter(({ lines }) => !lines.join('\n').includes(SETUP.secret)).map(({ client }) => client);
   expect(silent).toEqual(['ChatGPT']);
+});
+
+test.each([
+  [['send'], ['Claude Code', 'Claude Desktop, Cursor and others', 'Codex', 'ChatGPT', 'n8n', 'curl']],
+  [
+    ['read', 'webhooks'],
+    ['Claude Code', 'Claude Desktop, Cursor and others', 'Codex', 'ChatGPT', 'Hermes', 'Home Assistant', 'n8n', 'curl'],
+  ],
+  [['approve'], ['n8n', 'curl']],
+] as const)('a client that needs more than %s is left out', (scopes: readonly Scope[], clients) => {
+  expect(clientLines({ ...SETUP, scopes }).map(({ client }) => client)).toEqual(clients);
 });
 
 test('a path with a space stays one word in JSON, in TOML and in the shell', () => {

@@ -21,6 +21,6 @@ export function readToolCursor(text: string): Readonly<Record<string, string | u
 export function invalidCursor(): AppError {
   return new AppError('invalid_cursor', 'Invalid cursor.', {
     status: 400,
-    hint: 'Use the "next" of an earlier answer of the same tool, or leave the cursor out.',
+    hint: 'Use the "next" from an earlier answer of the same tool, or omit the cursor.',
   });
 }

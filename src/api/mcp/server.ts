@@ -199,7 +199,7 @@ const draftReply = z.object({ conversation_id: z.string().max(512).describe('id 
 function addPrompts(server: McpServer, context: ToolContext): void {
   server.registerPrompt(
     'catch_me_up',
-    { title: 'Catch me up', description: 'What came in, and what waits for an answer.', argsSchema: catchMeUp },
+    { title: 'Catch me up', description: 'What came in, and what is waiting for an answer.', argsSchema: catchMeUp },
     ({ since }) =>
       ask(
         since === undefined

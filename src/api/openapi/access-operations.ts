@@ -9,10 +9,10 @@ import { CHAT_DB, MADE, type Operation, SENDING, STATE_DB } from './operation.ts
 export const ACCESS_OPERATIONS = {
   listKeys: {
     tag: 'Keys',
-    summary: 'The keys beside the owner’s',
+    summary: 'Limited keys: all but the owner’s',
     description:
       'Every key made with `POST /keys`, with what it may do and what is left of its caps. ' +
-      'The owner’s own key is not among them, and secrets are never shown again.',
+      'The owner’s own key is not listed, and secrets are never shown again.',
     answers: { 200: { description: 'All of them.', schema: 'Key', isList: true, example: [examples.key] } },
   },
   addKey: {
@@ -20,8 +20,8 @@ export const ACCESS_OPERATIONS = {
     summary: 'Make a limited key',
     description:
       'Makes a key that may do less than the owner’s: choose a `preset`, or `scopes`, and whom it may read and write to. ' +
-      'Lists that are not given are empty, and an empty list is nobody. ' +
-      'The key itself is only in this answer, and with `include=clients` in lines to paste for each client.',
+      'Lists that are not given are empty, and an empty list allows nobody. ' +
+      'Only this answer contains the key itself; `include=clients` adds lines to paste into each client.',
     query: newKeyQuery,
     body: { schema: keyBody, example: examples.keyRequest },
     answers: { 201: { description: 'Made.', schema: 'NewKey', example: examples.newKey, headers: MADE } },
@@ -37,7 +37,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'The key of this request',
     description:
       'What the key of this request may do: its scopes, lists and caps. ' +
-      'Every key may ask, so that a program can find out before it tries.',
+      'Every key may ask, so that a program can find out what it may do before it tries.',
     answers: { 200: { description: 'What it may do.', schema: 'Key', example: examples.key } },
   },
   getKey: {
@@ -45,15 +45,15 @@ export const ACCESS_OPERATIONS = {
     summary: 'One key',
     description:
       'What one key may do, when it expires, and what is left of its caps. ' +
-      'Its secret is not shown: it was only in the answer to `POST /keys`.',
+      'Its secret is not shown: only the answer to `POST /keys` contained it.',
     answers: { 200: { description: 'The key.', schema: 'Key', example: examples.key } },
     problems: ['key_not_found'],
   },
   checkKey: {
     tag: 'Keys',
-    summary: 'What a key may do with somebody; nothing is sent',
+    summary: 'What a key may do with an address or a conversation; nothing is sent',
     description:
-      'Says what would become of a send by this key to an address or a conversation, and whether the key may read it. ' +
+      'Says what would happen to a send by this key to an address or a conversation, and whether the key may read it. ' +
       '`send` is `allowed`, `held` for the owner’s decision, or `refused` for the `reason`. ' +
       'Nothing is sent.',
     query: keyCheckQuery,
@@ -65,7 +65,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'Keys',
     summary: 'Change lists, approval, caps, dry run or expiry of a key',
     description:
-      'What is not given stays, and so does the secret. ' +
+      'Settings that are not given keep their value, and so does the secret. ' +
       'Name and scopes cannot be changed: make another key for that.',
     body: { schema: keyChangesBody, example: { send: ['+15550100'], approval: 'new' } },
     answers: { 200: { description: 'The key in its current state.', schema: 'Key', example: examples.key } },
@@ -77,7 +77,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'Give a key a new secret; the old one works for another 24 hours',
     description:
       'The answer has the new secret, which is not shown again. ' +
-      'The old one works for another 24 hours, so that a program can change over without a gap.',
+      'The old one works for another 24 hours, so that a program can switch without a gap.',
     answers: { 200: { description: 'The key with its new secret.', schema: 'NewKey', example: examples.newKey } },
     problems: ['key_not_found', ...STATE_DB],
   },
@@ -94,7 +94,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'Sends that wait for a decision, or were decided',
     description:
       'Sends by limited keys that wait for a decision, and those that were decided, newest first. ' +
-      'With `wait` an empty list comes only after so many seconds, so that a program need not ask again and again.',
+      'With `wait` an empty list is returned only after that many seconds, so that a program need not poll.',
     query: approvalsQuery,
     answers: {
       200: {
@@ -108,10 +108,10 @@ export const ACCESS_OPERATIONS = {
   },
   getApproval: {
     tag: 'Approvals',
-    summary: 'One held send; with `wait` as soon as it ended',
+    summary: 'One held send; with `wait`, as soon as it is decided',
     description:
       'One held send and what became of it; after an approval `message_id` leads to the message. ' +
-      'With `wait` the answer comes as soon as it has ended, or after so many seconds.',
+      'With `wait` the answer comes as soon as the send is decided, or after that many seconds.',
     query: approvalQuery,
     answers: { 200: { description: 'The approval.', schema: 'Approval', example: examples.approval } },
     problems: ['approval_not_found'],
@@ -122,15 +122,15 @@ export const ACCESS_OPERATIONS = {
     summary: 'Approve exactly what was shown; it is sent at once',
     description:
       'Sends exactly what was shown, at once. ' +
-      '`shown` is from the approval as you read it: if what would be sent is different by now, the answer is 409 `approval_changed` and nothing is sent.',
+      '`shown` is the one from the approval as you read it: if what would be sent has changed since, the answer is 409 `approval_changed` and nothing is sent.',
     body: { schema: approveBody, example: { shown: examples.approval.shown } },
     answers: { 200: { description: 'Approved.', schema: 'Approval', example: examples.approved } },
     problems: ['approval_not_found', 'already_decided', 'approval_changed', 'approval_expired', ...STATE_DB],
-    mistakes: [{ pointer: '/shown', message: 'The shown is missing: the one that the approval was read with.' }],
+    mistakes: [{ pointer: '/shown', message: 'The shown is missing: send the one from the approval that you read.' }],
   },
   denySend: {
     tag: 'Approvals',
-    summary: 'Decide that it is not sent',
+    summary: 'Deny it: it is never sent',
     description:
       'The message is not sent, and the program reads `denied` as the state. ' +
       'A decision cannot be changed: a second one is 409.',
@@ -139,9 +139,9 @@ export const ACCESS_OPERATIONS = {
   },
   withdrawSend: {
     tag: 'Approvals',
-    summary: 'Take back an own send that waits',
+    summary: 'Withdraw a held send of this key',
     description:
-      'Takes back a send of this key that still waits, so that nobody has to decide on it. ' +
+      'Withdraws a send of this key that is still held, so that nobody has to decide on it. ' +
       'After a decision it is too late, and the answer is 409.',
     answers: { 204: { description: 'Withdrawn.' } },
     problems: ['approval_not_found', 'already_decided', 'approval_expired', ...STATE_DB],
@@ -157,7 +157,7 @@ export const ACCESS_OPERATIONS = {
   },
   sendSelfChatCode: {
     tag: 'Approvals',
-    summary: 'Write a code into the conversation with yourself',
+    summary: 'Send a code to the conversation with yourself',
     description:
       'Sends a message with six digits to the address in `approval.self` of config.toml. ' +
       '`POST /self-chat/prove` takes them, which proves that you read that conversation.',
@@ -166,10 +166,10 @@ export const ACCESS_OPERATIONS = {
   },
   proveSelfChat: {
     tag: 'Approvals',
-    summary: 'Prove with the code that the conversation is yours',
+    summary: 'Prove with that code that the conversation is yours',
     description:
-      'Takes the six digits that were written into the conversation. ' +
-      'From then on what waits for a decision is written there, and your tapbacks decide.',
+      'Takes the six digits that were sent to the conversation. ' +
+      'From then on held sends are shown there, and your tapbacks decide.',
     body: { schema: proveBody, example: { code: '482913' } },
     answers: { 200: { description: 'Proved.', schema: 'SelfChat', example: examples.selfChat } },
     problems: ['self_chat_disabled', 'code_wrong', ...CHAT_DB, ...STATE_DB],
@@ -177,11 +177,11 @@ export const ACCESS_OPERATIONS = {
   },
   listAudit: {
     tag: 'Keys',
-    summary: 'Who asked what, and what was decided; without bodies',
+    summary: 'The audit log: who asked for what, and what was decided; without bodies',
     description:
       'Which key asked for what, and what was decided, oldest first. ' +
       'Written from the first limited key on, for 90 days and at most 100,000 lines. ' +
-      'To go on, give the `id` of the last line as `after`.',
+      'For the next page, give the `id` of the last line as `after`.',
     query: auditQuery,
     answers: {
       200: { description: 'Oldest first.', schema: 'AuditEntry', isList: true, example: [examples.audit] },

@@ -52,7 +52,7 @@ export function asyncApi(version: string): Json {
       version,
       description: [
         'New messages and reactions, as they happen: over a WebSocket, as a stream over plain HTTP, or to a webhook.',
-        'Messages that were there before are reported to those who ask for changes. The rest of the API is in /openapi.json.',
+        'Changes of existing messages are reported to those who ask for them. The rest of the API is in /openapi.json.',
       ].join('\n'),
       license: { name: 'MIT' },
     },
@@ -95,7 +95,7 @@ export function asyncApi(version: string): Json {
       webhook: {
         address: null,
         title: 'Webhook',
-        description: 'The URL that `POST /api/v1/webhooks` was given. Any answer of 2xx within 10 s accepts the event.',
+        description: 'The URL given to `POST /api/v1/webhooks`. Any 2xx answer within 10 s accepts the event.',
         messages: references('webhook', [...WEBHOOK_EVENT_TYPES, 'webhook.test']),
       },
     },
@@ -114,7 +114,7 @@ export function asyncApi(version: string): Json {
       sendToWebhook: {
         action: 'send',
         channel: { $ref: '#/channels/webhook' },
-        summary: 'Each event that a webhook subscribed to',
+        summary: 'Each event that the webhook subscribes to',
         bindings: { http: { method: 'POST' } },
       },
     },
@@ -153,7 +153,7 @@ const TEST = {
 
 const POSITION = {
   name: 'position',
-  summary: 'NDJSON alone, every 15 s: the position to go on from, and a sign of life',
+  summary: 'Only in NDJSON, every 15 s: the position to continue from, and a sign of life',
   payload: { type: 'object', required: ['offset'], properties: { offset: STRING } },
   examples: [{ payload: { offset: '1204' } }],
 };
@@ -176,7 +176,7 @@ const SUMMARIES: Readonly<Record<WebhookEventType, string>> = {
   'message.sent': 'The owner wrote, on any device, or Postern sent it',
   'reaction.added': 'A reaction to a message',
   'reaction.removed': 'A reaction was taken back',
-  'message.updated': 'A message from before was edited, unsent, delivered or read, or failed; only with changes',
-  'message.removed': 'A message from before was deleted; only with changes',
+  'message.updated': 'An existing message was edited, unsent, delivered or read, or failed; only with changes',
+  'message.removed': 'An existing message was deleted; only with changes',
   'messages.changed': 'Many messages changed at once: read them again; only with changes',
 };

@@ -11,7 +11,7 @@ export const CONVERSATION_OPERATIONS = {
     tag: 'Conversations',
     summary: 'Conversations, most recent first',
     description:
-      'One-to-one conversations and groups, those with the newest message first; `Link` has the URL of the next page. ' +
+      'One-to-one conversations and groups, the most recent first; `Link` has the URL of the next page. ' +
       '`include=details` adds the unread count and the last message, `include=contacts` the names of people.',
     query: conversationQuery,
     answers: {
@@ -41,7 +41,7 @@ export const CONVERSATION_OPERATIONS = {
     tag: 'Contacts',
     summary: 'People of the Address Book, by name',
     description:
-      'People in whom each word of `q` occurs, by name. ' +
+      'People whose name or addresses contain each word of `q`, by name. ' +
       'A send takes an address or a conversation id, never a name: choose one of the addresses.',
     query: contactQuery,
     answers: {
@@ -66,10 +66,10 @@ export const CONVERSATION_OPERATIONS = {
   },
   listPersonMessages: {
     tag: 'Contacts',
-    summary: 'Messages of a person over all addresses, newest first',
+    summary: 'Messages of a person from all addresses, newest first',
     description:
       'The messages of all one-to-one conversations with the person, in one list. `Link` has the URL of the next page. ' +
-      'To answer, send to one of the addresses: a person is no recipient.',
+      'To answer, send to one of the addresses: a person is not a recipient.',
     query: personMessagesQuery,
     answers: {
       200: {

@@ -12,8 +12,8 @@ export const EVENT_OPERATIONS = {
     tag: 'Events',
     summary: 'Events after a row id or an offset, oldest first',
     description:
-      'With `changes=true` also changes of messages that were there before, each event with its `offset`. `after` may ' +
-      'then be missing: the answer is empty, and its `Link` has the present offset. With `wait` the answer comes as soon ' +
+      '`changes=true` adds changes of existing messages, and gives each event its `offset`. `after` may ' +
+      'then be missing: the answer is empty, and its `Link` has the current offset. With `wait` the answer comes as soon ' +
       'as there is an event.\n\nWith `Accept: text/event-stream` (Server-Sent Events) or `application/x-ndjson` alone ' +
       'the answer does not end: every event as it happens, after `after` or `Last-Event-ID`, or from now on.',
     query: eventsQuery,
@@ -21,7 +21,7 @@ export const EVENT_OPERATIONS = {
       {
         name: 'Last-Event-ID',
         in: 'header',
-        description: 'With Server-Sent Events: where to go on, in place of `after`.',
+        description: 'With Server-Sent Events: where to continue, instead of `after`.',
         schema: { type: 'string' },
       },
     ],
@@ -71,10 +71,10 @@ export const EVENT_OPERATIONS = {
   },
   openWebSocket: {
     tag: 'Events',
-    summary: 'A WebSocket that is sent every event',
+    summary: 'A WebSocket that receives every event',
     description:
       'The key is a query parameter. With `after`, everything since that row id or offset comes first, without gap or ' +
-      'repeat. With `changes=true` also changes of messages that were there before, and every event has its `offset`.',
+      'repeat. `changes=true` adds changes of existing messages, and gives every event its `offset`.',
     query: z.object({
       api_key: z.string().meta({ description: 'The key.' }),
       ...streamQuery.shape,

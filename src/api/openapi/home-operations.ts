@@ -9,7 +9,7 @@ export const HOME_OPERATIONS = {
     summary: 'The home page of the console in one answer',
     description:
       'The state of the service, the last hour by the minute, webhooks with their last 24 hours, keys, sends that wait, and the machine. ' +
-      'The first request begins counting; it ends 30 days after the last one.',
+      'The first request starts the counting, which ends 30 days after the last one.',
     answers: { 200: { description: 'The overview.', schema: 'Overview', example: examples.overview } },
   },
   getStatistics: {
@@ -26,7 +26,7 @@ export const HOME_OPERATIONS = {
     tag: 'Service',
     summary: 'Every setting of config.toml with its value and default',
     description:
-      'What the running service uses, as it read it at its start. ' +
+      'What the running service uses: it reads the file only when it starts. ' +
       'The key is left out. To change a setting, edit the file and restart.',
     answers: { 200: { description: 'The settings.', schema: 'Config', example: examples.config } },
   },

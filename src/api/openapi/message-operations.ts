@@ -37,7 +37,7 @@ export const MESSAGE_OPERATIONS = {
     description:
       'All messages, or those of one conversation with `conversation_id`, newest first; `Link` has the URL of the next page. ' +
       '`since` keeps those after an instant, and `order=asc` begins with the oldest. ' +
-      'Reactions are not messages: they are events, and in `details` of the message they are on.',
+      'Reactions are not messages: they are events, and part of the `details` of their message.',
     query: messageQuery,
     answers: {
       200: {
@@ -88,7 +88,8 @@ export const MESSAGE_OPERATIONS = {
       {
         name: 'Idempotency-Key',
         in: 'header',
-        description: 'For 24 hours a repeat of the same key and body does not send again; it gets the stored outcome.',
+        description:
+          'For 24 hours a repeat of the same key and body is not sent again; its answer is the stored outcome.',
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
     ],
@@ -155,7 +156,7 @@ export const MESSAGE_OPERATIONS = {
     description:
       'One message by its row id, the `id` of a list or an event. ' +
       '`include=details` adds receipts, edits, the message it replies to, and its reactions. ' +
-      'The id of a reaction is 404.',
+      'The answer for the id of a reaction is 404.',
     query: singleMessageQuery,
     answers: { 200: { description: 'The message.', schema: 'Message', example: examples.received } },
     problems: ['message_not_found', ...CHAT_DB],
@@ -166,8 +167,8 @@ export const MESSAGE_OPERATIONS = {
     summary: 'The bytes of an attachment, counted from 0; ranges work',
     description:
       'Streams the n-th file of `attachments`, counted from 0; one `Range` at a time works. ' +
-      'With `as` it is converted, once: what a browser does not show or play; 501 where there is no converter for it. ' +
-      'What is in iCloud alone is 404, and 409 with `as`: open the conversation in Messages to have it downloaded.',
+      'With `as` a file that browsers do not show or play is converted, once; the answer is 501 where there is no converter for it. ' +
+      'For a file that is only in iCloud the answer is 404, and 409 with `as`: open the conversation in Messages to download it.',
     query: attachmentQuery,
     headers: [RANGE],
     answers: {

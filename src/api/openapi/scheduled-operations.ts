@@ -23,10 +23,10 @@ export const scheduledExample: ScheduledSend = {
 export const SCHEDULED_OPERATIONS = {
   listScheduled: {
     tag: 'Messages',
-    summary: 'Messages that wait for their time',
+    summary: 'Scheduled messages that are pending',
     description:
-      'What was sent with `send_at` and waits or is being sent, soonest first, beside what Messages itself sends later (`source` `phone`). ' +
-      'With `state` those that ended are listed too, for 30 days. ' +
+      'Sends with `send_at` that are pending or being sent, soonest first, and those that Messages itself will send later (`source` `phone`). ' +
+      '`state` also lists those that have ended, for 30 days. ' +
       'A limited key sees its own, and those of the phone in conversations that it may read.',
     query: scheduledQuery,
     answers: {
@@ -42,7 +42,7 @@ export const SCHEDULED_OPERATIONS = {
   },
   getScheduled: {
     tag: 'Messages',
-    summary: 'One scheduled message, and what became of it',
+    summary: 'One scheduled message and its outcome',
     description:
       'One scheduled message by the `id` of its 202. ' +
       '`state` goes from `scheduled` to `sending`, then to `sent`, `failed` or `unknown`; or to `missed` or `cancelled`. ' +
@@ -52,10 +52,10 @@ export const SCHEDULED_OPERATIONS = {
   },
   cancelScheduled: {
     tag: 'Messages',
-    summary: 'Cancel a scheduled message, for certain or not at all',
+    summary: 'Cancel a scheduled message, or learn that it is too late',
     description:
-      'After the 204 it is certain that the message is not sent. ' +
-      'Once it is handed to Messages, or over, the answer is 409 `too_late` with its state. ' +
+      'After a 204 the message is certain not to be sent. ' +
+      'Once it has been handed to Messages, or has ended, the answer is 409 `too_late` with its state. ' +
       'To change a message, cancel it and schedule another one.',
     answers: { 204: { description: 'Cancelled.' } },
     problems: ['scheduled_not_found', 'too_late', 'scheduled_on_phone', ...CHAT_DB, ...STATE_DB],

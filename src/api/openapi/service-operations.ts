@@ -29,18 +29,18 @@ export const SERVICE_OPERATIONS = {
   },
   checkPermissions: {
     tag: 'Service',
-    summary: 'Check the permissions in the agent itself; macOS may show a dialog',
+    summary: 'Have the agent check its own permissions; macOS may show a dialog',
     description:
-      'The service itself looks, because macOS gives permissions to programs and not to people. ' +
-      'What is missing is asked for in a dialog on the Mac’s screen; the answer comes within 20 seconds, whether or not somebody has clicked.',
+      'The service itself checks, because macOS grants permissions to programs and not to people. ' +
+      'macOS asks for what is missing in a dialog on the Mac’s screen; the answer comes within 20 seconds, whether or not somebody has clicked.',
     answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
   },
   runDiagnostics: {
     tag: 'Service',
     summary: 'Watch chat.db and ask Messages, for a bug report',
     description:
-      'What only the program with the permissions can find out: `postern doctor --mac-report` makes its report of it. ' +
-      'No text, and no address but your own. A second request while one runs gets the same answer.',
+      'Returns what only the program with the permissions can find out; `postern doctor --mac-report` builds its report from it. ' +
+      'It contains no text, and no address but your own. A second request while one runs gets the same answer.',
     query: diagnosticsQuery,
     answers: {
       200: { description: 'What was found.', schema: 'Diagnostics', example: examples.diagnostics },
@@ -57,9 +57,9 @@ export const SERVICE_OPERATIONS = {
   },
   makeSignInCode: {
     tag: 'Service',
-    summary: 'An address that signs the console in once',
+    summary: 'A console address that signs in once',
     description:
-      'For `postern open`: the console, with a one-time code in the fragment, which no browser sends. ' +
+      'For `postern open`: the address of the console, with a one-time code in the fragment, which browsers never send. ' +
       'The code has 128 random bits, works once within 60 seconds, and is made over the Unix socket alone.',
     answers: { 201: { description: 'The address.', schema: 'SignInCode', example: examples.signInCode } },
     problems: ['socket_required'],
@@ -68,7 +68,7 @@ export const SERVICE_OPERATIONS = {
     tag: 'Service',
     summary: 'Exchange a sign-in code for the key; for the console alone',
     description:
-      'The console calls it with the code of its address. The `Origin` must be that of the service itself. ' +
+      'The console calls it with the code from its address. The `Origin` must be that of the service itself. ' +
       'After five wrong codes no code is valid any more.',
     body: { schema: signInBody, example: { code: 'c2lnbi1pbi1jb2RlLTE2Yg' } },
     answers: { 200: { description: 'The key.', schema: 'SignIn', example: { key: 'the-key-of-config-toml' } } },

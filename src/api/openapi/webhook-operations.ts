@@ -16,7 +16,7 @@ export const WEBHOOK_OPERATIONS = {
     tag: 'Webhooks',
     summary: 'Registered webhooks',
     description:
-      'Every webhook with its URL and the events it gets. ' +
+      'Every webhook with its URL and the events it receives. ' +
       '`GET /webhooks/{id}` has the settings, the state and the position of one; with `include=status` the list has them of all.',
     query: webhooksQuery,
     answers: { 200: { description: 'All of them.', schema: 'Webhook', isList: true, example: [examples.webhook] } },
@@ -27,7 +27,7 @@ export const WEBHOOK_OPERATIONS = {
     summary: 'Register a webhook',
     description:
       'From now on each event of these types is sent to the URL by POST, signed when there is a `secret`. ' +
-      '`message.updated` and `message.removed` are changes of messages that were there before: with either the webhook also gets `messages.changed`, and its events have an `offset`.',
+      '`message.updated` and `message.removed` are changes of existing messages: with either, the webhook also receives `messages.changed`, and its events have an `offset`.',
     body: { schema: webhookBody, example: examples.registration },
     answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
     problems: [
@@ -48,14 +48,14 @@ export const WEBHOOK_OPERATIONS = {
     tag: 'Webhooks',
     summary: 'One webhook, its state and position',
     description:
-      'Its settings, whether its receiver takes what is sent, and how far it has got. ' +
-      '`state` is `held` while a delivery is attempted until it succeeds, and `behind` counts what is still to be delivered.',
+      'Its settings, whether its receiver accepts deliveries, and how far it has got. ' +
+      '`state` is `held` while one delivery is being repeated until it succeeds, and `behind` counts the events still to be delivered.',
     answers: { 200: { description: 'The webhook.', schema: 'WebhookStatus', example: examples.webhookStatus } },
     problems: ['webhook_not_found'],
   },
   changeWebhook: {
     tag: 'Webhooks',
-    summary: 'Change a webhook; its position and history stay',
+    summary: 'Change a webhook; its position and history are kept',
     description:
       'What is not given stays. The next attempt is made with the new settings. A new `secret` leaves the old one valid ' +
       'for 24 hours: both signatures are in `webhook-signature`. With `enabled: false` nothing is sent, and what happens ' +
@@ -87,7 +87,7 @@ export const WEBHOOK_OPERATIONS = {
     summary: 'Remove a webhook; nothing is sent after the answer',
     description:
       'Nothing is sent after the answer, and its position and history are gone. ' +
-      'To stop it for a while, change `enabled` to false instead.',
+      'To pause it, set `enabled` to false instead.',
     answers: { 204: { description: 'Removed.' } },
     problems: ['webhook_not_found', ...STATE_DB],
   },
@@ -95,8 +95,8 @@ export const WEBHOOK_OPERATIONS = {
     tag: 'Webhooks',
     summary: 'The last 100 deliveries, newest first, without bodies',
     description:
-      'What was sent and when, how often it was attempted, and what the receiver answered, newest first. ' +
-      'Bodies are not kept: `row_id` leads to the message. With `include=tries` each has its attempts, and the one ' +
+      'What was sent and when, how many attempts it took, and what the receiver answered, newest first. ' +
+      'Bodies are not kept: `row_id` leads to the message. `include=tries` adds the attempts of each, and the one ' +
       'that is held comes first; they are kept in memory until the service ends.',
     query: deliveriesQuery,
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
@@ -125,8 +125,8 @@ export const WEBHOOK_OPERATIONS = {
     tag: 'Webhooks',
     summary: 'Attempt a held delivery now',
     description:
-      'For a receiver that is back: what is held is attempted at once instead of at `next_attempt_at`. ' +
-      'Without a held delivery nothing happens.',
+      'For a receiver that is back: the held delivery is attempted at once instead of at `next_attempt_at`. ' +
+      'If no delivery is held, nothing happens.',
     answers: {
       202: { description: 'It is attempted.', schema: 'WebhookStatus', example: examples.webhookStatus },
     },

@@ -39,5 +39,5 @@ export async function audit({ key, after, limit, json }: AuditOptions, { client,
     count === 1 ? '' : String(count),
     target === null ? '' : action === 'key' ? (keys.get(target) ?? target) : withName(target, names),
   ]);
-  list(lines, LINES, rows, 'There is nothing yet. It begins with the first limited key.');
+  list(lines, LINES, rows, 'There are no lines yet: the audit log begins with the first limited key.');
 }

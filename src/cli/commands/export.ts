@@ -29,7 +29,7 @@ export function exportMessages(options: ExportCommandOptions, context: ClientCon
 async function run(options: ExportCommandOptions, context: ClientContext): Promise<number> {
   const { out, attachments = 'copy' } = options;
   if (out === undefined) {
-    throw new Refusal(EXIT.usage, 'Say where the archive is to be, as in: postern export --out ~/Documents/Messages');
+    throw new Refusal(EXIT.usage, 'Say where to put the archive, as in: postern export --out ~/Documents/Messages');
   }
   const messages = openMessages(options, context);
   try {

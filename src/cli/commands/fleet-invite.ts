@@ -33,7 +33,7 @@ export function inviteMac(mac: string, options: InviteOptions, context: ClientCo
       const store = ({ key }: { readonly key: string }): void => folder.joinMac(mac, key, today());
       const machine = await awaitJoining(connection, invitation, folder.contentOf(mac), store, signal);
       if (machine === undefined) {
-        stderr(`The invitation has ended, and its token is worth nothing. Nobody has joined as ${mac}.`);
+        stderr(`The invitation has ended, and its token no longer works. Nobody has joined as ${mac}.`);
         return EXIT.timedOut;
       }
       stderr(`"${oneLine(machine.name)}" has joined as ${mac}.`);
@@ -41,7 +41,7 @@ export function inviteMac(mac: string, options: InviteOptions, context: ClientCo
       await connection.close();
     }
     await onServers({}, folder, context, async ({ createMac }, jsm) => createMac(jsm, mac));
-    const old = options.replace === true ? ['A machine that was this Mac before is refused from then on.'] : [];
+    const old = options.replace === true ? ['From then on, the machine that was this Mac before is refused.'] : [];
     stderr(...reload(folder), ...old);
     return EXIT.ok;
   });

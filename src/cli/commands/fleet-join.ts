@@ -68,7 +68,7 @@ function assertFree(folder: string, { environment }: ClientContext): void {
 
 function unwritten(folder: string, mistakes: readonly string[]): AppError {
   return new AppError('configuration_unusable', `config.toml in ${folder} cannot be used: ${mistakes.join(' ')}`, {
-    hint: 'Nobody has joined. Put that right, and type the command again.',
+    hint: 'Nobody has joined. Fix that, then run the command again.',
   });
 }
 

@@ -13,7 +13,7 @@ import { invocationOf } from '../invocation.ts';
 import type { Column } from '../output/table.ts';
 import { oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
-import { recipientOf } from '../recipient.ts';
+import { listEntriesOf } from '../recipient.ts';
 import { blueBubblesUrl, type ConnectionOptions, Refusal, type Served, serviceUrl } from '../service-connection.ts';
 
 export interface ListOptions extends ConnectionOptions {
@@ -165,11 +165,11 @@ async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
   );
 }
 
-/** Returns list entries: addresses and ids unchanged, names of people and conversations looked up. */
+/** Returns list entries: addresses and ids unchanged, all addresses of a person who is named, the id of a group. */
 async function entries(client: PosternClient, named: readonly string[]): Promise<'*' | readonly string[]> {
   if (named.includes(EVERYBODY)) return EVERYBODY;
   const found: string[] = [];
-  for (const name of named) found.push((await recipientOf(client, name)).id);
+  for (const name of named) found.push(...(await listEntriesOf(client, name)));
   return found;
 }
 
@@ -201,14 +201,14 @@ function description(key: KeyRecord): readonly string[] {
 }
 
 /** Describes the new key, and what to paste where. */
-function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret'>): readonly string[] {
+function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret' | 'scopes'>): readonly string[] {
   return [
     key.key,
     'This is the key. It is shown only now.',
     '',
     ...description(key),
     // Not indented, because a script that was copied with blanks before `#!` does not start.
-    ...clientLines({ ...setup, secret: key.key }).flatMap(({ client, where, lines }) => [
+    ...clientLines({ ...setup, secret: key.key, scopes: key.scopes }).flatMap(({ client, where, lines }) => [
       '',
       `${client} (${where}):`,
       ...lines,

@@ -39,5 +39,5 @@ export async function cancelScheduled(given: string, _options: object, { client,
   if (found.length > 1) throw new Refusal(EXIT.refusedInput, `${found.length} scheduled messages begin with ${given}.`);
   const id = found[0]?.id ?? given;
   await client.scheduled.cancel(id);
-  answer({ id, state: 'cancelled' }, 'Cancelled: it is not sent.');
+  answer({ id, state: 'cancelled' }, 'Cancelled: it will not be sent.');
 }

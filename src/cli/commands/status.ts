@@ -185,7 +185,7 @@ function macLines(macs: readonly FleetMac[]): readonly Line[] {
     const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
     const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
     const rival = refused === undefined ? '' : `, "${refused}" has the same key and takes no part`;
-    const text = oneLine(`${id}, ${state}, heard of ${shownSpan(seenS)} ago${lag}${cannotRead}${rival}`);
+    const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${lag}${cannotRead}${rival}`);
     return line(place === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
   });
 }

@@ -90,7 +90,11 @@ export async function editWebhook(given: string, options: EditOptions, { client,
     ...(removeHeader.length > 0 && { headers: { ...settings.headers, ...removed } }),
   };
   if (Object.keys(changes).length === 0) {
-    throw new Refusal(EXIT.usage, 'There is nothing to change.', 'postern webhooks edit --help names what can be.');
+    throw new Refusal(
+      EXIT.usage,
+      'There is nothing to change.',
+      'postern webhooks edit --help lists what can be changed.',
+    );
   }
   const { id } = await webhookOf(client, given);
   // The API replaces a filter as a whole. Conditions that are not given here stay, except with --no-filter.
@@ -99,7 +103,7 @@ export async function editWebhook(given: string, options: EditOptions, { client,
   const webhook = await client.changeWebhook(id, { ...changes, ...filters });
   const until = webhook.previous_secret_until;
   const rotated =
-    typeof changes.secret === 'string' && until !== null ? ` The secret before signs too until ${until}.` : '';
+    typeof changes.secret === 'string' && until !== null ? ` The previous secret also signs until ${until}.` : '';
   answer(webhook, `Webhook ${id} changed.${rotated}`, ...meant(options, settings.filter));
 }
 

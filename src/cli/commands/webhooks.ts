@@ -101,7 +101,7 @@ export async function replayWebhook(
   { client, answer }: Served,
 ): Promise<void> {
   if ([after !== undefined, dropped, latest].filter(Boolean).length !== 1) {
-    throw new Refusal(EXIT.usage, 'Say from where to deliver: one of --after ROW, --dropped and --latest.');
+    throw new Refusal(EXIT.usage, 'Say where to deliver from: one of --after ROW, --dropped and --latest.');
   }
   const { id } = await webhookOf(client, given);
   const { dropped: count } = dropped ? await client.webhook(id) : { dropped: 0 };

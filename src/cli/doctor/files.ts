@@ -65,7 +65,7 @@ export function diskSpace(folder: string): Finding {
     if (freeMib < LOW_SPACE_MIB) return finding('warning', 'disk_space', sentence, 'Make room soon.');
     return ok('disk_space', sentence);
   } catch {
-    return unsure('disk_space', 'It cannot be told how much room the disk has.');
+    return unsure('disk_space', 'The free space on the disk could not be determined.');
   }
 }
 

@@ -45,7 +45,7 @@ function macFinding({ id, state, seen_s: seenS, behind, backend, version }: Flee
   const name = `mac ${id}`;
   if (state === 'away') {
     const hint = 'Check that it is on and online and that Postern is running there. postern doctor on it says more.';
-    return finding('warning', name, `${id} is away: it was last heard of ${seenS} s ago.`, hint);
+    return finding('warning', name, `${id} is away: it was last heard from ${seenS} s ago.`, hint);
   }
   if (state === 'unreadable') {
     const hint = 'Its content.key differs from that of this hub: postern fleet add and rotate make them.';
@@ -194,7 +194,7 @@ function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): rea
       : servers.some(isOnLocalNetwork)
         ? LOCAL_NETWORK
         : 'Are the servers of the fleet up?';
-    const hint = `Its own clients are served all the same. ${advice}`;
+    const hint = `Its own clients are still served. ${advice}`;
     return [
       finding('warning', 'fleet', `As ${mac} it is not part of the fleet at the moment: ${problem}.`, hint),
       ...rest,
@@ -205,7 +205,8 @@ function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): rea
 
 function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {
   const running = ok('running_version', `Version ${version} is running.`);
-  if (row === null) return [running, finding('unknown', 'events', 'The newest row cannot be told.', 'See connection.')];
+  if (row === null)
+    return [running, finding('unknown', 'events', 'The newest row could not be determined.', 'See connection.')];
   const behind = row - event.row_id;
   if (behind <= 0) return [running, ok('events', `The newest row, ${row}, has been published.`)];
   const sentence = `The newest row is ${row}, the newest event ${event.row_id}.`;

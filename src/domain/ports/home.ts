@@ -1,4 +1,5 @@
 import type { ClientLines } from '../client-lines.ts';
+import type { Scope } from '../key.ts';
 import type { Overview, ShownSetting } from '../overview.ts';
 import type { StatisticKind, StatisticSeries, StatisticSpan } from '../statistics.ts';
 
@@ -33,6 +34,6 @@ export interface Home {
   overview(): Promise<Overview>;
   statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries>;
   settings(): Promise<readonly ShownSetting[]>;
-  /** Returns the lines that connect each client with this key. */
-  clientsOf(secret: string): readonly ClientLines[];
+  /** Returns the lines that connect each client that this key suits. */
+  clientsOf(key: { readonly key: string; readonly scopes: readonly Scope[] }): readonly ClientLines[];
 }

@@ -21,7 +21,7 @@ export function keyRoutes(access: () => Promise<AccessService>, home: Home) {
       const { include } = readQuery(newKeyQuery, exchange.query);
       const { name, preset, scopes, ...settings } = readBody(keyBody, await exchange.json());
       const key = (await access()).keys.add({ name, preset, scopes, settings: given(settings) });
-      const body = include === undefined ? key : { ...key, clients: home.clientsOf(key.key) };
+      const body = include === undefined ? key : { ...key, clients: home.clientsOf(key) };
       return { status: 201, body, headers: { Location: `${API}/keys/${key.id}` } };
     },
 

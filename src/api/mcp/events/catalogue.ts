@@ -5,7 +5,7 @@ import { EVENT_CONTENTS, type SubscriptionArguments } from '../../../domain/subs
 
 const DESCRIPTIONS: Readonly<Record<EventType, string>> = {
   'message.received': "A message arrived in the owner's Messages.",
-  'message.sent': 'The owner, or a program for the owner, sent a message.',
+  'message.sent': 'The owner, or a program on the owner’s behalf, sent a message.',
   'reaction.added': 'Somebody reacted to a message.',
   'reaction.removed': 'Somebody took a reaction back.',
 };
@@ -19,8 +19,8 @@ export const eventArguments = z.strictObject({
     .enum(EVENT_CONTENTS)
     .optional()
     .describe('"full" with the text, "ids" without; a webhook on another machine gets ids by default'),
-  junk: z.boolean().optional().describe('true: also what macOS filed as junk'),
-  late: z.boolean().optional().describe('true: also messages that came more than 30 min after they were written'),
+  junk: z.boolean().optional().describe('true: include what macOS filed as junk'),
+  late: z.boolean().optional().describe('true: include messages that came more than 30 min after they were written'),
 }) satisfies z.ZodType<SubscriptionArguments>;
 
 const MESSAGE = {

@@ -16,7 +16,7 @@ export const contactsResolve = tool({
   async run({ name }, { caller }) {
     const exact = await caller.contacts.named(name);
     const people = exact.length > 0 ? exact : await caller.contacts.search(name, MAX_PEOPLE);
-    if (people.length === 0) return { text: 'Nobody of this name is known.' };
+    if (people.length === 0) return { text: 'Nobody with this name is known.' };
     const lines = people.slice(0, MAX_PEOPLE).map(line);
     if (people.length === 1) return { text: lines.join('\n') };
     return { text: ['Several people match; ask which one is meant:', ...lines].join('\n') };

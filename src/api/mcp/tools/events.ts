@@ -21,12 +21,12 @@ const MAX_ROWS = 5000;
 /** Maximum length that one line adds to an answer. */
 const MAX_LINE = 2500;
 
-const after = z.string().max(200).optional().describe('next of the answer before; without it: from now on');
+const after = z.string().max(200).optional().describe('next from the previous answer; without it: from now on');
 
 const late = z
   .boolean()
   .default(false)
-  .describe('true: also messages that came more than 30 min after they were written');
+  .describe('true: include messages that came more than 30 min after they were written');
 
 export const eventsPoll = tool({
   name: 'events_poll',

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Message } from '../../../domain/message.ts';
 import type { ToolContext } from './tool.ts';
 
-export const junk = z.boolean().default(false).describe('true: also what macOS filed as junk');
+export const junk = z.boolean().default(false).describe('true: include what macOS filed as junk');
 
 /** Returns the items that macOS did not file as junk (decision V5), in their order. */
 export function withoutJunk<Item>(

@@ -29,7 +29,7 @@ export const messagesRead = tool({
     since: z.string().max(64).optional().describe('ISO 8601 time or date'),
     before: z.string().max(64).optional(),
     limit: itemLimit(20, 100),
-    cursor: z.string().max(2000).optional().describe('next of the answer before'),
+    cursor: z.string().max(2000).optional().describe('next from the previous answer'),
     junk,
     format: z.enum(['text', 'json']).default('text'),
     message_id: z.string().max(20).optional().describe('one message, whole'),

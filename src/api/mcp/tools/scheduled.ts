@@ -7,7 +7,7 @@ export const scheduledList = tool({
   name: 'scheduled_list',
   title: 'List scheduled messages',
   description:
-    'Messages of this key that wait for their time, soonest first, and those that the owner scheduled on the phone.',
+    'Pending scheduled messages of this key, soonest first, and those that the owner scheduled on the phone.',
   scope: 'send',
   input: z.object({}),
   output: textOutput,
@@ -26,13 +26,13 @@ export const scheduledCancel = tool({
   name: 'scheduled_cancel',
   title: 'Cancel a scheduled message',
   description:
-    'Takes back a message of this key that messages_send scheduled. It is certain, or it says that it is too late.',
+    'Cancels a message that this key scheduled with messages_send. Either it is certainly not sent, or the answer says that it is too late.',
   scope: 'send',
   isSend: true,
   input: z.object({ id: z.string().max(100) }),
   output: textOutput,
   async run({ id }, { caller }) {
     caller.scheduled.cancel(id);
-    return { text: 'Cancelled: it is not sent.' };
+    return { text: 'Cancelled: it will not be sent.' };
   },
 });

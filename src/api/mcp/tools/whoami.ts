@@ -9,7 +9,7 @@ const MAX_LISTED = 50;
 export const whoami = tool({
   name: 'whoami',
   title: 'What this key may do',
-  description: 'Scopes of this key, whom it may read and write to, and what is left of its limits.',
+  description: 'Scopes of this key, whom it may read and write to, and what remains of its limits.',
   scope: undefined,
   input: z.object({}),
   output: textOutput,
@@ -37,7 +37,7 @@ function linesOf(key: KeyRecord, nameOf: NameOf): readonly string[] {
 
 const APPROVALS = {
   always: 'The owner approves each message before it goes out.',
-  new: 'The owner approves messages to people he has never written to.',
+  new: 'The owner approves messages to people they have never written to.',
   never: 'Messages go out without approval.',
 } as const satisfies Record<KeyRecord['approval'], string>;
 

@@ -53,7 +53,7 @@ export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<
   for (const { name, folder, refreshUrl } of programs) {
     const link = join(folder, NAME);
     if (isForeign(link, layout)) {
-      machine.stdout(`${link} is not Postern\'s, so it is left alone; remove it to have the menu bar item in ${name}.`);
+      machine.stdout(`${link} is not Postern's, so it is left alone; remove it to have the menu bar item in ${name}.`);
       continue;
     }
     rmSync(link, { force: true });

@@ -148,7 +148,7 @@ class Guide {
     this.#machine.stdout('');
     this.#machine.stdout(`Missing: ${title}. ${why}`);
     for (const step of steps(this.#layout)) this.#machine.stdout(`  ${step}`);
-    this.#machine.stdout('  Waiting; the installation goes on by itself.');
+    this.#machine.stdout('  Waiting; the installation continues by itself.');
   }
 
   async #openPane(name: Name): Promise<void> {

@@ -47,7 +47,7 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
     const link = join(prefix, name);
     try {
       if (isForeign(link, target)) {
-        if (npmPackageOf(link) === undefined) machine.stdout(`${link} is not Postern\'s, so it is left alone.`);
+        if (npmPackageOf(link) === undefined) machine.stdout(`${link} is not Postern's, so it is left alone.`);
         continue;
       }
       mkdirSync(dirname(link), { recursive: true });

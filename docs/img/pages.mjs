@@ -39,7 +39,7 @@ try {
   const [, url] = /(http:\/\/[\d.:]+)\/docs/.exec(output);
   const [, key] = /^api_key = "(.+)"/m.exec(readFileSync(join(dir, 'config.toml'), 'utf8'));
   await write();
-  // First: on the small screen, what the people go on to say would soon push the picture out of sight.
+  // First: on the small screen, what the people say next would soon push the picture out of sight.
   await picture('console-phone', PHONE, 'light', thread);
   await picture('console-light', WIDE, 'light', thread);
   await picture('console-dark', WIDE, 'dark', thread);

@@ -6,7 +6,7 @@ export const FLEET_PROBLEMS = {
     status: 400,
     code: 'invalid_request',
     detail: 'This offset comes from a hub, but this service runs on a single Mac.',
-    hint: 'Go on at the hub, or begin here without it.',
+    hint: 'Continue at the hub, or begin here without it.',
     pointer: '?after',
   },
   offset_of_a_mac: {
@@ -20,7 +20,7 @@ export const FLEET_PROBLEMS = {
     status: 400,
     code: 'invalid_request',
     detail: 'Over several Macs the offset must be at most {max}.',
-    hint: 'Ask for one conversation, or go on with the URL of the Link header.',
+    hint: 'Ask for one conversation, or continue with the URL of the Link header.',
     pointer: '?offset',
     example: { max: 1000 },
   },
@@ -35,7 +35,7 @@ export const FLEET_PROBLEMS = {
     status: 410,
     code: 'offset_expired',
     detail: 'Events after this offset are missing, and their Mac cannot supply them any more.',
-    hint: 'Read the messages again, then go on from the offset in "latest".',
+    hint: 'Read the messages again, then continue from the offset in "latest".',
     extra: { latest: 'M3wyMDI2LTAxLTAyVDAzOjA0OjA1WnwxMnxhfDB8MDAwMDAwMDB8' },
   },
   from_required: {

@@ -179,7 +179,7 @@ export const PROBLEMS = {
   offset_expired: {
     status: 410,
     detail: 'The changes after this offset are no longer known.',
-    hint: 'Read the messages again, then go on from the offset in "latest".',
+    hint: 'Read the messages again, then continue from the offset in "latest".',
     extra: { latest: 'MS4xLjExOTUuMTc' },
   },
   body_too_large: { status: 413, detail: 'The body must not be larger than {limit}.', example: { limit: '1 MiB' } },

@@ -22,7 +22,7 @@ export function verdictOf(report: StatusReport): Verdict {
     return {
       tone: 'bad',
       text: 'Postern cannot read your messages',
-      next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: it goes on from where it stopped.`,
+      next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: it continues from where it stopped.`,
     };
   }
   const automation = denied.find(({ name }) => name === 'automation');
@@ -74,7 +74,7 @@ function fleetVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<Sta
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     text: capital(listed(troubles)),
-    next: 'The other Macs go on. What was missed follows once they are back.',
+    next: 'The other Macs continue. What was missed follows once they are back.',
   };
 }
 

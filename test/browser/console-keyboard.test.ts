@@ -95,7 +95,7 @@ describe('the console, with the keyboard alone', () => {
     expect(await page.locator('#message-list .mine', { hasText: 'without a mouse' }).count()).toBe(1);
   });
 
-  inBrowser('pauses the stream and lets it go on', async () => {
+  inBrowser('pauses the stream and lets it continue', async () => {
     const { page } = there();
     await tabTo('#views a[href="#/events"]', 'Shift+Tab');
     await page.keyboard.press('Enter');

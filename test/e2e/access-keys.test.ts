@@ -190,7 +190,7 @@ describe('what a key may not read does not exist for it', () => {
     ]);
   });
 
-  test('a quiet key is told where to go on behind what it was not shown', async () => {
+  test('a quiet key is told where to continue behind what it was not shown', async () => {
     const { get } = await fixture.key({ preset: 'reader', read: [ANA] });
     const first = await get('/events?after=0&limit=1');
     expect(first.json).toMatchObject([{ data: { body: 'from-ana' } }]);

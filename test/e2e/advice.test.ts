@@ -37,7 +37,7 @@ test('the advice of doctor about a webhook names it, and runs as it is copied', 
   const added = await postern(args, { env });
   const advice = /To begin: (.+)\n/.exec(added.stdout)?.[1] ?? '';
   const { stdout } = await postern(['doctor', ...place], { env });
-  const [, command = ''] = /webhook My receiver: .*paused\. Go on with: (.+)\n/.exec(stdout) ?? [];
+  const [, command = ''] = /webhook My receiver: .*paused\. Continue with: (.+)\n/.exec(stdout) ?? [];
   expect(command).toBe(advice);
   expect(command).toMatch(/webhooks resume [0-9a-f]{8} --config-dir \S+$/);
   await pasted(command);

@@ -143,14 +143,14 @@ describe('a restore', () => {
     expect((await service.get('/webhooks')).json).toHaveLength(1);
   });
 
-  test('with the same chat.db goes on where the backup was, without gap or repeat', async () => {
+  test('with the same chat.db continues where the backup was, without gap or repeat', async () => {
     await service.stop();
     const before = received();
     const missed = [mac.receive('while it was down'), mac.receive('and another')];
     rmSync(service.configFolder, { recursive: true });
     const { exitCode, stdout } = await run('restore', backup);
     expect(stdout).toContain('They have 1 webhook and the API key of that time.');
-    expect(stdout).toContain('is the database of the backup: events and webhooks go on where they were.');
+    expect(stdout).toContain('is the database of the backup: events and webhooks continue where they were.');
     expect(exitCode).toBe(0);
     expect(statSync(service.configFolder).mode & 0o777).toBe(0o700);
     for (const name of ['config.toml', 'state.db'])

@@ -96,7 +96,7 @@ describe('tail', () => {
     }
   });
 
-  inTerminal('says in a terminal, also in one of unknown width, how to go on', async () => {
+  inTerminal('says in a terminal, also in one of unknown width, how to continue', async () => {
     const row = write('the last line');
     const command = `'${process.execPath}' '${MAIN}' tail --config-dir '${service.configFolder}' --after ${row - 1}`;
     const terminal = spawn('script', ['-qec', `stty cols 0; ${command}`, '/dev/null'], {
@@ -164,7 +164,7 @@ describe('tail', () => {
     expect(running.stdout).toBe('');
   });
 
-  test('goes on without gap or repeat after the service was killed, says so once, and ends all the same', async () => {
+  test('continues without gap or repeat after the service was killed, says so once, and ends all the same', async () => {
     const running = tail('--json');
     await listening(running);
     await service.stop('SIGKILL');

@@ -85,7 +85,7 @@ describe('postern webhooks', () => {
     await said('remove', id);
   });
 
-  test('adds one with everything, shows it, changes it, pauses it and goes on', async () => {
+  test('adds one with everything, shows it, changes it, pauses it and continues', async () => {
     const [receiver, other] = [await Receiver.start(), await Receiver.start()];
     try {
       const headers = file('headers.txt', 'Authorization: Bearer sesame\nX-Trace:  on \n\n');
@@ -106,7 +106,7 @@ describe('postern webhooks', () => {
       expect(receiver.deliveries[0]?.event.data).toHaveProperty('details');
 
       expect(await said('edit', id, '--secret-file', file('new.txt', 'new'), '--to', other.url, '--no-filter')).toMatch(
-        /changed. The secret before signs too until \S+Z\.\n$/,
+        /changed. The previous secret also signs until \S+Z\.\n$/,
       );
       await said('edit', id, '--remove-header', 'authorization', '--no-name', '--event', 'message.received');
       const second = receive('from Ben', BEN);
@@ -121,7 +121,7 @@ describe('postern webhooks', () => {
       expect(await said('pause', id)).toContain(`paused. When resumed, it continues after row ${second}`);
       const skipped = receive('skipped');
       await eventually(async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ behind: 1 }));
-      expect(await said('replay', id, '--latest')).toContain(`goes on with the next event, after row ${skipped}`);
+      expect(await said('replay', id, '--latest')).toContain(`continues with the next event, after row ${skipped}`);
       expect(await said('resume', id)).toContain('It missed nothing.');
       expect(await said('remove', id)).toContain('removed');
       expect(service.output).not.toContain('sesame');

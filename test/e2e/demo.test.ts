@@ -62,7 +62,7 @@ describe('the demo', () => {
     expect(text).toContain(`\nosascript_path = "${folder}/`);
   });
 
-  test('a second demo in its folder, which --config-dir names, is refused and leaves it alone: its sends go on working', async () => {
+  test('a second demo in its folder, which --config-dir names, is refused and leaves it alone: its sends still work', async () => {
     const osascript = (): string => readFileSync(join(folder, 'bin/osascript'), 'utf8');
     const before = osascript();
     const place = ['--config-dir', folder, '--port', String(await freePort())];

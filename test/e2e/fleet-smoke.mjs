@@ -71,7 +71,7 @@ try {
   await inBrowser(url, key);
 
   fleet.stdin.write('kill hub-1\n');
-  await until('requests go on without hub-1', async () => output.includes('hub-1: kill'));
+  await until('requests continue without hub-1', async () => output.includes('hub-1: kill'));
   for (let turn = 0; turn < 4; turn += 1) equal('a request', (await ask('status')).status, 200);
   fleet.stdin.write('kill m3\n');
   await until('a list says that m3 is missing', async () => {
@@ -82,7 +82,7 @@ try {
   await until('m3 is back', async () => (await ask('conversations')).headers.get('postern-partial') === null);
   const server = process.env.FLEET === '3' ? 'nats-2' : 'nats';
   fleet.stdin.write(`kill ${server}\nstart ${server}\n`);
-  await until('sends go on with the servers', async () => {
+  await until('sends continue with the servers', async () => {
     const { status } = await ask('messages', { body: { recipient: 'm1~any;-;+15550100', body: 'Still here' } });
     return status === 201;
   });

@@ -113,7 +113,7 @@ describe('what Messages does to its database', () => {
     await heard((await receive({})).row);
   });
 
-  test('another database in its place: the loss is logged, no replay, and life goes on', async () => {
+  test('another database in its place: the loss is logged, no replay, and life continues', async () => {
     const before = listener.frames.length;
     await mac.command({ do: 'replace' });
     // It may have been seen before that, too: the old file without its -wal, which goes first, has lost its last rows.

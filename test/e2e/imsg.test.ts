@@ -134,7 +134,7 @@ describe('a subscription', () => {
     expect((await client.ask('watch.unsubscribe', { subscription: 1 })).result).toEqual({ ok: true });
   });
 
-  test('goes on after the row that the client has kept, as often as its program is killed', async () => {
+  test('continues after the row that the client has kept, as often as its program is killed', async () => {
     let last = 0;
     const texts: string[] = [];
     for (let round = 0; round < 5; round += 1) {

@@ -88,7 +88,7 @@ describe('what macOS 27 filed as junk', () => {
     expect(bodiesOf((await service.get('/events?after=0&junk=true')).json)).toEqual(Object.keys(NUMBERS));
   });
 
-  test('is skipped by GET /events with junk=false, and its Link goes on in the same way', async () => {
+  test('is skipped by GET /events with junk=false, and its Link continues in the same way', async () => {
     const answer = await service.get('/events?after=0&junk=false');
     expect(bodiesOf(answer.json)).toEqual(SHOWN);
     expect(answer.headers.get('link')).toContain(`junk=false&after=${rows.get('strange')}`);
@@ -182,7 +182,7 @@ describe('with a second conversation that is nothing but junk', () => {
     ({ key } = await limitedKey(service, { preset: 'reader', read: [ANA, BEN] }));
   });
 
-  test('a page of it says how many were left out, and goes on', async () => {
+  test('a page of it says how many were left out, and continues', async () => {
     const client = await connectMcp('2026 over HTTP', service, key);
     const first = await client.call('messages_read', { conversation_id: id, limit: 1 });
     expect(first.text).toMatch(

@@ -114,7 +114,7 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
     expect(nothing).toMatchObject({ isError: false, text: 'Nothing new.', next: second.next });
   });
 
-  test('may give up waiting, and goes on', async () => {
+  test('may give up waiting, and continues', async () => {
     const controller = new AbortController();
     const waiting = client.call('events_wait', { timeout_s: 50 }, { signal: controller.signal });
     // The request is on its way when another one behind it is answered.

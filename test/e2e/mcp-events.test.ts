@@ -72,7 +72,7 @@ describe('the catalogue', () => {
 });
 
 describe('polling', () => {
-  test('begins now, goes on after its cursor, and tells nothing of people who are not listed', async () => {
+  test('begins now, continues after its cursor, and tells nothing of people who are not listed', async () => {
     const first = await client.ask('events/poll', { name: RECEIVED, cursor: null });
     expect(first).toMatchObject({ events: [], truncated: false, hasMore: false, nextPollMs: 15_000 });
     await receive('A secret of Ben', BEN);
@@ -137,7 +137,7 @@ describe('polling', () => {
 });
 
 describe('a stream', () => {
-  test('confirms, tells events with cursors, and goes on after one when it is opened again', async () => {
+  test('confirms, tells events with cursors, and continues after one when it is opened again', async () => {
     const told: Told[] = [];
     const hangUp = new AbortController();
     const reading = (async () => {

@@ -75,7 +75,7 @@ describe('postern mcp', () => {
     expect(stdout + stderr).not.toContain('postern_00000000_wrong');
   });
 
-  test('says that Postern does not answer, and goes on asking', async () => {
+  test('says that Postern does not answer, and keeps asking', async () => {
     const silent = createServer();
     await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as AddressInfo;

@@ -83,7 +83,7 @@ describe('history that iCloud fills in', () => {
     expect(events[2]?.data).toMatchObject({ body, timestamp, guid: expect.not.stringMatching(first.guid) });
   });
 
-  test('is skipped by GET /events with max_age_s, and its Link goes on behind it with the same limit of age', async () => {
+  test('is skipped by GET /events with max_age_s, and its Link continues behind it with the same limit of age', async () => {
     const answer = await service.get(`/events?after=${start}&max_age_s=1800`);
     expect(rowsOf(answer.json)).toEqual([young]);
     expect(answer.headers.get('link')).toContain(`max_age_s=1800&after=${young}`);

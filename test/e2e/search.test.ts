@@ -83,7 +83,7 @@ describe('search', () => {
     expect(findings.find(({ name }) => name === 'search')).toMatchObject({ state: 'ok' });
   });
 
-  test('goes on after a crash with what came meanwhile', async () => {
+  test('continues after a crash with what came meanwhile', async () => {
     await service.stop('SIGKILL');
     await mac.command({ do: 'receive', from: '+15550100', text: 'While you were out' });
     await service.launch();

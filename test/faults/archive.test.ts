@@ -45,7 +45,7 @@ async function killedRun(afterMs: number): Promise<number | undefined> {
   return endedMs;
 }
 
-test(`an export that is killed ${KILLS} times at random goes on each time, and writes nothing twice`, async () => {
+test(`an export that is killed ${KILLS} times at random continues each time, and writes nothing twice`, async () => {
   const chance = new Chance(seedOfForm('archive', 29));
   const fixture = new ChatFixture(chatDb);
   const chats = Array.from({ length: 5 }, (_, n) => fixture.chat(`any;-;+1555010${n}`, [`+1555010${n}`]));
@@ -99,7 +99,7 @@ test(`an export that is killed ${KILLS} times at random goes on each time, and w
 }, 600_000);
 
 testIf(isMounted, 'needs to mount a disk')(
-  'a full disk ends an export with whole lines, and room lets it go on',
+  'a full disk ends an export with whole lines, and room lets it continue',
   async () => {
     const path = join(root, 'full', 'chat.db');
     const fixture = new ChatFixture(path);

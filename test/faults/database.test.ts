@@ -59,7 +59,7 @@ async function expectAway(pattern: RegExp): Promise<void> {
 const withSides = (path: string): string[] => [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file));
 
 describe('chat.db goes away and comes back', () => {
-  test('renamed away and back: goes on from its cursor, without loss or repeat', async () => {
+  test('renamed away and back: continues from its cursor, without loss or repeat', async () => {
     const before = write();
     await hears(before);
     for (const file of withSides(harness.path)) renameSync(file, `${file}.away`);
@@ -104,7 +104,7 @@ describe('chat.db goes away and comes back', () => {
     expect(heard()).toHaveLength(1);
   });
 
-  test('permission withdrawn and given back: goes on from its cursor', async () => {
+  test('permission withdrawn and given back: continues from its cursor', async () => {
     const before = write();
     await hears(before);
     // What keeps even root from opening it: a socket of that name.
@@ -124,7 +124,7 @@ describe('chat.db goes away and comes back', () => {
     expect(heard()).toEqual([before, meanwhile]);
   });
 
-  test('replaced under the service: one logged loss, no replay, then life goes on', async () => {
+  test('replaced under the service: one logged loss, no replay, then life continues', async () => {
     const { service } = harness;
     const [, start] =
       /after=([\w-]+)>/.exec((await service.get('/events?changes=true')).headers.get('link') ?? '') ?? [];
@@ -181,7 +181,7 @@ describe('chat.db goes away and comes back', () => {
   });
 
   test(
-    'locked by another program: health says so, and it goes on when the lock is gone',
+    'locked by another program: health says so, and it continues when the lock is gone',
     async () => {
       await hears(write());
       harness.database.sqlite.exec('PRAGMA locking_mode = EXCLUSIVE');

@@ -45,7 +45,7 @@ test(`killed at ${KILLS} moments of its start: the next start has every webhook 
   await eventually(() => expect([...new Set(rowsOf(receiver))]).toEqual(rows));
 });
 
-test('200 replays of one webhook at once: it goes on in order, and every row arrives after the last of them', async () => {
+test('200 replays of one webhook at once: it continues in order, and every row arrives after the last of them', async () => {
   harness = new Harness();
   const service = await harness.start();
   const receiver = await Receiver.start();

@@ -171,7 +171,7 @@ export class WebhookReceiver {
   }
 }
 
-/** A client that goes on where it was, whatever happens to the line or to the hub. */
+/** A client that continues where it was, whatever happens to the line or to the hub. */
 export class HubClient {
   readonly arrivals = new Arrivals();
   readonly #stop = new AbortController();

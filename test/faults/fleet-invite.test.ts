@@ -86,6 +86,16 @@ describeWithNats('an invitation', () => {
     expect([await desk.ended, desk.stderr]).toEqual([124, expect.stringContaining('Nobody has joined as m2')]);
     const home = newHome();
     const [late, cut] = await Promise.all([join(token, home), join(token.slice(0, -30))]);
+    // A file is read in place of stdin.
+    const file = `${home}/token.txt`;
+    writeFileSync(file, token);
+    const [fromFile, none] = await Promise.all(
+      [file, `${home}/none`].map((path) =>
+        postern(['fleet', 'join', '--config-dir', home, '--token-file', path], { input: 'no token' }),
+      ),
+    );
+    expect(fromFile).toEqual(late);
+    expect(none).toMatchObject({ exitCode: 65, stderr: expect.stringContaining('The token cannot be read (ENOENT') });
     expect(late).toMatchObject({ exitCode: 69, stderr: expect.stringContaining('There: postern fleet invite m2') });
     expect(cut).toMatchObject({ exitCode: 65, stderr: expect.stringContaining('whole token') });
     expect([existsSync(`${home}/fleet`), config(home)]).toEqual([false, config(newHome())]);

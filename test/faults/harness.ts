@@ -59,7 +59,7 @@ export class Harness {
     return (answer.json as { id: string }).id;
   }
 
-  /** A client that goes on where it was, whatever happens to the line. */
+  /** A client that continues where it was, whatever happens to the line. */
   client(after: number): ResumingClient {
     const client = new ResumingClient(this.service, after);
     this.#ends.push(() => client.close());

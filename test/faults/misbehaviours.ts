@@ -14,7 +14,7 @@ function after(ms: number): Answer {
   };
 }
 
-/** A 200 with a body that goes on for a gigabyte, as long as it is read. */
+/** A 200 with a body that continues for a gigabyte, as long as it is read. */
 function gigabyte(response: ServerResponse): void {
   response.on('error', () => response.destroy());
   response.writeHead(200);

@@ -88,7 +88,7 @@ async function renameAway(): Promise<void> {
   for (const file of files.toReversed()) renameSync(`${file}.away`, file);
 }
 
-/** The Mac sleeps: the service stops while the world goes on. */
+/** The Mac sleeps: the service stops while the world continues. */
 async function sleep(): Promise<void> {
   process.kill(harness.service.pid, 'SIGSTOP');
   await wait(500 + chance.next() * 1500);

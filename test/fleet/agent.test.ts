@@ -66,7 +66,7 @@ describeWithNats('the agent of a fleet', () => {
     expect(await mac.fleet()).toMatchObject({ mac: id, state: 'connected', behind: 0, problem: null });
   });
 
-  test('goes on where the stream is: also after a restart with an old or without its state.db', async () => {
+  test('continues where the stream is: also after a restart with an old or without its state.db', async () => {
     const mac = newMac();
     await mac.start();
     await mac.published(mac.write('one'));
@@ -197,7 +197,7 @@ describeWithNats('the agent of a fleet', () => {
     expect((await stream()).map(({ data }) => data.body)).toEqual(['mine', 'mine again']);
   });
 
-  test('goes on behind a message of an earlier run that came late', async () => {
+  test('continues behind a message of an earlier run that came late', async () => {
     const mac = newMac();
     await mac.start();
     await mac.published(mac.write('one'));

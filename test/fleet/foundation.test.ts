@@ -213,7 +213,7 @@ describeWithNats('with a broker', () => {
     await Promise.all([connection.close(), late.close()]);
   });
 
-  test('a key file that cannot be used is said, and the client goes on', async () => {
+  test('a key file that cannot be used is said, and the client continues', async () => {
     const keyFile = join(folder, 'seed');
     writeFileSync(keyFile, 'not a seed');
     const connection = new FleetConnection({ servers: [server.url], keyFile, caFile: '' }, { ...host, name: 'm1' });

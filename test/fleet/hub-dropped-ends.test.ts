@@ -41,7 +41,7 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
     await one.start();
     await fleet.m1.announce();
     await hasEvents(one, rowsOf('m1', 1, 5));
-    // The Mac goes on, and the stream has nothing before it.
+    // The Mac continues, and the stream has nothing before it.
     fleet.m1.follow({ sequence: 0 });
     await fleet.m1.publish(6, 7);
     await hasEvents(one, rowsOf('m1', 1, 7));

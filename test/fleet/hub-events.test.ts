@@ -136,7 +136,7 @@ describeWithNats('the events of a hub', () => {
     await eventually(() => expect(resumed).toEqual(['m1~2', 'm1~3', 'm2~7']));
   });
 
-  test('have no gap and no repeat for one who goes on at a hub that was down, or at another hub', async () => {
+  test('have no gap and no repeat for one who continues at a hub that was down, or at another hub', async () => {
     const hub = await hubOf(server);
     const other = await hubOf(server);
     await m1.publish(1, 5);
@@ -254,7 +254,7 @@ describeWithNats('the events of a hub', () => {
     expect(live).toEqual(['m1~301']);
   });
 
-  test('go on past what no agent wrote, which is counted and not quoted', async () => {
+  test('continue past what no agent wrote, which is counted and not quoted', async () => {
     const hub = await hubOf(server);
     await m1.publish(1);
     const fine = {

@@ -88,7 +88,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect((await hub.client.health()).backend.message).toBeNull();
   });
 
-  test('when it dropped rows of a Mac that is away: later rows wait, health says so, and others go on', async () => {
+  test('when it dropped rows of a Mac that is away: later rows wait, health says so, and others continue', async () => {
     const hub = await fleet.hubAt();
     await fleet.m1.publish(1, 5);
     await hasEvents(hub, rowsOf('m1', 1, 5));

@@ -107,7 +107,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     expect(await message(hub, 'm1~gEDITED')).not.toHaveProperty('details');
   });
 
-  test('goes on when one of them is off: events, messages, lists and ids of before', async () => {
+  test('continues when one of them is off: events, messages, lists and ids of before', async () => {
     await m1.stop();
     write(m2, 'ONLY-2');
     await eventually(async () => expect((await allIdsAfter(hub)).at(-1)).toBe('m1~gONLY-2'));
@@ -226,7 +226,7 @@ describeWithNats('sends of a pair', () => {
     expect([reply.mac, sent('reply')]).toEqual(['m1', [1, 0]]);
   });
 
-  test('leave by the other Mac when one is off, and go on there when it is back', async () => {
+  test('leave by the other Mac when one is off, and continue there when it is back', async () => {
     await macs[0]?.stop();
     await present(hubs[0], 1);
     for (const [n, hub] of hubs.entries()) {

@@ -128,7 +128,7 @@ describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
     expect((await call(0, 'POST', '', { ...given, url: 'nothing' })).status).toBe(400);
   });
 
-  test('go on at the other hub when theirs stops, and at the next one with nothing of its own', async () => {
+  test('continue at the other hub when theirs stops, and at the next one with nothing of its own', async () => {
     const id = await register(1);
     receiver.deliveries.splice(0);
     const [m1] = agents;

@@ -130,7 +130,7 @@ describeWithNats('webhooks of a fleet', () => {
     await expect(other.webhooks.status(id)).rejects.toMatchObject({ status: 404 });
   });
 
-  test('go on in order at another hub when theirs is killed, with the same delivery ids', async () => {
+  test('continue in order at another hub when theirs is killed, with the same delivery ids', async () => {
     let holdBack: ServerResponse | undefined;
     const receiver = await newReceiver((response, { event }) => {
       if (event.data.id === '50' && holdBack === undefined) holdBack = response;
@@ -171,7 +171,7 @@ describeWithNats('webhooks of a fleet', () => {
     holder.line.stall(true);
     await until([other], () => expect(rowsAt(receiver)).toEqual([...range(1, 50), ...range(50, 100)]));
     publish(20);
-    // It goes on: time has passed, its answer is there, and nothing has told it yet that it lost its lease.
+    // It continues: time has passed, its answer is there, and nothing has told it yet that it lost its lease.
     holder.clock.pause(30_000);
     held[0]?.writeHead(204).end();
     await until([other], () => expect(rowsAt(receiver)).toHaveLength(121));
@@ -200,7 +200,7 @@ describeWithNats('webhooks of a fleet', () => {
     await until([other], async () => expect(await other.webhooks.status(id)).toMatchObject({ behind: 0 }));
   });
 
-  test('are put back when the broker has lost everything, and go on', async () => {
+  test('are put back when the broker has lost everything, and continue', async () => {
     const receiver = await newReceiver();
     const { id } = await hubAt(0).webhooks.add(hook(receiver, { name: 'kept' }));
     const gone = await hubAt(1).webhooks.add(hook(receiver));
@@ -307,7 +307,7 @@ describeWithNats('webhooks of a fleet', () => {
     }
   });
 
-  test('are refused if all of them together are too large for the broker, and the others go on', async () => {
+  test('are refused if all of them together are too large for the broker, and the others continue', async () => {
     const receiver = await newReceiver();
     const senders = Array.from({ length: 200 }, (_, place) => `${'x'.repeat(4000)}${place}@example.org`);
     const large = hook(receiver, { filter: { senders } });

@@ -251,7 +251,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       await eventually(async () => expect(await macs()).toEqual(['m7']));
       expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });
       await eventually(async () => expect(await macs()).toEqual([]));
-      // It goes on until the servers have read users.conf again.
+      // It continues until the servers have read users.conf again.
       await agent.announce();
       await eventually(async () => expect(await macs()).toEqual(['m7']));
       expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });

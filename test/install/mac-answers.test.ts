@@ -261,7 +261,7 @@ describe('an uninstallation', () => {
     expect(existsSync(mac.layout.support)).toBe(false);
   });
 
-  test('of an agent that does not stop goes on to the end and says what is left', async () => {
+  test('of an agent that does not stop continues to the end and says what is left', async () => {
     const mac = await installed();
     mac.keep('never-stops');
     await expect(uninstall(mac.machine(), { purge: true })).rejects.toMatchObject({

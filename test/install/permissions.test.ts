@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 describe('the permissions', () => {
-  test('the right panes are opened, and it goes on by itself when they are granted', async () => {
+  test('the right panes are opened, and it continues by itself when they are granted', async () => {
     const mac = await newMac();
     mac.behave({ permissions: { full_disk_access: 'denied', automation: 'unknown' }, busyChecks: 2 });
     const done = install(mac.machine(), mac.options());

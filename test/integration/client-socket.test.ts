@@ -61,7 +61,7 @@ describe('the typed client over the Unix socket', () => {
     expect(await client.webhooks()).toEqual([]);
   });
 
-  test('listens, and goes on without a gap when the service was killed', async () => {
+  test('listens, and continues without a gap when the service was killed', async () => {
     const ended = new AbortController();
     const reasons: string[] = [];
     const events = client.listen({ after: 0, signal: ended.signal, onReconnect: (reason) => reasons.push(reason) });

@@ -63,7 +63,7 @@ describe('a body', () => {
     });
   });
 
-  test('that is too large is read to its end, so that the connection can go on', async () => {
+  test('that is too large is read to its end, so that the connection can continue', async () => {
     const size = 2 * 1024 * 1024;
     const first = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}Transfer-Encoding: chunked\r\n\r\n`;
     const chunk = `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n0\r\n\r\n`;

@@ -36,7 +36,7 @@ describe('Server-Sent Events', () => {
     expect(reading.messages).toEqual([4, 5].map((id) => ({ id: String(id), data: arrival(id).event })));
   });
 
-  test('go on after a row, and after Last-Event-ID whatever the URL says, without gap or repeat', async () => {
+  test('continue after a row, and after Last-Event-ID whatever the URL says, without gap or repeat', async () => {
     const fixture = await StreamFixture.open();
     fixture.publish(1, 2000);
     const readings = [
@@ -81,7 +81,7 @@ describe('Server-Sent Events', () => {
     expect(fixture.streams.counts.clients).toBe(0);
   });
 
-  test('with changes have the offset of both as id, and go on from it', async () => {
+  test('with changes have the offset of both as id, and continue from it', async () => {
     const fixture = await StreamFixture.open({}, (feed) =>
       Object.assign(feed, { resolve: () => rowOffset(0), changeGeneration: () => 3 }),
     );
@@ -196,7 +196,7 @@ describe('a stream', () => {
   });
 
   test.each([SSE, NDJSON])(
-    'of %s with changes ends when chat.db is replaced, and one without goes on',
+    'of %s with changes ends when chat.db is replaced, and one without continues',
     async (type) => {
       let generation = 3;
       const fixture = await StreamFixture.open({}, (feed) =>
@@ -266,7 +266,7 @@ describe('a stream', () => {
 });
 
 describe('?wait', () => {
-  test('answers as soon as there is an event, with a Link to go on from', async () => {
+  test('answers as soon as there is an event, with a Link to continue from', async () => {
     const fixture = await StreamFixture.open();
     fixture.publish(1, 1);
     const asked = fixture.events('*/*', '?after=1&wait=50');

@@ -85,7 +85,7 @@ test('the postern of npm is recognized, stays, and is told to be brought togethe
 
   linkShellFiles(machine, mac.layout);
   const said = mac.said.join('\n');
-  expect(said).not.toContain('is not ours');
+  expect(said).not.toContain('is not Postern');
   expect(said).not.toContain('make install');
   expect(said).toContain('After each `npm install -g`, run: postern install');
   expect([readFileSync(join(prefix, 'bin/postern'), 'utf8'), readFileSync(page, 'utf8')]).toEqual(['npm', 'npm']);
@@ -105,7 +105,7 @@ test('a postern of somebody else stays, when it is installed and when it is remo
   const { mac, prefix, machine } = await newMac(true);
   writeFileSync(join(prefix, 'bin/postern'), 'another', { mode: 0o755 });
   linkShellFiles(machine, mac.layout);
-  expect(mac.said.join('\n')).toContain(`${join(prefix, 'bin/postern')} is not ours`);
+  expect(mac.said.join('\n')).toContain(`${join(prefix, 'bin/postern')} is not Postern's`);
   unlinkShellFiles(machine, mac.layout);
   expect(readFileSync(join(prefix, 'bin/postern'), 'utf8')).toBe('another');
 });

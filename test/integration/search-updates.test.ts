@@ -280,7 +280,7 @@ describe('the file of the index', () => {
 });
 
 describe('a start', () => {
-  test('goes on where the last one stopped, in the log and in the index', async () => {
+  test('continues where the last one stopped, in the log and in the index', async () => {
     const { path, feed, close, start, complete, rows } = await indexed('one', 'two');
     await feed.removed(5, 999);
     await eventually(() => expect(inside(path, (count) => count('SELECT change FROM about'))).toBe(5));

@@ -95,7 +95,7 @@ describe('progress', () => {
     expect(callback.posted.filter(({ type }) => type === 'verification')).toHaveLength(1);
   });
 
-  test('is the cursor of each body, and a new subscription goes on after one', async () => {
+  test('is the cursor of each body, and a new subscription continues after one', async () => {
     const fixture = await SubscriptionFixture.start();
     const callback = await fixture.callback();
     await fixture.subscribe(callback);

@@ -9,7 +9,7 @@ const PROGRAM = fileURLToPath(new URL('../support/suspended.mjs', import.meta.ur
 const STOPPED_MS = 1500;
 
 /** What a stopped process sees is what a sleeping Mac's does: its monotonic clock has run on (libuv pull request 2894). */
-test('a limit of a process that was stopped has its time when it goes on', async () => {
+test('a limit of a process that was stopped has its time when it continues', async () => {
   const child = spawn(process.execPath, [PROGRAM], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
   await once(lines, 'line');

@@ -153,7 +153,7 @@ test('where changes are off none can be registered, and one from before gets new
   expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
 });
 
-test('a webhook with changes waits while chat.db is away, and goes on by itself', async () => {
+test('a webhook with changes waits while chat.db is away, and continues by itself', async () => {
   const { dispatcher, store, messages, stream, changes, update } = fixture();
   const receiver = await newReceiver();
   store.add(hook(receiver.url, ['message.updated']), { rowId: 5, change: 0 });

@@ -117,7 +117,7 @@ describe('a webhook', () => {
     expect(fixture.messages.reads).toBeGreaterThan(0);
   });
 
-  test('goes on where it was after a restart', async () => {
+  test('continues where it was after a restart', async () => {
     const fixture = new WebhookFixture([60_000, 60_000]);
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url));
@@ -137,7 +137,7 @@ describe('a webhook', () => {
     expect(new Set(ids).size).toBe(6);
   });
 
-  test('waits while the database is away and then goes on', async () => {
+  test('waits while the database is away and then continues', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     fixture.publish(1, 160);

@@ -178,7 +178,7 @@ describe('what was dropped', () => {
     ]);
   });
 
-  test('and fails once more is kept for the next time; a restart goes on with it', async () => {
+  test('and fails once more is kept for the next time; a restart continues with it', async () => {
     const fixture = new WebhookFixture([1, 1]);
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
     const { id } = fixture.dispatcher.add(hook(receiver.url));

@@ -63,7 +63,7 @@ describe('changing a webhook', () => {
 });
 
 describe('a paused webhook', () => {
-  test('keeps its position over a restart, and gets the backlog as it is when it goes on', async () => {
+  test('keeps its position over a restart, and gets the backlog as it is when it continues', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url, { enabled: false }));

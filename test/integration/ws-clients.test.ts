@@ -100,7 +100,7 @@ describe('a plain client', () => {
     expect(fixture.clients.counts.missed).toBe(missed);
   });
 
-  test('whose events cannot be written is closed with 1011, and the others go on', async () => {
+  test('whose events cannot be written is closed with 1011, and the others continue', async () => {
     const fixture = await WebSocketFixture.open({
       json: withDetails(() => {
         throw new Error('it is broken');

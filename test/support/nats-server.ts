@@ -83,7 +83,7 @@ export class NatsServer {
     await nc.close();
   }
 
-  /** Empties the stream of events; its sequences go on. */
+  /** Empties the stream of events; its sequences continue. */
   async purgeEvents(): Promise<void> {
     const nc = await connect({ servers: this.url });
     await (await jetstreamManager(nc)).streams.purge(EVENTS.stream);

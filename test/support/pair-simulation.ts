@@ -144,7 +144,7 @@ class ModelHub {
   }
 }
 
-/** A client that goes on at any hub with the offset that it has. */
+/** A client that continues at any hub with the offset that it has. */
 interface ModelClient {
   after: string;
   hub: number;
@@ -235,7 +235,7 @@ class PairSimulation {
     }
   }
 
-  /** As an agent does: what the stream has of its own decides where it goes on. */
+  /** As an agent does: what the stream has of its own decides where it continues. */
   #publish(mac: string, count: number): void {
     const { messages } = this.#stream;
     const rows = this.#rows[mac] ?? [];

@@ -10,7 +10,7 @@ export interface QuickClock extends Clock {
 }
 
 /**
- * A clock whose timers run so many times as fast, for what takes long and need not. It goes on in steps that wait for
+ * A clock whose timers run so many times as fast, for what takes long and need not. It continues in steps that wait for
  * this process, so that a busy machine slows it down too. The time of day is the real one. Call it outside tests and
  * hooks.
  */

@@ -49,7 +49,7 @@ export class SubscriptionFixture {
     return fixture;
   }
 
-  /** Another process over the same state, which goes on where the stored progress is. */
+  /** Another process over the same state, which continues where the stored progress is. */
   async restart(): Promise<void> {
     await this.close();
     this.registry = this.#newRegistry();

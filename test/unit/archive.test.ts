@@ -115,7 +115,7 @@ describe('an archive', () => {
     expect((await verified(folder)).faults).toEqual([]);
   });
 
-  test('goes on behind its last whole line when a run was killed, without its index too', async () => {
+  test('continues behind its last whole line when a run was killed, without its index too', async () => {
     for (let n = 1; n <= 5; n += 1) write(`message ${n}`);
     const stop = new AbortController();
     const killed = archived(chatDb, folder, { signal: stop.signal, onProgress: () => stop.abort() });

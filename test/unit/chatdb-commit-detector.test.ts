@@ -71,7 +71,7 @@ describe('the change detector', () => {
     expect(seen.changes).toBe(1);
   });
 
-  test('tells of health when it changes, and goes on when the database is back', async () => {
+  test('tells of health when it changes, and continues when the database is back', async () => {
     const { detector, seen, clock, create } = build({ exists: false });
     detector.start();
     await clock.advance(3000);

@@ -263,7 +263,7 @@ describe('the connection', () => {
     expect(connection.check()).toBe('unchanged');
   });
 
-  test('goes on after a killed writer whose WAL was removed and created again', async () => {
+  test('continues after a killed writer whose WAL was removed and created again', async () => {
     const path = freshPath();
     write(path, ['A']).close();
     const writer = await startWriter(path, 'B');
@@ -308,7 +308,7 @@ describe('the connection', () => {
     expect(guids()).toEqual(['A']);
   });
 
-  test('says when the database is locked, and goes on when the lock is gone', () => {
+  test('says when the database is locked, and continues when the lock is gone', () => {
     const path = freshPath();
     write(path, ['A'], 'macos-26', { wal: false });
     const { connection, guids } = connect(path);

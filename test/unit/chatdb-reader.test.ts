@@ -15,7 +15,7 @@ describe('a list of messages', () => {
   test.each([
     ['of everything', undefined],
     ['of several conversations', ['any;-;1', 'any;-;2', 'any;-;3']],
-  ])('%s goes on behind its cursor however many rows come in front', async (_what, conversationIds) => {
+  ])('%s continues behind its cursor however many rows come in front', async (_what, conversationIds) => {
     const { fixture, reader } = open();
     const chats = ['any;-;1', 'any;-;2', 'any;-;3'].map((guid) => fixture.chat(guid));
     const add = (day: string, rows: number) => {

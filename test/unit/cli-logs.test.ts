@@ -60,7 +60,7 @@ test('a line in the log that holds escape sequences does nothing to the terminal
   expect(JSON.parse(printed[2] ?? '')).toEqual(JSON.parse(hostile));
 });
 
-test('logs -f goes on with whole lines, also after the file was emptied because it was large', async () => {
+test('logs -f continues with whole lines, also after the file was emptied because it was large', async () => {
   const { run, printed, file, end } = mac(line('one'));
   const running = run({ follow: true, json: true });
   const { length } = line('two');

@@ -136,7 +136,7 @@ describe('a consumer', () => {
     consumer.stop();
   });
 
-  test('goes on from its stored offset when the log was replaced', async () => {
+  test('continues from its stored offset when the log was replaced', async () => {
     const fixture = new Fixture();
     const consumer = fixture.feed.consume(fixture);
     consumer.start();

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { arrival } from '../support/memory-log.ts';
 
 describe('the feed', () => {
-  test('catches up from chat.db, cuts over and goes on live, without gap or repeat', async () => {
+  test('catches up from chat.db, cuts over and continues live, without gap or repeat', async () => {
     const pipeline = eventPipeline();
     pipeline.cursor.save({ offset: rowOffset(0), guid: null, inode: '1' });
     pipeline.publisher.start();

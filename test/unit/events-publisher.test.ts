@@ -240,7 +240,7 @@ describe('the publisher', () => {
     expect(ids(resumed.take(10).entries)).toEqual([10, 11]);
   });
 
-  test('the same database in a new file (copied back) goes on', async () => {
+  test('the same database in a new file (copied back) continues', async () => {
     const pipeline = eventPipeline();
     pipeline.messages.addMany(1, 5);
     pipeline.publisher.start();

@@ -143,7 +143,7 @@ test('what waits behind a hole of one Mac comes from the other, and not again wh
   expect(hub.guids()).toEqual(['A', 'B', 'C', 'D']);
 });
 
-test('an offset of a hub that published the other copy goes on exactly there', () => {
+test('an offset of a hub that published the other copy continues exactly there', () => {
   const hub = new PairedStore('places.db');
   for (const guid of ['A', 'B', 'C']) hub.receive('m1', guid);
   for (const guid of ['A', 'B', 'C']) hub.receive('m2', guid);

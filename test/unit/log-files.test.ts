@@ -24,7 +24,7 @@ const options = (): { clock: FakeClock; log: ReturnType<typeof collectingLog>; m
 });
 
 describe('a log file that launchd holds open', () => {
-  test('is set aside when it is large, and goes on from its beginning', async () => {
+  test('is set aside when it is large, and continues from its beginning', async () => {
     const file = join(folder, 'postern.log');
     const held = openSync(file, 'a');
     writeSync(held, 'x'.repeat(101));

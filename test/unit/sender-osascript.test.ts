@@ -212,7 +212,7 @@ describe('opening Messages', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('goes on at once where there is no `open`, or it fails', async () => {
+  test('continues at once where there is no `open`, or it fails', async () => {
     const { fake, clock, messages } = setUp();
     await messages.open(signal);
     new FakeExecutable(folder, 'open', fake.folder).plan({ exit: 1, stderr: 'no' });

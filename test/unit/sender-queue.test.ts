@@ -97,7 +97,7 @@ describe('the queue', () => {
     expect(world.messages.runs).toHaveLength(101);
   });
 
-  test('goes on after a failure', async () => {
+  test('continues after a failure', async () => {
     const { messages, send } = setUp({ confirmMs: 0 });
     messages.endWith({ kind: 'killed' });
     const [first, second] = await Promise.allSettled([send(), send()]);
@@ -124,7 +124,7 @@ describe('shutting down', () => {
       new Promise((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'killed' })));
   }
 
-  test('refuses what waits at once and lets the running send go on', async () => {
+  test('refuses what waits at once and lets the running send continue', async () => {
     const world = setUp();
     let release = (): void => {};
     world.messages.behave = () =>

@@ -98,7 +98,7 @@ test('a webhook from before webhooks could be changed stays as it is, and can be
   database.close();
 });
 
-test('the cursor of 0.1.0 is where publishing goes on, and a replaced database still moves every webhook', () => {
+test('the cursor of 0.1.0 is where publishing continues, and a replaced database still moves every webhook', () => {
   const database = migrated('cursor.db');
   const cursors = cursorStore(database);
   expect(cursors.load()).toEqual({ offset: rowOffset(900), guid: 'G900', inode: '18446744073709551615' });

@@ -37,7 +37,7 @@ export function verdictOf(status, held) {
     return {
       tone: 'bad',
       text: 'Postern cannot read your messages',
-      next: `${disk?.detail ?? backend.message ?? 'chat.db cannot be opened.'} Nothing is lost: it goes on from where it stopped.`,
+      next: `${disk?.detail ?? backend.message ?? 'chat.db cannot be opened.'} Nothing is lost: it continues from where it stopped.`,
       action: ['Show how to restore access', '#/settings'],
     };
   }
@@ -92,7 +92,7 @@ function fleetVerdict({ backend, macs = [], webhooks }) {
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     text: capital(listed(troubles)),
-    next: 'The other Macs go on. What was missed follows once they are back.',
+    next: 'The other Macs continue. What was missed follows once they are back.',
   };
 }
 

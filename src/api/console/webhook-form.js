@@ -181,7 +181,7 @@ export function webhookForm(webhook) {
           name: 'failure',
           value: 'drop',
           title: 'Drop',
-          text: 'Gives up after three tries and goes on. It can be delivered again later.',
+          text: 'Gives up after three tries and continues. It can be delivered again later.',
           checked: onFailure === 'drop',
           onchange: () => (onFailure = 'drop'),
         }),

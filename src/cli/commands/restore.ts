@@ -130,7 +130,7 @@ function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState
     const now = readLogIdentity({ chatDbPath, homeFolder: environment.homeFolder }, cursor.offset);
     return isReplaced(cursor, now)
       ? `${chatDbPath} is not the database of the backup: events and webhooks begin after its newest message, and no old one is delivered.`
-      : `${chatDbPath} is the database of the backup: events and webhooks go on where they were.`;
+      : `${chatDbPath} is the database of the backup: events and webhooks continue where they were.`;
   } catch (error) {
     if (!isAppError(error)) throw error;
     return `${chatDbPath} cannot be read from here. If it is the database from the backup, events resume where they stopped; otherwise they begin after its newest message.`;

@@ -111,7 +111,7 @@ export async function replayWebhook(
   const sentence = dropped
     ? `Redelivering ${count} dropped events to webhook ${id}, before the next one.`
     : latest
-      ? `Webhook ${id} goes on with the next event, after row ${webhook.row_id}.`
+      ? `Webhook ${id} continues with the next event, after row ${webhook.row_id}.`
       : `Redelivering everything after row ${after} to webhook ${id}, under the same delivery ids.`;
   answer(webhook, sentence);
 }

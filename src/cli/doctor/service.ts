@@ -233,7 +233,7 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
         `${webhook.origin}: ${webhook.last_outcome === null ? 'nothing to deliver yet' : `last event ${webhook.last_outcome}`}.`,
       );
     }
-    if (webhook.state === 'paused') return ok(name, `${webhook.origin}: paused. Go on with: ${command('resume')}`);
+    if (webhook.state === 'paused') return ok(name, `${webhook.origin}: paused. Continue with: ${command('resume')}`);
     if (webhook.state === 'held' && !isLocalNetworkRefused(webhook)) {
       return fault(
         name,

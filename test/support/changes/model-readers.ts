@@ -58,7 +58,7 @@ export class ChangesClient {
     this.mirror.readAll(service);
   }
 
-  /** The position to go on from, or to start over at when the offset has expired. */
+  /** The position to continue from, or to start over at when the offset has expired. */
   #resolve({ feed }: ModelService): Offset {
     const known = this.#offset === undefined ? undefined : decodeOffset(this.#offset);
     try {

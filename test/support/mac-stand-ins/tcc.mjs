@@ -22,7 +22,7 @@ export async function lsregister([option, app], environment) {
   return { code: 0 };
 }
 
-/** Grants are kept as `service: cdhash`: TCC goes on keeping the hash of a bundle that was removed or replaced. */
+/** Grants are kept as `service: cdhash`: TCC keeps the hash of a bundle that was removed or replaced. */
 export function tccutil([verb, service, id], environment) {
   if (verb !== 'reset') return { code: 64, stderr: 'tccutil: Usage: tccutil reset SERVICE [BUNDLE_ID]' };
   // trycua/cua #2376: only a bundle that LaunchServices has seen and that is still there has an identifier.

@@ -79,7 +79,7 @@ export class PosternTrigger implements INodeType {
             name: 'hold',
             type: 'boolean',
             default: true,
-            description: 'Whether Postern keeps events that n8n did not take, and goes on there later',
+            description: 'Whether Postern keeps events that n8n did not take, and continues there later',
           },
         ],
       },

@@ -22,9 +22,9 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   events: ['domain', 'runtime', 'schema'],
   search: ['domain', 'runtime', 'schema'],
   fleet: ['domain', 'runtime', 'schema'],
-  // mac: the archive is made without a service.
+  // mac: exporting an archive needs no running service.
   archive: ['domain', 'runtime', 'mac'],
-  // search: a query is parsed where it comes in.
+  // search: queries are parsed where they are received.
   api: ['domain', 'runtime', 'schema', 'search'],
   app: ['domain', 'runtime', 'schema', 'config', 'mac', 'access', 'store', 'events', 'search', 'fleet', 'api'],
   // mac: the uninstaller asks which staged files Messages still shows.
@@ -47,14 +47,14 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   main: ['domain', 'cli'],
 };
 
-/** The rooms of a district that another one of it may import; all other rooms of a district do not know each other. */
+/** Rooms that others of the same district may import. All other rooms of a district do not import each other. */
 const SHARED_ROOMS = ['fleet/protocol', 'search/language', 'search/index', 'search/query', 'api/openapi'];
 const DISTRICTS_WITH_ROOMS = ['mac', 'events', 'search', 'store', 'api', 'fleet'];
 
 /** The districts or rooms that may use an outside package, or a module of Node that touches the machine. */
 const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['runtime'],
-  // Asked of Node while running, because some have none.
+  // Requested from Node at run time, because some builds of Node lack it.
   'node:sqlite': [],
   '@tinyhttp/app': ['api/http'],
   'rate-limiter-flexible': ['api/http'],
@@ -65,7 +65,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   axios: ['events/webhooks'],
   'axios-retry': ['events/webhooks'],
   '@ltd/j-toml': ['config'],
-  // mcp: the protocol's package takes the inputs of tools as schemas.
+  // mcp: the protocol's package takes the input schemas of tools.
   'markdown-it': ['schema'],
   zod: ['schema', 'api/mcp', 'api/openapi'],
   '@modelcontextprotocol/server': ['api/mcp'],
@@ -82,7 +82,10 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['runtime', 'simulator'],
 };
 
-/** Names that two modules export for the same thing: the simulator writes the property lists that `mac` reads. */
+/**
+ * Names that two modules may both export because they mean the same thing: the simulator writes the property lists that
+ * `mac` reads.
+ */
 const SAME_THING: ReadonlySet<string> = new Set(['PlistDictionary', 'PlistValue']);
 
 interface Import {
@@ -107,13 +110,13 @@ function imports(file: string): Import[] {
     });
 }
 
-/** The district of a file: a folder of src/, `main`, or `installer`. */
+/** Returns the district of a file: a folder of src/, `main`, or `installer`. */
 function districtOf(file: string): string {
   const [top, second = ''] = file.split('/');
   return top === 'src' ? second.replace(/\.ts$/, '') : (top ?? '');
 }
 
-/** The room of a file in a district that has rooms, such as `mac/chatdb`; otherwise its district. */
+/** Returns the room of a file, such as `mac/chatdb`; its district if that has no rooms. */
 function roomOf(file: string): string {
   const district = districtOf(file);
   return DISTRICTS_WITH_ROOMS.includes(district) ? file.split('/').slice(1, 3).join('/') : district;

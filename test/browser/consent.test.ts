@@ -10,7 +10,7 @@ let service: Service | undefined;
 let browser: Browser | undefined;
 let page: Page;
 let tunnel: typeof fetch;
-/** Where the page's answers led, newest last. */
+/** URLs that the page's answers redirected to, newest last. */
 const led: URL[] = [];
 
 beforeAll(async () => {
@@ -24,7 +24,8 @@ beforeAll(async () => {
   });
   tunnel = tunnelTo(service.port);
   ({ browser, page } = await openPage(CHROMIUM));
-  // The issuer is https on the internet: its requests go through the tunnel, and a redirect is only noted.
+  // The issuer's https address is on the internet: requests to it are passed to the tunnel, and redirects are only
+  // noted.
   await page.route(`${ISSUER}/**`, async (route) => {
     const asked = route.request();
     const answer = await tunnel(asked.url(), {
@@ -45,7 +46,7 @@ afterAll(async () => {
   await mac?.dispose();
 });
 
-/** Leads the browser to the consent page, as a program does. */
+/** Opens the consent page in the browser, as a program does. */
 async function asked(): Promise<void> {
   const program = await OAuthProgram.registered(tunnel, { client_name: 'Agent', redirect_uris: [REDIRECT] });
   const query = new URLSearchParams({

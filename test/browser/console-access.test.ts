@@ -45,7 +45,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** Goes to one of the views of the page. */
+/** Opens a view of the console. */
 const goTo = (view: string) => there().page.locator('#views a', { hasText: view }).click();
 
 describe('keys and approvals in the console', () => {
@@ -62,7 +62,7 @@ describe('keys and approvals in the console', () => {
       'Pay 100 ⟨U+202E⟩001⟨U+202C⟩⟨U+200B⟩ now <b>bold</b>\nsecond line',
     );
     expect(await item.locator('.asker').textContent()).toContain('my ⟨U+202E⟩agent');
-    // With a hidden character, the first button is not the one that sends.
+    // If the text has a hidden character, the first button does not send it.
     expect(await item.locator('.note.bad').textContent()).toContain('3 characters cannot be seen.');
     expect(await item.locator('.btn.first').textContent()).toBe('Deny');
     expect(await there().faults()).toEqual([]);
@@ -75,7 +75,7 @@ describe('keys and approvals in the console', () => {
     const end = page.locator('#approval-list .outcome');
     await eventually(async () => expect(await end.textContent()).toMatch(/^(?:Sent|Handed over)$/));
     await eventually(async () => expect(await page.evaluate('document.activeElement.className')).toBe('outcome'));
-    // The people of the demo write meanwhile.
+    // The demo's people keep writing meanwhile.
     const messages = (await ask('/messages?limit=20', there().key)) as unknown as { body: string }[];
     expect(messages.map(({ body }) => body)).toContain(HIDDEN);
   });
@@ -123,9 +123,9 @@ describe('keys and approvals in the console', () => {
     const rows = page.locator('#audit-list .aud');
     await rows.filter({ hasText: 'not on its list' }).first().waitFor();
     await rows.filter({ hasText: 'Ben Okafor' }).first().waitFor();
-    // The code stands in the title, for those who look for it.
+    // The title shows the error code.
     expect(await page.locator('#audit-list [title="recipient_not_allowed"]').count()).toBeGreaterThan(0);
-    // On a phone a line says as much: who did what when, what became of it, and with whom.
+    // On a phone a line says the same: who did what and when, with what outcome, and to whom.
     await page.setViewportSize({ width: 390, height: 844 });
     const refused = rows.filter({ hasText: 'not on its list' }).first();
     for (const part of ['time', '[title="refused"]', '[title="recipient_not_allowed"]', '[title="+15550166"]']) {
@@ -161,7 +161,7 @@ describe('keys and approvals in the console', () => {
     const secret = await page.locator('.code pre').first().textContent();
     expect(secret).toMatch(/^postern_[0-9a-f]{8}_/);
     expect(await count()).toBe(before + 1);
-    // The lines that `postern keys add` prints, with this key in them.
+    // The same lines as `postern keys add` prints, with this key.
     const lines = page.locator('#client-lines .code pre');
     expect(await lines.textContent()).toContain(`claude mcp add --transport http messages ${there().url}/mcp`);
     expect(await lines.textContent()).toContain(secret);
@@ -174,7 +174,7 @@ describe('keys and approvals in the console', () => {
     expect(made).toMatchObject({ read: ['any;+;chat424242'], send: ['cho@example.com'] });
     await page.locator('#first-request', { hasText: 'It works.' }).waitFor();
     expect(await there().faults()).toEqual([]);
-    // Going back makes no second key, and shows the secret to nobody.
+    // Going back neither makes a second key nor shows the secret.
     await page.getByRole('button', { name: 'Done' }).click();
     await page.goBack();
     await page.locator('.steps').waitFor();

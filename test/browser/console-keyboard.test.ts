@@ -5,9 +5,9 @@ import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** More steps than the page has stops. */
+/** More than the page has tab stops. */
 const MAX_TABS = 60;
-/** Where the focus is after a Tab, and what a person without a pointer has to see of it. */
+/** Returns a script that reports which element has the focus and whether it is visible. */
 const stopAt = (selector: string): string => `(() => {
   const { activeElement: at } = document;
   const { outlineStyle, outlineWidth } = getComputedStyle(at);
@@ -38,7 +38,7 @@ function there(): BrowserStage {
   return stage;
 }
 
-/** Presses Tab until the focus stands on what is wanted; every stop on the way must be visible. */
+/** Presses Tab until the wanted element has the focus. Every stop on the way must be visible. */
 async function tabTo(selector: string, key = 'Tab'): Promise<void> {
   const { page } = there();
   for (let step = 0; step < MAX_TABS; step += 1) {
@@ -182,9 +182,9 @@ describe('the console, with the keyboard alone', () => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('n');
     await page.locator('#recipient:focus').waitFor();
-    // Names are enough: whom the name means is proposed.
+    // Typing a name is enough: its address is suggested.
     await page.keyboard.type('Ben');
-    // First: an earlier answer, for fewer letters, may begin with a group that he is in.
+    // Wait until this is the first suggestion: those for fewer letters may begin with a group that Ben belongs to.
     await page.locator('[role="option"]:first-child', { hasText: '+15550101' }).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');

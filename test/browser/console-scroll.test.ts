@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const MESSAGES = 1500;
 const CONVERSATIONS = 120;
-/** How many messages the page holds at once, at most: one page more than it keeps. */
+/** Maximum number of messages in the page at once: one page more than it keeps. */
 const MOST = 500;
 const LONG = 'iMessage;-;+15550100';
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   if (CHROMIUM === undefined) return;
   fixture.transaction(() => {
     const chat = fixture.chat(LONG, ['+15550100']);
-    // Several in one second, as people write.
+    // Several share one second, as people write.
     ids = Array.from({ length: MESSAGES }, (_, n) => {
       const date = appleNs('2026-01-01T00:00:00Z') + BigInt(Math.floor(n / 3) * 7) * 1_000_000_000n + BigInt(n);
       return String(fixture.message({ chat, date, text: `number ${n}`, is_from_me: n % 4 === 0 ? 1 : 0 }));
@@ -48,7 +48,7 @@ afterAll(async () => {
 const shown = () =>
   page.evaluate<string[]>(`[...document.querySelectorAll('#message-list [data-id]')].map(({ dataset }) => dataset.id)`);
 
-/** What is shown is one piece of the conversation, in order. */
+/** The shown messages are one gapless part of the conversation, in order. */
 function expectOnePiece(shownIds: readonly string[]): void {
   const from = ids.indexOf(shownIds[0] ?? '');
   expect(shownIds).toEqual(ids.slice(from, from + shownIds.length));
@@ -76,7 +76,7 @@ describe('scrolling in the console', () => {
     await page.locator('#newest-messages').waitFor();
     await scrollUntil('bottom', ids.at(-1));
     expect(await page.isVisible('#newest-messages')).toBe(false);
-    // Nobody can be spoken as where the people are real.
+    // Only the demo can speak as somebody.
     expect(await page.isVisible('#speak')).toBe(false);
   });
 
@@ -131,7 +131,7 @@ describe('scrolling in the console', () => {
         if (document.elementFromPoint(left + 30, top + 30).closest('li') === null) empty += 1;
         if (list.scrollTop === 0) return resolve({ seen: seen.size, most, empty });
         list.scrollTop -= 400;
-        // The scroll event comes with the next frame.
+        // The scroll event fires with the next frame.
         requestAnimationFrame(() => requestAnimationFrame(step));
       };
       step();

@@ -46,7 +46,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** One hit, at the end of a long text. */
+/** Answers with one hit, at the end of a long text. */
 function answer(route: Route, headers: Record<string, string> = {}): Promise<void> {
   const at = MESSAGE.body.indexOf('ladder');
   return route.fulfill({ json: [{ message: MESSAGE, highlights: [[at, at + 6]] }], headers });
@@ -56,7 +56,7 @@ describe('the search box of the console', () => {
   inBrowser('finds messages while somebody types, with one question after the last key', async () => {
     const { page } = there();
     const hit = page.locator('#hit-list button', { hasText: 'Shall we plant the beans on Saturday?' });
-    // As fast as no person is: whatever the machine, no wait ends between two keys.
+    // Types faster than any person, so that no pause ends between two keys on any machine.
     await page.evaluate(`for (const end of [1, 2, 3, 4, 5]) {
       const field = document.getElementById('search');
       field.value = 'plant'.slice(0, end);
@@ -68,7 +68,7 @@ describe('the search box of the console', () => {
     expect(await hit.locator('mark').allTextContents()).toEqual(['plant']);
     expect(await hit.textContent()).toContain('Garden');
     await page.locator('#search-state', { hasText: /^1 message\.$/ }).waitFor();
-    // Whole words, and everything else of the syntax, with Enter.
+    // Enter searches for whole words and accepts the whole syntax.
     await page.fill('#search', 'from:+15550101 "beans on"');
     await page.keyboard.press('Enter');
     await eventually(async () => expect(await hit.locator('mark').allTextContents()).toEqual(['beans on']));
@@ -92,7 +92,7 @@ describe('the search box of the console', () => {
     await page.keyboard.insertText('tomatoes OR beans');
     await page.locator('#search-state', { hasText: 'No message found.' }).waitFor();
     await page.keyboard.press('Escape');
-    // In one piece: the hits of half a word would be replaced later, with the focus in them.
+    // Inserted at once: the hits of half a word would be replaced later while one of them has the focus.
     await page.keyboard.insertText('kettle');
     await page.locator('#hit-list button', { hasText: 'The kettle is on.' }).first().waitFor();
     await page.keyboard.press('ArrowDown');
@@ -161,7 +161,7 @@ describe('the search box of the console', () => {
     await page.fill('#search', 'anything');
     await state.getByText('Search is switched off. Set search.enabled = true.').waitFor();
     await page.unroute(SEARCH);
-    // The browser notes the refusals itself.
+    // The browser itself logs the refusals.
     expect(complaints.splice(0)).toEqual([expect.stringContaining('400'), expect.stringContaining('404')]);
   });
 

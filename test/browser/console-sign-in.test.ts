@@ -30,14 +30,14 @@ afterEach(async () => {
 const kept = (): Promise<unknown> =>
   there().page.evaluate('[Object.values(sessionStorage).join(), Object.values(localStorage).join()]');
 
-/** Leads the page to an address of the console, as a link of any page does. */
+/** Opens an address of the console, as a link of any page does. */
 async function follow(fragment: string): Promise<void> {
   const { page, url } = there();
   await page.goto('about:blank');
   await page.goto(`${url}/console#${fragment}`);
 }
 
-/** Signs in by the form. */
+/** Signs in with the form. */
 async function signIn(key: string, isRemembered = false): Promise<void> {
   const { page } = there();
   await page.fill('#key', key);
@@ -118,7 +118,7 @@ inBrowser('a link with the key of an agent puts nobody under it without a click'
   await page.getByRole('button', { name: 'Close' }).click();
   expect(await take.isVisible()).toBe(false);
 
-  // In a tab that is open nothing is loaded again.
+  // In an open tab nothing is loaded again.
   await page.evaluate(`location.hash = ${JSON.stringify(`#key=${encodeURIComponent(agent)}`)}`);
   await take.waitFor();
   expect(page.url()).not.toContain('key=');
@@ -143,7 +143,7 @@ inBrowser('the key is remembered on this device when that was asked for', async 
   await page.keyboard.press('Enter');
   await page.locator('#views a').first().waitFor();
   expect(await page.evaluate('Object.values(localStorage)')).toEqual([key]);
-  // As in a new tab.
+  // Like a new tab.
   await page.evaluate('sessionStorage.clear()');
   await page.reload();
   await page.locator('#views a').first().waitFor();

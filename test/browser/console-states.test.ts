@@ -7,14 +7,14 @@ import { type ConsoleState, CONSOLE_STATES as STATES } from '../support/console-
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** Every state is kept as a picture here; a folder that is named so is kept beyond the run. */
+/** Folder for a picture of every state; none are taken if it is empty. */
 const PICTURES = process.env.POSTERN_PICTURES ?? '';
 const LONG_NAME = 'Maximiliane Schwarzenbacher-Wolkenstein of the Neighbourhood Association';
 const HEBREW = 'שלום 🙂';
 const ARABIC = 'مرحبا! هل وصل الطرد؟';
 const LONG_WORD = `Donaudampfschifffahrtsgesellschaft${'kapitän'.repeat(12)}`;
 
-/** Those that an address alone leads to: the others lay out nothing else. */
+/** States that an address alone leads to. The others have the same layout. */
 const VIEWS = isLong ? STATES : STATES.filter(({ does, answers }) => (does ?? answers) === undefined);
 
 const folder = temporaryFolder();
@@ -35,7 +35,7 @@ async function ask(path: string, body: unknown, key = there().key): Promise<Reco
   return (await response.json()) as Record<string, string>;
 }
 
-/** Leads the page to a state, waits until it is there, and returns what leads back. */
+/** Brings the page into a state, and returns a function that leaves it. */
 async function go({ hash, shows, does, until, answers = [] }: ConsoleState): Promise<() => Promise<void>> {
   const { page } = there();
   for (const [glob, change] of answers) {
@@ -54,13 +54,13 @@ async function go({ hash, shows, does, until, answers = [] }: ConsoleState): Pro
   if (does !== undefined) await page.evaluate(does);
   if (until !== undefined) await page.locator(until).first().waitFor({ state: 'attached' });
   return async () => {
-    // An answer may be on its way still.
+    // An answer may still be on its way.
     if (answers.length > 0) await page.unrouteAll({ behavior: 'ignoreErrors' });
     if (does !== undefined || answers.length > 0) await loaded();
   };
 }
 
-/** Loads the page again: nothing of an earlier state is left in it. */
+/** Reloads the page, so that nothing of an earlier state is left in it. */
 async function loaded(): Promise<void> {
   const { page } = there();
   const { dir } = await page.evaluate<{ dir: string }>(`({ dir: document.documentElement.dir })`);
@@ -69,7 +69,7 @@ async function loaded(): Promise<void> {
   if (dir !== '') await page.evaluate(`document.documentElement.dir = '${dir}'`);
 }
 
-/** What runs off the side of the window: nothing may. */
+/** Script that returns the elements which run off the side of the window. */
 const OFF = `[...document.querySelectorAll('#main *')].filter((each) => {
   const { right, left, width } = each.getBoundingClientRect();
   const scrolls = each instanceof SVGElement ? each : each.closest('.filters, .seg, pre, .unseen, .msg .by');

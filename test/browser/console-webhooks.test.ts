@@ -19,7 +19,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** Waits until the service has stored what the receiver saw: the page reads it once. */
+/** Waits until the service has stored what the receiver saw, because the page reads it only once. */
 async function stored(path: string, words: string): Promise<void> {
   const { url, key } = there();
   await eventually(async () => {
@@ -33,7 +33,7 @@ describe('webhooks in the console', () => {
     const { page, url, key } = there();
     await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
     await page.locator('#views a', { hasText: 'Webhooks' }).click();
-    // The overview, which is shown until then, has both too.
+    // Limited to this view, because the overview, shown until then, has both too.
     const view = page.locator('#webhooks');
     await view.locator('.code pre', { hasText: 'postern webhooks listen --demo' }).waitFor();
     await view.getByRole('link', { name: 'Add a webhook' }).click();
@@ -88,7 +88,7 @@ describe('webhooks in the console', () => {
       await page.getByRole('link', { name: 'Archive' }).click();
       await page.getByText('The receiver answered 503').first().waitFor();
       await page.locator('.note.warn', { hasText: /kept\. It is tried again until it succeeds/ }).waitFor();
-      // The waiting event is the first of the deliveries, so the list does not say that nothing was sent.
+      // The held event is listed first, so the list does not say that nothing was sent.
       const waiting = page.locator('#delivery-list details', { hasText: '3 tries' });
       await waiting.locator('summary').click();
       expect(await waiting.locator('.tries li', { hasText: 'The receiver answered 503' }).count()).toBe(3);
@@ -166,7 +166,7 @@ describe('webhooks in the console', () => {
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.locator('#webhook-form-result', { hasText: 'The header Host is set by Postern' }).waitFor();
     expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe('http://127.0.0.1:9/hook');
-    // The browser notes the refusal itself.
+    // The browser itself logs the refusal.
     expect(there().complaints.splice(0)).toEqual([expect.stringContaining('400')]);
   });
 });

@@ -17,7 +17,7 @@ const KEEP_BLOB_TYPES = `{
   };
 }`;
 
-/** How much of the thread is below what is seen, in pixels. */
+/** Script that returns how many pixels of the thread are below the visible part. */
 const BELOW = `{
   const { scrollHeight, scrollTop, clientHeight } = document.getElementById('message-list');
   scrollHeight - scrollTop - clientHeight;
@@ -33,7 +33,7 @@ function there(): BrowserStage {
   return stage;
 }
 
-/** Goes to one of the views of the page. */
+/** Opens a view of the console. */
 async function goTo(view: string): Promise<void> {
   await there().page.locator('#views a', { hasText: view }).click();
 }
@@ -53,7 +53,7 @@ describe('the console', () => {
     await page.keyboard.press('Enter');
     await page.getByText('This key is not known here.').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    // The browser notes the 401 itself.
+    // The browser itself logs the 401.
     expect(complaints.splice(0)).toEqual([expect.stringContaining('401')]);
   });
 
@@ -81,11 +81,11 @@ describe('the console', () => {
     const thread = page.locator('#message-list');
     await thread.getByText('Is <b>this</b> the console?').waitFor();
     await thread.getByText('Good question. I would say yes.').waitFor();
-    // The name takes the place of the address, which a title still shows.
+    // The name replaces the address, which the title still shows.
     await page.locator(ANA, { hasText: 'Ana Silva' }).getByText('Good question. I would say yes.').waitFor();
     await thread.locator('b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor({ state: 'attached' });
     await thread.locator('.mine .reactions span[title^="Ana Silva"]').first().waitFor();
-    // Ages in hours of the demo's rows: how many days they are depends on the hour.
+    // Ages of the demo's rows in hours: how many days that is depends on the time of day.
     const days = new Set(
       [52, 51.8, 22, 21.9, 0].map((hours) => new Date(Date.now() - hours * 3_600_000).toDateString()),
     );
@@ -126,7 +126,7 @@ describe('the console', () => {
     const item = page.locator(`#message-list li[data-id="${poll}"]`);
     await item.locator('.body', { hasText: /^Poll/ }).waitFor();
     await there().command({ do: 'vote', poll, from: '+15550100' });
-    // A group that the demo's story leaves alone: nothing else becomes its newest message.
+    // A group that the demo's story never writes to, so nothing else becomes its newest message.
     const chat = 'any;+;chat515151';
     const participants = ['+15550101', 'cho@example.com'];
     await there().command({ do: 'group', identifier: 'chat515151', participants, name: 'Shed' });
@@ -142,7 +142,7 @@ describe('the console', () => {
     await page.locator('#events .ev[data-type="message.received"]', { hasText: says }).waitFor();
     await page.locator('#events .ev[data-type="reaction.added"]').first().waitFor();
     await goTo('Messages');
-    // A poll counts its votes itself: none is a reaction on it, neither when it comes nor later.
+    // A poll counts its votes itself: no vote is shown as a reaction, neither now nor later.
     await page.locator(ANA).click();
     await item.waitFor();
     expect(await item.locator('.reactions').isVisible()).toBe(false);
@@ -221,7 +221,7 @@ describe('the console', () => {
     await page.locator('#conversation-list a', { hasText: 'Garden' }).click();
     const offer = page.locator('#message-list .attachments button', { hasText: 'garden-plan.svg' });
     await offer.waitFor();
-    // Beside the thread: its pictures, which the search knows, and its files.
+    // The pane beside the thread shows its pictures, which the search finds too, and its files.
     await page.locator('.info .shots [title$="IMG_2041.png"]').first().waitFor();
     await page.locator('.info .files button', { hasText: 'garden-plan.svg' }).waitFor();
     const inside = page.locator('.attachments button', { hasText: 'garden-plan.svg' });
@@ -230,7 +230,7 @@ describe('the console', () => {
     expect(ofFile()).toEqual([]);
     const download = page.waitForEvent('download');
     await page.evaluate(KEEP_BLOB_TYPES);
-    // As for an attachment whose sender says so.
+    // Answers as for an attachment of the type that its sender chose.
     await page.route('**/attachments/*', async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, headers: { ...response.headers(), 'content-type': 'text/html' } });
@@ -238,7 +238,7 @@ describe('the console', () => {
     await offer.click();
     expect((await download).suggestedFilename()).toBe('garden-plan.svg');
     expect(ofFile()).toHaveLength(1);
-    // Of the sender's type, a blob could be opened as a page of this origin.
+    // With the sender's type a blob could be opened as a page of this origin.
     const types = await page.evaluate<string[]>('blobTypes');
     expect(types.filter((type) => !type.startsWith('image/'))).toEqual(['application/octet-stream']);
     await page.unroute('**/attachments/*');
@@ -276,7 +276,7 @@ describe('the console', () => {
 
   inBrowser('sends a file that is chosen, and one that could not be sent once more', async () => {
     const { page } = there();
-    // A new page has all of its own requests: on a fast machine the pictures before used them up within a minute.
+    // A new page has its own request limit: on a fast machine the pictures above used up the old one within a minute.
     await page.reload();
     await page.locator(ANA).click();
     await page.setInputFiles('#files', {
@@ -329,7 +329,7 @@ describe('the console', () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    // One at a time: the thread, and back to the list.
+    // Either the thread or the list is shown.
     expect(await page.isVisible('#conversation-list')).toBe(false);
     await page.click('#back');
     await page.locator(ANA).waitFor();

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const GUIDE = join(ROOT, 'dist/guide');
 const ids = (html: string): string[] => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
 
-/** Every link of a page that leads within the guide, as `file#anchor`. */
+/** Returns every link of a page to a place in the guide, as `file#anchor`. */
 function links(html: string): string[] {
   return [...html.matchAll(/ (?:href|src|srcset)="([^"]*)"/g)]
     .map(([, to = '']) => to)

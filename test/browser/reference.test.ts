@@ -21,7 +21,7 @@ inBrowser(
     await send.locator('.opblock-summary').first().click();
     await send.locator('.samples').waitFor();
     expect((await send.boundingBox())?.height).toBeLessThan(2500);
-    // Nothing comes from another host.
+    // Nothing is loaded from another host.
     expect(complaints).toEqual([]);
   },
 );

@@ -11,7 +11,7 @@ import { ANY, type Entrance } from './entrances.ts';
 
 const METHODS = ['chats.list', 'messages.history', 'watch.subscribe', 'send', 'poll.send'];
 
-/** Entrances of the programs that stand between a client and the service. */
+/** Returns the entrances of the programs between a client and the service. */
 export function clientPrograms(): readonly Entrance[] {
   const answers = async (): Promise<object> => ({});
   const methods = { listChats: answers, history: answers, send: answers, status: answers } as unknown as ImsgMethods;

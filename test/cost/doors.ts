@@ -12,7 +12,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const MCP_TYPES = { ...JSON_TYPE, accept: 'application/json, text/event-stream' };
 const ignoring = async (answer: Promise<unknown>): Promise<void> => void (await answer.catch(() => undefined));
 
-/** The doors of a real server in this process. */
+/** Starts a real server in this process and returns its entrances. */
 export async function doors(): Promise<{
   readonly entrances: readonly Entrance[];
   readonly close: () => Promise<void>;
@@ -213,7 +213,7 @@ export async function doors(): Promise<{
   return { entrances, close: () => gateway.close() };
 }
 
-/** Writes bytes at a port, and ends when the other side does or has nothing more to read. */
+/** Writes bytes to a port. Resolves when the server closes the connection or has read everything. */
 function bytesAt(port: number, text: string): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.end(Buffer.from(text)));

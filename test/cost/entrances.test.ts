@@ -12,7 +12,7 @@ import { oauthDoors } from './oauth-doors.ts';
 
 const INPUTS = isLong ? 100_000 : Number.POSITIVE_INFINITY;
 const PROCESSOR_MS = isLong ? Number.POSITIVE_INFINITY : 20_000;
-/** The short form takes the same inputs each time. */
+/** Seed of the short form, which uses the same inputs each time. */
 const SHORT_SEED = 26;
 /** Milliseconds of processor time for each 64 KB begun, of this process: server and client, at `slowness` 1. */
 const BOUND_MS = 50;
@@ -26,7 +26,10 @@ async function costOf({ take }: Entrance, text: string): Promise<number> {
   return processorMs() - startMs;
 }
 
-/** What an input costs if that is too much, measured again warm and for this machine's speed; undefined if it is not. */
+/**
+ * Measures an input, and repeats a measurement that is too high, corrected by this machine's speed. Returns the
+ * milliseconds if they are still too high, otherwise undefined.
+ */
 async function tooMuch(entrance: Entrance, text: string): Promise<number | undefined> {
   const boundMs = BOUND_MS * Math.max(1, Math.ceil(Buffer.byteLength(text) / STEP_BYTES));
   let ms = await costOf(entrance, text);
@@ -70,7 +73,7 @@ test('no input of up to 256 KB, however it is made, costs more than 50 ms for ea
   }
 }, 7_200_000);
 
-/** The largest body that is read. */
+/** Maximum size of a request body. */
 const MB = 1_048_576;
 const nested = (open: string, inner: string, close: string): string => {
   const depth = Math.floor((MB - inner.length) / (open.length + close.length));

@@ -29,23 +29,23 @@ import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { MESSAGE } from '../support/http-gateway.ts';
 
-/** A way by which texts of others come in. */
+/** A way in which other people's text enters. */
 export interface Entrance {
   readonly name: string;
-  /** Units that it takes at most; longer ones are refused before they are read. */
+  /** Maximum length in UTF-16 units; longer input is refused unread. */
   readonly limit: number;
-  /** What it looks for, so that a text can almost be it. */
+  /** Valid inputs, from which texts are made that are almost valid. */
   readonly wanted: readonly [string, ...string[]];
   readonly take: (text: string) => unknown;
 }
 
 export const ANY = 256 * 1024;
-/** A request line and its headers. */
+/** Bytes of the request line and headers. */
 export const HEADER = 15 * 1024;
 const ENVIRONMENT = { env: {}, platform: 'darwin', home: '/Users/ada' } as const;
 const WORDS = sequenceOf({ kind: 'phrase', text: 'ab а\u0301 漢 a' });
 
-/** Header bytes: what a client can put on the wire. */
+/** Replaces what a client cannot put into a header on the wire. */
 export const inHeader = (text: string): string =>
   Buffer.from(text)
     .toString('latin1')
@@ -111,7 +111,7 @@ export function functions(): readonly Entrance[] {
       wanted: ['[auth]\napi_key = "a"\n', "[server]\nport = 1\na = '''", 'a.b.c = [{ a = 1 }]\n'],
       take: (text) => checkConfigText(text, '/Users/ada', ENVIRONMENT as never),
     },
-    // Longer names are not read from its files.
+    // Longer names in the files are ignored.
     { name: 'a person of the Address Book', limit: 400, wanted: ['+1 (555) 0100 ext. 1'], take: takePerson },
     { name: 'headers of an event of a fleet', limit: ANY, wanted: ['ev.m1'], take: takeEventHeaders },
     {
@@ -189,7 +189,7 @@ function takeForm(text: string): Promise<unknown> {
   );
 }
 
-/** Rows of a chat.db, each read as a list, by its id and with details. */
+/** Returns rows of a chat.db, each read in a list, by id and with details. */
 export function rows(): readonly Entrance[] {
   const { fixture, connection } = chatDatabases().open();
   const chat = fixture.chat('any;-;+15550100', ['+15550100']);

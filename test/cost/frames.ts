@@ -5,17 +5,20 @@ import { whenFileEnds } from '../support/temporary.ts';
 import { WebSocketFixture } from '../support/websocket-fixture.ts';
 import { ANY, type Entrance } from './entrances.ts';
 
-/** Opcodes of RFC 6455, 5.2; the first of a fragmented message has none of them but TEXT, without the bit FIN. */
+/** Opcodes of RFC 6455, 5.2. The first frame of a fragmented message is TEXT without the bit FIN. */
 const [CONTINUATION, TEXT, PING, FIN] = [0, 1, 9, 0x80];
 
-/** How a text is sent: the first byte of its first frame and of the others, and the bytes in each; one frame without. */
+/**
+ * How a text is sent: the first byte of the first frame and of the following ones, and the bytes in each. Without them,
+ * one frame.
+ */
 interface Framing {
   readonly first?: number;
   readonly others?: number;
   readonly size?: number;
 }
 
-/** What clients send over an open WebSocket. */
+/** Returns the entrances of an open WebSocket. */
 export async function frames(): Promise<readonly Entrance[]> {
   const { port } = await WebSocketFixture.open();
   const client = fork(join(import.meta.dirname, '../support/raw-client.mjs'));

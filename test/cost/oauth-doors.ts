@@ -5,7 +5,7 @@ import { ANY, type Entrance, HEADER, inHeader } from './entrances.ts';
 
 const DOCUMENT = 'https://agent.example/client.json';
 
-/** The doors that strangers find at the address of an issuer. */
+/** Starts an issuer and returns the entrances that are open to strangers. */
 export async function oauthDoors(): Promise<{
   readonly entrances: readonly Entrance[];
   readonly close: () => Promise<void>;

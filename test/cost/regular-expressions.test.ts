@@ -11,14 +11,14 @@ import {
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const SIZES = [1000, 10_000, 100_000];
-/** At this length a quadratic expression stands out, and costs some milliseconds at most. */
+/** Length at which a quadratic expression already stands out and still costs only milliseconds. */
 const SCREENED = 1500;
-/** No linear expression takes that long for it. */
+/** More milliseconds than any linear expression takes. */
 const CLEARLY_MS = 3;
 
 const all = expressionsIn(ROOT, ['src', 'installer']);
 
-/** Does what a program does with an expression: replaces every match, or looks for the first. */
+/** Returns a function that applies an expression as programs do: it replaces every match, or finds the first. */
 function applied({ source, flags }: Expression): (text: string) => unknown {
   const expression = new RegExp(source, flags);
   if (flags.includes('g')) return (text) => text.replace(expression, '');
@@ -28,7 +28,7 @@ function applied({ source, flags }: Expression): (text: string) => unknown {
   };
 }
 
-/** The step at which the most expensive of the attacks costs too much; undefined if none does. */
+/** Returns the step at which the most expensive attack costs too much; undefined if none does. */
 function steepStepOf(expression: Expression): string | undefined {
   const apply = applied(expression);
   let worst: ((units: number) => string) | undefined;
@@ -36,7 +36,7 @@ function steepStepOf(expression: Expression): string | undefined {
   for (const attack of attacksOn(expression)) {
     const text = attack(SCREENED);
     let ms = costOf(() => apply(text), 0);
-    // Collecting garbage may take as long once, but not again and again.
+    // Garbage collection may slow one measurement, but not several in a row.
     for (let again = 0; again < 3 && ms > worstMs; again += 1)
       ms = Math.min(
         ms,
@@ -94,7 +94,7 @@ describe('the search for expensive expressions', () => {
       { place: 'a.ts:2', source: 'x+', flags: 'gu' },
       { place: 'a.ts:3', source: '[ab]+|c', flags: 'i' },
     ]);
-    // As many as there are, more or less: none is lost by a change of the reader.
+    // About as many as the sources hold, so that a change of the reader cannot lose some.
     expect(all.length).toBeGreaterThan(350);
   });
 });

@@ -20,7 +20,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const SIZES = [1000, 10_000, 100_000];
 const repeated = (text: string, units: number): string => text.repeat(Math.ceil(units / text.length)).slice(0, units);
 
-/** What strangers can put into a text to make it expensive. */
+/** Parts that make a stranger's text expensive. */
 const PARTS = {
   'marks on Cyrillic': 'а\u0301',
   'marks of alternating classes': '\u0301\u0323',
@@ -78,11 +78,11 @@ describe('a text of a stranger', () => {
       const steep = Object.entries(PARTS).flatMap(([name, part]) => {
         const measured = () =>
           steepStep((units) => {
-            // Letters around it: a pile of marks needs one, and a run at an end of a text is a case of its own.
+            // With letters around it: a pile of marks needs a base, and a run at the end of a text is a special case.
             const text = Buffer.from(`я${repeated(part, units)}=x`).toString();
             return () => read(text);
           }, SIZES);
-        // What is steep is so again; a collection of garbage in the middle is not.
+        // A steep step is steep every time; a garbage collection in the middle is not.
         const step = measured() && measured() && measured();
         return step === undefined ? [] : [`${name}: ${step}`];
       });
@@ -91,7 +91,7 @@ describe('a text of a stranger', () => {
     60_000,
   );
 
-  /** Words of accented letters that no text before had: nothing is remembered of them. */
+  /** Returns words of accented letters that occur in no other text, so that no cache holds them. */
   const newWords = (units: number): string => {
     let text = '';
     while (text.length < units) {
@@ -109,7 +109,7 @@ describe('a text of a stranger', () => {
       files += 1;
       const { sqlite } = openIndex(`${folder}/search-${files}.db`);
       const documents = new Documents(sqlite);
-      // The longest that the main thread indexes.
+      // The longest text that the main thread indexes.
       const most = [8192, 2048].find((units) => !isLong(message(textOf(units)))) ?? never();
       const write = (): void =>
         sqlite.transaction(() => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.dispose());
 
-/** A request whose body does not end before `finish`. */
+/** Starts a request whose body does not end before `finish` is called. */
 function slowPost(path: string, key: string, body: unknown) {
   const text = JSON.stringify(body);
   const sent = request(`${fixture.service.url}${path}`, {
@@ -131,7 +131,7 @@ test('a test of its webhook tells a limited key nothing that another program of 
 describe('a key that opens one stream after the other', () => {
   const open = (key: string) =>
     new WebSocket(`ws://127.0.0.1:${fixture.service.port}/api/v1/ws?api_key=${encodeURIComponent(key)}`);
-  /** Status of the answer; 101 when it is open. */
+  /** Resolves with the status of the answer; 101 once the socket is open. */
   const statusOf = (socket: WebSocket): Promise<number> =>
     new Promise((resolve) => {
       socket.on('open', () => resolve(101));

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.dispose());
 
-/** One command against the service, with what is typed. */
+/** Runs one command against the service; `typed` is its input. */
 async function postern(args: readonly string[], typed = '') {
   const child = spawn(process.execPath, [MAIN, ...args, '--config-dir', fixture.service.configFolder], {
     env: { ...BARE_ENVIRONMENT, HOME: fixture.folder, TZ: 'UTC' },
@@ -33,7 +33,7 @@ interface McpServers {
   };
 }
 
-/** What a client is told that starts this as it stands, without a PATH. */
+/** Starts a client's MCP server exactly as printed, without a PATH, and returns what whoami says. */
 async function whoami({ command, args, env }: McpServers['messages']): Promise<string> {
   const child = spawn(command, args, { env });
   let stdout = '';
@@ -50,7 +50,7 @@ test('a key made on the command line is printed once, with lines that work', asy
   expect(key).toMatch(/^postern_[0-9a-f]{8}_/);
   for (const client of ['Claude Code', 'Claude Desktop', 'Codex', 'OpenClaw', 'curl'])
     expect(made.stdout).toContain(client);
-  // It would need the scope webhooks.
+  // That client would need the scope webhooks.
   expect(made.stdout).not.toContain('Home Assistant');
   const url = /(http\S+\/api\/v1\/keys\/me)/.exec(made.stdout)?.[1] ?? '';
   expect(((await (await fetch(url, { headers: { 'x-api-key': key } })).json()) as KeyAnswer).name).toBe('agent');

@@ -80,7 +80,7 @@ describe('a key', () => {
     );
     expect((await service.get('/messages', { authorization })).status).toBe(401);
     expect((await service.get('/messages', { 'x-api-key': record.key, authorization })).status).toBe(200);
-    // Somebody's proxy asks for a token of its own: today's answer.
+    // A proxy may use a Bearer token of its own: the answer stays the same as before.
     expect((await service.get('/messages', { authorization: 'Bearer of-a-proxy' })).status).toBe(200);
   });
 

@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '../../src/domain/key.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../src/schema/routes.ts';
 import { AccessFixture, ANA, BEN, type LimitedClient, WORDS } from '../support/access-fixture.ts';
 
-/** Scopes that a key can have alone; `webhooks` cannot be without `events`. */
+/** Combinations of scopes that a key can have; `webhooks` requires `events`. */
 const COMBINATIONS: readonly (readonly Scope[])[] = [
   ['read'],
   ['events'],
@@ -13,7 +13,7 @@ const COMBINATIONS: readonly (readonly Scope[])[] = [
   ['read', 'events', 'send', 'webhooks'],
 ];
 const ANA_CHAT = `any;-;${ANA}`;
-/** What each list lets through. */
+/** Lists of a key, and what each lets through. */
 const LISTS: readonly { readonly read: '*' | readonly string[]; readonly words: readonly string[] }[] = [
   { read: [], words: [] },
   { read: [ANA], words: [WORDS[ANA_CHAT]] },
@@ -21,7 +21,7 @@ const LISTS: readonly { readonly read: '*' | readonly string[]; readonly words: 
 ];
 
 let fixture: AccessFixture;
-/** As the owner sees them. Without cards a person has one address, and the same id for every key. */
+/** People as the owner sees them. Without cards a person has one address, and the same id for every key. */
 let people: readonly { readonly id: string; readonly addresses: readonly string[] }[];
 const keys: { readonly client: LimitedClient; readonly scopes: readonly Scope[]; readonly words: readonly string[] }[] =
   [];
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.dispose());
 
-/** Requests of one route that touch as much as can be touched: each conversation, each message. */
+/** Returns requests to one route that together touch every conversation and every message. */
 function requestsOf(id: RouteId): readonly { readonly method: string; readonly path: string }[] {
   const route: Route = ROUTES[id];
   const ids: readonly string[] = route.path.startsWith('/conversations')
@@ -61,7 +61,7 @@ const isLetIn = ({ access }: Route, scopes: readonly Scope[]): boolean =>
 
 describe.each(Object.keys(ROUTES) as RouteId[])('%s', (id) => {
   const route: Route = ROUTES[id];
-  // A metric is of everything, and outside the API.
+  // Metrics cover everything and are not part of the API.
   const isPlain = route.key !== 'query' && route.isOutside !== true;
 
   test('a limited key gets in only with a scope of the route, and sees only what its list names', async () => {

@@ -13,7 +13,7 @@ const STRANGER = '+15559999';
 const SCOPES = ['read', 'events', 'webhooks', 'send'];
 const PEOPLE = ['Ana Silva', 'Cho Tanaka', 'John Smith', 'Zoe'];
 
-/** Who exists for a key with these lists (decision K1). */
+/** Lists of a key, and the people who exist for it (decision K1). */
 const LISTS = [
   { what: 'nobody', read: [], send: [], known: [] },
   { what: 'somebody to read', read: [ANA], send: [], known: ['Ana Silva'] },
@@ -79,7 +79,7 @@ describe.each(LISTS)('a key that lists $what knows by name only whom it lists', 
       const found = namesIn(await get(`/contacts?q=${encodeURIComponent(q)}`));
       expect([q, found.filter((name) => !(known as readonly string[]).includes(name))]).toEqual([q, []]);
     }
-    // Ana has another address, which is on no list.
+    // Ana's other address is on no list.
     expect(await get('/contacts')).not.toContain('ana@example.com');
   });
 
@@ -93,7 +93,7 @@ describe.each(LISTS)('a key that lists $what knows by name only whom it lists', 
       expect([texts.includes('kettle'), texts.includes('laptop'), texts.includes(';+;')]).toEqual([true, false, false]);
     }
     expect(await get('/people?q=example.com')).toBe('[]');
-    // The owner's id of somebody is nobody's when it is made of an address beyond the list.
+    // The owner's id of a person is unknown to a key if it covers an address that the key does not list.
     for (const { id, addresses } of (await service.get('/people')).json as typeof people) {
       if (addresses.every((address) => !reads.includes(address))) {
         expect(JSON.parse(await get(`/people/${id}/messages`))).toMatchObject({ code: 'person_not_found' });

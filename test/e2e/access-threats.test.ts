@@ -51,7 +51,7 @@ describe('a process that dies', () => {
 
   test('while osascript runs: it is unknown afterwards, and not sent again', async () => {
     const { agent, id, approve } = await held();
-    // Before its first send the service asks whether Messages may be controlled.
+    // Before its first send the service checks whether it may control Messages.
     await fixture.service.post('/messages', { recipient: ANA, body: 'before' });
     const before = fixture.sends().length;
     const gate = join(fixture.folder, 'gate');
@@ -167,7 +167,7 @@ describe('webhooks of a limited key', () => {
       on_failure: 'hold',
       has_secret: true,
     });
-    // What the owner gave it cannot be sent to another listener.
+    // Headers that the owner set cannot be sent to another host.
     expect((await change(own, { headers })).status).toBe(200);
     expect(await refused(own, { url: 'http://127.0.0.1:8/other' })).toMatchObject({
       code: 'webhook_headers_not_allowed',

@@ -27,7 +27,7 @@ beforeAll(async () => {
   await eventually(() => expect(output).toContain('Ctrl+C'));
 });
 
-/** Runs a line as a person copies it into a shell. */
+/** Runs a line pasted into a shell. */
 async function pasted(line: string): Promise<string> {
   return (await promisify(execFile)('sh', ['-c', line], { env: { ...BARE_ENVIRONMENT, ...env } })).stdout;
 }

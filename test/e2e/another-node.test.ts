@@ -16,7 +16,7 @@ const pinned = NODE_PACKAGES[`${process.platform}-${process.arch}`];
 const hasOwnSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined;
 const onOldNode = testIf(!hasOwnSqlite && node22 !== undefined, 'needs a Node without SQLite, and make test');
 
-/** The built program alone: no native module can be found from here. */
+/** Copies the built program to a place from which no native module can be found. */
 function main(): string {
   const copy = join(folder, 'program');
   if (!existsSync(copy)) {
@@ -26,7 +26,7 @@ function main(): string {
   return join(copy, 'dist/main.js');
 }
 
-/** A home whose cache holds the Node of npm, as the first start leaves it. */
+/** Returns the environment of a home whose cache holds the downloaded Node, as after the first start. */
 function environment(): Record<string, string> {
   const env = { PATH: process.env.PATH ?? '', HOME: join(folder, 'home'), TMPDIR: folder };
   const kept = join(env.HOME, ...CACHE, `node-22.23.2-${process.platform}-${process.arch}`);
@@ -63,7 +63,7 @@ onOldNode('on a Node without SQLite the demo runs on the one kept from npm, and 
   const url = await demo.url();
   expect(demo.output).toContain('"sqlite":"node:sqlite"');
   expect(await (await fetch(`${url}/api/v1/health`)).json()).toMatchObject({ status: 'ok' });
-  // As README writes it, not with the path of that Node.
+  // As in the README, without the path of that Node.
   expect(demo.output).toMatch(/^ {2}node \S+dist\/main\.js tail /m);
   const ended = once(demo.process, 'exit');
   demo.process.kill('SIGTERM');
@@ -77,7 +77,7 @@ onOldNode('a demo on the Node from npm does not outlive the process that started
   const url = await demo.url();
   demo.process.kill('SIGKILL');
   await eventually(async () => expect(await fetch(`${url}/api/v1/health`).catch(() => 'gone')).toBe('gone'));
-  // Its Messages has ended, too.
+  // The simulated Messages has ended too.
   await eventually(() => expect(demo.output).toContain('"stopped"'));
 });
 

@@ -24,7 +24,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const ANA = '+15550100';
 const root = temporaryFolder();
-/** Where the configuration says that Messages is; a link, so that the same path can be another Mac's. */
+/** Link to the folder of Messages, so that the same path can later lead to another Mac's. */
 const messages = join(root, 'Messages');
 
 function macWith(name: string): { database: ChatFixture; receive: (body: string) => string } {
@@ -58,7 +58,7 @@ beforeAll(async () => {
   expect(changed.status).toBe(200);
   const row = mac.receive('before the backup');
   await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === row));
-  // Until the delivery is stored.
+  // Waits until the delivery is stored.
   await waitFor(async () => {
     const { json } = await service.get(`/webhooks/${webhook}/deliveries`);
     return (json as unknown[]).length === 1;
@@ -81,7 +81,7 @@ function run(command: string, file: string, ...options: string[]): Promise<Ended
 
 const received = (): readonly string[] => receiver.deliveries.map(({ event }) => event.data.id);
 
-/** A folder with nothing in it that anybody else could take for a configuration. */
+/** Counts folders, so that each test has a new, empty one. */
 let folders = 0;
 function emptyFolder(): string {
   folders += 1;
@@ -181,7 +181,7 @@ describe('a restore', () => {
   test('with another chat.db replays nothing, and says so', async () => {
     await service.post('/webhooks', { url: 'http://127.0.0.1:9/later', events: ['message.sent'] });
     await service.stop('SIGKILL');
-    // What a killed service leaves must not be taken for part of the restored state.
+    // Files of a killed service must not be taken for part of the restored state.
     expect(existsSync(join(service.configFolder, 'state.db-wal'))).toBe(true);
     rmSync(messages);
     symlinkSync(join(root, 'other-mac'), messages);
@@ -218,7 +218,7 @@ describe('a restore', () => {
   });
 });
 
-/** A backup in which this is the chat_db_path. */
+/** Returns a backup with this chat_db_path. */
 async function withConfig(chatDbPath: string): Promise<string> {
   const file = join(root, 'other-path.backup');
   copyFileSync(backup, file);

@@ -42,7 +42,7 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-/** Registers as Hermes does: with the password in the address of its receiver. */
+/** Registers as Hermes does, with the password in the receiver's URL. */
 async function registered(
   answer?: Parameters<typeof Receiver.start>[0],
 ): Promise<Receiver & { readonly hook: Registered }> {

@@ -99,7 +99,7 @@ test('a Bearer token that is no limited key is refused in the same words, whosev
 
 test('a wait of the API is no longer than that of its key', async () => {
   const ask = async ({ record }: LimitedClient, path: string): Promise<unknown> => {
-    // Less than the wait that is asked for.
+    // Shorter than the requested wait.
     const init = { headers: { 'x-api-key': record.key }, signal: AbortSignal.timeout(30_000) };
     return (await fetch(fixture.service.url + path, init)).json();
   };

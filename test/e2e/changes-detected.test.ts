@@ -30,7 +30,7 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-/** The next page of events with changes. */
+/** Reads the next page of events with changes. */
 async function poll(): Promise<void> {
   const answer = await service.get(next);
   expect(answer.status).toBe(200);
@@ -38,7 +38,7 @@ async function poll(): Promise<void> {
   next = /<\/api\/v1([^>]+)>/.exec(answer.headers.get('link') ?? '')?.[1] ?? next;
 }
 
-/** Waits for the events of one message, without repeats of a name: receipts come one by one. */
+/** Waits for the events of one message, ignoring repeated names: receipts come one by one. */
 async function expectTold(row: number, names: readonly string[]): Promise<Told> {
   await eventually(async () => {
     await poll();

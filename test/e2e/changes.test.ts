@@ -30,7 +30,7 @@ interface Event {
 }
 
 const eventsOf = (listener: Listener): Event[] => listener.frames.map((frame) => JSON.parse(frame) as Event);
-/** The path that a `Link` leads to, beneath the API. */
+/** Returns the path of the `Link`, relative to the API. */
 const nextOf = (answer: { readonly headers: Headers }): string =>
   /<\/api\/v1([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1] ?? '';
 const offsetOf = (path: string): string => new URLSearchParams(path.split('?')[1]).get('after') ?? '';
@@ -52,7 +52,7 @@ async function receiver(events: readonly string[]): Promise<{ readonly id: strin
   return { id: (answer.json as { id: string }).id, receiver: made };
 }
 
-/** Waits for a change of this message at a listener that gets them. */
+/** Waits until a listener with changes receives a change of this message. */
 const changed = (listener: Listener, row: number, name: string): Promise<Event> =>
   waitFor(() => eventsOf(listener).find(({ data, changes }) => data.id === String(row) && changes?.includes(name)));
 
@@ -91,7 +91,7 @@ describe('what happens to a message that was there before', () => {
       ['message.received', String(row)],
       ['message.received', String(last)],
     ]);
-    // To the byte what a client of 0.1 is sent.
+    // Byte for byte what a client of 0.1 receives.
     for (const frame of plain.frames) expect(Object.keys(JSON.parse(frame) as object)).toEqual(['type', 'data']);
     for (const event of eventsOf(tracked)) expect(Object.keys(event).at(-1)).toBe('offset');
     expect(eventsOf(tracked).map(({ type, changes }) => changes?.join() ?? type)).toEqual([
@@ -135,7 +135,7 @@ describe('what happens to a message that was there before', () => {
     const [first, again] = hook.deliveries;
     expect(again?.headers['x-webhook-delivery']).toBe(first?.headers['x-webhook-delivery']);
     expect(again?.event).toEqual(first?.event);
-    // A row id repeats rows alone.
+    // A row id repeats only rows, not changes.
     expect((await service.post(`/webhooks/${id}/replay`, { after: row - 1 })).status).toBe(202);
     await mac.command({ do: 'edit', row, text: 'three' });
     await eventually(() => expect(hook.deliveries).toHaveLength(3));
@@ -183,7 +183,7 @@ describe('GET /events?changes=true', () => {
     expect(new Set(offsets).size).toBe(seen.length);
     const end = await service.get(path);
     expect([end.text, nextOf(end)]).toEqual(['[]', path]);
-    // From the first offset on the same again: the row as it is now.
+    // From the first offset the same event comes again, with the row in its current state.
     const again = await service.get(nextOf(start));
     expect((again.json as Event[]).filter(({ data }) => data.id === String(row)).at(-1)?.data.body).toBe('y');
   });

@@ -36,7 +36,7 @@ afterAll(async () => {
   await mac.stop();
 });
 
-/** As the person of this machine: the configuration has everything. */
+/** Runs a command as the user of this machine, who has everything in the configuration. */
 function run(args: readonly string[], options?: PosternOptions): Promise<Ended> {
   return postern(['--config-dir', service.configFolder, ...args], options);
 }
@@ -291,7 +291,7 @@ describe('finding the service', () => {
   test('the key is in no argument, no output and no log', async () => {
     const { stdout } = await run(['status', '--json'], { env: { FORCE_COLOR: '1' } });
     expect(stdout + service.output).not.toContain(KEY);
-    // JSON is never coloured, whatever is forced.
+    // JSON is never coloured, even if colour is forced.
     expect(stdout).not.toContain('\x1b');
   });
 });

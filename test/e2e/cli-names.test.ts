@@ -137,7 +137,7 @@ describe('send takes a name', () => {
 
   test.each([
     ['John Smith', ['  John Smith (+15550120)', '  John Smith (+15550121)']],
-    // With none of them was there a conversation yet.
+    // No conversation exists with either of them.
     ['Zoe Two', ['  Zoë Two (+15550160)', '  Zoë Two (+15550161)']],
   ])('but not %s, which means several: they are listed and nothing is sent', async (name, candidates) => {
     const before = recipients().length;

@@ -14,7 +14,10 @@ const SCRIPTS = fileURLToPath(new URL('../../src/cli/completions/', import.meta.
 const folder = temporaryFolder();
 const evil = `Evil $(touch ${folder}/evil) ;touch`;
 const evilInQuotes = `Quote '; touch ${folder}/evil; '"; touch ${folder}/evil; "`;
-/** Groups whose names a shell would take for an option, or the scripts for a command. The marks before one are taken out. */
+/**
+ * Names of groups that a shell could take for an option, or a script for a command. The invisible marks before them are
+ * removed.
+ */
 const commanding = ['--exec=touch $HOME/owned', '\u200e--url=http://127.0.0.1:9', ':files', ':folders', '-x'];
 const env = {
   PATH: `${folder}/bin:${process.env.PATH ?? ''}`,
@@ -48,7 +51,7 @@ beforeAll(async () => {
   const answer = await service.post('/webhooks', { url: 'http://127.0.0.1:9/hook', events: ['message.sent'] });
   webhook = (answer.json as { readonly id: string }).id;
   mkdirSync(join(folder, 'bin'));
-  // Completes as the program does, and otherwise prints the words it was given.
+  // Completes words as the program does, and otherwise prints its arguments.
   writeFileSync(
     join(folder, 'bin/postern'),
     `#!/bin/sh\n[ "$1" = complete ] && exec '${process.execPath}' '${MAIN}' "$@"\nprintf '<%s>' "$@"\necho\n`,
@@ -59,20 +62,20 @@ afterAll(() => service.dispose());
 
 const place = (): string => `--config-dir ${service.configFolder}`;
 
-/** A test that is skipped where there is no such shell. */
+/** Declares a test that is skipped if this shell is not installed. */
 function inShell(shell: string, name: string, run: () => Promise<void> | void): void {
   const isThere = spawnSync(shell, ['--version']).error === undefined;
   testIf(isThere, `needs ${shell}`)(`${shell} ${name}`, run);
 }
 
-/** What an interactive shell in a terminal prints when these keys are pressed. */
+/** Returns what an interactive shell in a terminal prints after these keys. */
 async function typed(shell: readonly string[], setup: string, keys: string): Promise<string> {
   const [command = '', ...args] = shell;
   const words = [command, ...args].join(' ');
   const terminal = spawn('script', ['-qec', words, '/dev/null'], { env: { ...env, SHELL: '/bin/sh' }, cwd: folder });
   let shown = '';
   terminal.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
-  // A quote that is left open ends with the input.
+  // An open quote ends with the input.
   terminal.stdin.end(`${setup}\n${keys}\nexit\n`);
   await once(terminal, 'close');
   return shown;

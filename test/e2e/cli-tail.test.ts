@@ -53,13 +53,13 @@ function rows(of: Running): readonly number[] {
   return events(of).map(({ data }) => Number(data.id));
 }
 
-/** A test that is skipped where there is no `script` of util-linux, which starts a program in a terminal. */
+/** Declares a test that is skipped without util-linux's `script`, which starts a program in a terminal. */
 function inTerminal(name: string, run: () => Promise<void>): void {
   const isThere = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
   testIf(isThere, 'needs script of util-linux')(name, run);
 }
 
-/** Resolves when a row written now is one that it prints. */
+/** Resolves once it prints newly written rows. */
 async function listening(to: Running): Promise<void> {
   await waitFor(() => {
     write('are you there?');

@@ -33,7 +33,7 @@ function configure(url: string): void {
   writeFileSync(join(config, 'config.toml'), text, { mode: 0o600 });
 }
 
-/** What a command prints on a terminal, stderr included. */
+/** Returns what a command prints on a terminal, including stderr. */
 async function onTerminal(...args: readonly string[]): Promise<string> {
   const words = [process.execPath, MAIN, ...args, '--config-dir', config].map((word) => `'${word}'`).join(' ');
   const terminal = spawn('script', ['-qec', words, '/dev/null'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -52,7 +52,7 @@ testIf(hasScript, 'needs script of util-linux')(
     await onTerminal('config', 'check', '--json');
     expect(existsSync(record)).toBe(false);
 
-    // The command that has it asked does not wait for the answer.
+    // The command that starts the request does not wait for its answer.
     expect(await onTerminal('config', 'check')).not.toContain('available');
     await eventually(() => expect(readFileSync(record, 'utf8')).toContain('99.1.0'));
     const { stdout, stderr } = await postern(['config', 'check', '--config-dir', config], { env });

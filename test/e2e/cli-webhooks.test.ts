@@ -193,7 +193,7 @@ describe('postern webhooks listen', () => {
     const forged = await fetch(webhook?.url ?? '', { method: 'POST', body: '{"type":"message.received"}' });
     expect(forged.status).toBe(401);
     await waitFor(() => running.stderr.includes('without a valid signature was refused'));
-    // A terminal and npx both pass one Ctrl+C on: the webhook is removed all the same.
+    // A terminal and npx both pass on one Ctrl+C: the webhook is still removed.
     running.child.kill('SIGINT');
     expect(await end(running, 'SIGINT')).toEqual([0, null]);
     expect(await registered()).toEqual([]);

@@ -33,7 +33,7 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-/** The sentence of each kind of content; the poll has a vote here. */
+/** Returns the sentence for each kind of content. The poll has a vote here. */
 function sentencesOf(names: readonly string[]): ReadonlyMap<string, string> {
   const known = new Map(contentVectors.map(({ name, sentence }) => [name, sentence]));
   known.set('poll with a title', 'Poll: Dinner? Pizza (1), Soup (0)');
@@ -62,7 +62,7 @@ test('one message of each kind says what it is, in a list, an event and over MCP
   const { text: events } = await client.call('events_poll', { after: '0', limit: 200, late: true });
   await client.close();
   expect(events).toContain(`voted for "Pizza" in poll [${rows['poll with a title']}]`);
-  // It shows texts as they are, and calls people by labels.
+  // It shows texts unchanged, and calls people by labels.
   const cards = [...sentences.values()].filter((sentence) => /^[A-Z][^(]*: |^Unsent|^You /.test(sentence));
   expect(cards.length).toBeGreaterThan(12);
   expect(cards.filter((sentence) => !text.includes(sentence.startsWith('Re: ') ? 'text' : sentence))).toEqual([]);

@@ -44,7 +44,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** The value, when it has exactly the shape: a strict schema refuses what is not documented. */
+/** Returns the value if it has exactly this shape: a strict schema refuses undocumented members. */
 function shaped<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const strict = schema instanceof z.ZodObject ? (schema.strict() as unknown as Schema) : schema;
   return strict.parse(value);

@@ -14,7 +14,7 @@ const BEN = 'ben@example.com';
 const ana = database.chat(`any;-;${ANA}`, [ANA]);
 const group = database.chat('any;+;chat42', [ANA, BEN], { display_name: 'Garden' });
 const unnamed = database.chat('any;+;chat43', [ANA, BEN], { display_name: '' });
-// The same person under another service is another handle.
+// The same person on another service is a different handle.
 database.insert('chat_handle_join', { chat_id: unnamed, handle_id: database.handle(ANA, 'SMS') });
 const empty = database.chat(`any;-;${BEN}`, [BEN]);
 const at = (iso: string): bigint => appleNs(iso);

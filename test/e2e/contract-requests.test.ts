@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** What comes back for exactly these bytes. */
+/** Sends exactly these bytes and returns the answer. */
 async function raw(bytes: string): Promise<{ status: number; head: string; body: string }> {
   const text = await new Promise<string>((resolve, reject) => {
     const socket = connect(service.port, '127.0.0.1', () => socket.write(bytes));
@@ -179,7 +179,7 @@ describe('the limit', () => {
     }
     const refused = await limited.get('/health');
     await limited.dispose();
-    // Starting asked for health until it answered, and every one of those counts.
+    // Waiting for the start already asked for health, and those requests count.
     expect(statuses.length).toBeLessThanOrEqual(60);
     expect(statuses.length).toBeGreaterThanOrEqual(50);
     expect(refused.status).toBe(429);

@@ -175,7 +175,7 @@ describe('a message', () => {
     expect(first.arguments).toHaveLength(1);
     expect(first.arguments[0]).toMatch(/send\.applescript$/);
     const known = ['LANG', 'POSTERN_BODY', 'POSTERN_CHAT_IDS', 'POSTERN_RECIPIENT', 'POSTERN_SERVICE'];
-    // The shell of the stand-in adds these to what it was given.
+    // Variables that the stand-in's shell adds.
     const ofTheShell = ['OLDPWD', 'PWD', 'SHLVL', '_'];
     expect(first.environment.filter((name) => !ofTheShell.includes(name))).toEqual(known);
   });
@@ -264,7 +264,7 @@ describe('when Messages', () => {
       const again = await send({ recipient: ANA, body }, key);
       expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([504, 'true']);
       expect(mac.calls).toHaveLength(calls);
-      // Another send of the same text has a row of its own, not that of the one whose outcome is unknown.
+      // Another send of the same text is matched to its own row, not to that of the send whose outcome is unknown.
       const other = (await send({ recipient: ANA, body })).json as Sent;
       const rows = ((await service.get('/messages?limit=20')).json as Sent[]).filter((sent) => sent.body === body);
       expect(rows).toHaveLength(2);

@@ -27,7 +27,7 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-/** A message with this file, once it is there. */
+/** Writes a message with this file and waits until the service lists it. */
 async function received(name: string, content: Buffer): Promise<{ readonly url: string; readonly path: string }> {
   const { row } = await mac.command<{ row: number }>({
     do: 'receive',

@@ -13,7 +13,7 @@ let demo: Running;
 
 beforeAll(async () => {
   port = await freePort();
-  // A person who has a configuration, too, but whose service does not run.
+  // This user also has a configuration, but its service is not running.
   await postern(['serve'], { env });
   const config = join(home, '.config/postern/config.toml');
   const text = readFileSync(config, 'utf8').replace(/^port = .*\n/m, '');

@@ -46,7 +46,7 @@ async function done(...args: readonly string[]): Promise<string> {
 }
 
 beforeAll(async () => {
-  // More requests than a person makes in a minute. A folder without `home` is taken for no demo's.
+  // Allows more requests than a person makes in a minute. A folder without `home` does not count as a demo's.
   mkdirSync(join(folder, 'home'), { recursive: true, mode: 0o700 });
   const settings = ['[server]', 'rate_limit_per_minute = 1000', '[auth]', 'api_key = "the-key-of-the-demo"'];
   writeFileSync(join(folder, 'config.toml'), `${settings.join('\n')}\n`, { mode: 0o600 });

@@ -17,7 +17,7 @@ let demo: ChildProcess;
 let port = 0;
 let output = '';
 
-/** The lines to copy that it printed. */
+/** Returns the lines to copy that it printed. */
 function printed(): readonly string[] {
   return output.split('\n').filter((line) => /^ {2}(KEY=|curl|node)/.test(line));
 }
@@ -100,7 +100,7 @@ describe('the demo', () => {
       const paste = async (line: string): Promise<unknown> =>
         JSON.parse((await sh('/bin/sh', ['-c', `${assignment}\n${line} --silent`], { cwd: '/' })).stdout);
       expect(await paste(list)).toHaveLength(3);
-      // People write by themselves within seconds.
+      // The people start writing within seconds.
       await eventually(() => expect(lines).toContain(' ← '));
       const sent = (await paste(send)) as { id: string; body: string };
       expect(sent.body).toBe('Hello');
@@ -117,7 +117,7 @@ describe('the demo', () => {
   test('ends with 0 when it is asked to, and so does its Mac', async () => {
     const ended = once(demo, 'close');
     demo.kill('SIGINT');
-    // The pipes close only when no child process holds them any more.
+    // The pipes close only once no child process holds them.
     expect((await ended)[0]).toBe(0);
   });
 });

@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'postern-first-minute-'));
 const LIMIT_MS = 120_000;
-// Found from here, no native library is.
+// No native library can be found from here.
 const program = join(folder, 'program');
 for (const part of ['dist', 'package.json']) cpSync(join(root, part), join(program, part), { recursive: true });
-// A Node that has SQLite plays one without; the option reaches this process alone.
+// If this Node has SQLite, an option hides it, in this process only.
 const options = process.getBuiltinModule?.('node:sqlite') === undefined ? [] : ['--no-experimental-sqlite'];
 const env = { PATH: process.env.PATH, HOME: join(folder, 'home'), npm_config_cache: join(folder, 'npm') };
 for (const name of ['npm_config_registry', 'HTTPS_PROXY', 'https_proxy', 'NODE_EXTRA_CA_CERTS'])
@@ -33,7 +33,9 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Starts the demo, asks for its health, and ends it. Resolves with its output and the seconds until it served. */
+/**
+ * Starts the demo, asks for its health, and ends it. Resolves with its output and with the seconds until it answered.
+ */
 async function start() {
   const startedMs = performance.now();
   const demo = spawn(process.execPath, [...options, join(program, 'dist/main.js'), 'demo', '--port', '0'], { env });

@@ -28,7 +28,7 @@ try {
     fetch(`${url}/api/v1/${path}`, {
       ...options,
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-      // A connection of its own for each request, so that the balancer takes the hubs in turn.
+      // A new connection for each request, so that the balancer alternates between the hubs.
       headers: { 'X-API-Key': key, 'Content-Type': 'application/json', Connection: 'close', ...options.headers },
     });
   const json = async (path, options) => (await ask(path, options)).json();
@@ -101,7 +101,7 @@ try {
 console.log(failed ? 'FAILED' : 'the fleet does what it should');
 process.exit(failed ? 1 : 0);
 
-/** The console chooses among the Macs; skipped where there is no Chromium. */
+/** Checks that the console offers the Macs; skipped without Chromium. */
 async function inBrowser(url, key) {
   const path = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((one) => existsSync(one));
   if (path === undefined) return console.log('skipped: the console (needs /usr/bin/chromium)');

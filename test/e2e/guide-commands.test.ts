@@ -14,14 +14,14 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGES = ['', 'docs/', 'docs/project/', 'docs/recipes/', 'integrations/skill/postern/']
   .flatMap((folder) => readdirSync(ROOT + folder).map((name) => folder + name))
   .filter((name) => name.endsWith('.md'));
-/** A block of a page, with the comment before it that says how it is run. */
+/** Matches a code block of a page, with the comment before it that says how to run it. */
 const BLOCK = /(?:<!-- (not run|run for a second|refused): ([^\n]+) -->\n *)?```sh\n([\s\S]*?)```/g;
 
 interface Block {
   readonly page: string;
   readonly commands: string;
   readonly isEndless: boolean;
-  /** A word of the answer, where the service refuses on purpose. */
+  /** A word of the expected answer if the service must refuse. */
   readonly refusal: string | undefined;
 }
 
@@ -58,7 +58,7 @@ const environment = (): NodeJS.ProcessEnv => ({
   URL: `http://127.0.0.1:${port}/api/v1`,
   ...examples.environment,
 });
-/** Names of the examples in the pages, as they are on this demo. */
+/** The values on this demo of the names that the pages use. */
 const examples = { environment: {} as Readonly<Record<string, string>>, texts: [] as (readonly [string, string])[] };
 const demoFolder = process.platform === 'darwin' ? 'Library/Application Support/Postern Demo' : '.config/postern-demo';
 const configFile = join(home, demoFolder, 'config.toml');
@@ -98,7 +98,10 @@ async function ask<Answer>(path: string, key: string, body?: object): Promise<{ 
   return { answer: (await response.json()) as Answer, link: response.headers.get('link') ?? '' };
 }
 
-/** A held send, the key of an approver, a webhook and a position: each page has made them before. */
+/**
+ * Creates what earlier steps of each page would have created: a held send, the key of an approver, a webhook and a
+ * position.
+ */
 async function makeExamples(): Promise<void> {
   const owner = environment().KEY ?? '';
   const newKey = async (scope: string, more = {}): Promise<string> =>
@@ -125,7 +128,7 @@ async function makeExamples(): Promise<void> {
 
 beforeAll(async () => {
   for (const name of ['bin', 'home', 'work']) mkdirSync(join(folder, name));
-  // What a reader has installed: `postern`, here for the demo alone.
+  // The installed command `postern`, which here always means the demo.
   writeFileSync(
     join(folder, 'bin/postern'),
     `#!/bin/sh\ncase " $* " in *' --demo '* | ' fleet '*) ;; *) set -- "$@" --demo ;; esac\nexec '${process.execPath}' '${MAIN}' "$@"\n`,
@@ -137,7 +140,7 @@ beforeAll(async () => {
   for (const name of ['photo.jpg', 'plan.pdf', 'secret.txt'])
     writeFileSync(join(folder, 'work', name), `${name} of sixteen\n`);
   port = await freePort();
-  // A demo that was there before: with more requests than a reader makes in a minute.
+  // An existing demo that allows more requests than a reader makes in a minute.
   mkdirSync(join(home, demoFolder, 'home'), { recursive: true, mode: 0o700 });
   writeFileSync(
     configFile,
@@ -179,7 +182,7 @@ test('every command of the documents runs on the demo, or is marked why not', as
   expect(blocks.length).toBeGreaterThan(15);
   const failed: string[] = [];
   for (const block of blocks) {
-    // Commands that never end are run beside each other.
+    // Commands that never end run in parallel.
     const runs = block.isEndless ? block.commands.trim().split('\n') : [block.commands];
     const failures = await Promise.all(runs.map((commands) => run({ ...block, commands })));
     for (const failure of failures) if (failure !== '') failed.push(`${block.page}\n${block.commands}${failure}`);

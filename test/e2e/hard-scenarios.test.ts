@@ -116,7 +116,7 @@ describe('what Messages does to its database', () => {
   test('another database in its place: the loss is logged, no replay, and life continues', async () => {
     const before = listener.frames.length;
     await mac.command({ do: 'replace' });
-    // It may have been seen before that, too: the old file without its -wal, which goes first, has lost its last rows.
+    // This may be noticed even earlier: the -wal is removed first, and the old file without it lacks its last rows.
     await eventually(() => expect(service.output).toMatch(/"now_at_row_id":1,.*database was replaced/));
     const { row } = await receive({ text: 'new life' });
     await eventually(() => expect(listener.frames.length).toBeGreaterThan(before));

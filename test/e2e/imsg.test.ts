@@ -41,7 +41,7 @@ function start(secret = key): ImsgClient {
 const run = (...words: readonly string[]) =>
   postern(['imsg', '--config-dir', service.configFolder, ...words], { env: { POSTERN_API_KEY: key } });
 
-/** Texts that left this Mac for somebody. */
+/** Returns the texts that this Mac sent to an address. */
 const sent = () => mac.calls.flatMap(({ values }) => (values.BODY === undefined ? [] : [values.BODY]));
 
 async function chatOf(client: ImsgClient, address: string): Promise<Readonly<Record<string, unknown>>> {

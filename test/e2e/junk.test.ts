@@ -17,7 +17,7 @@ let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 let receiver: Receiver;
 let keptBy: Receiver;
-/** The rows by their texts. */
+/** Row ids by text. */
 const rows = new Map<string, number>();
 
 async function register(at: Receiver, filter: unknown): Promise<void> {

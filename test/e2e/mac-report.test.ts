@@ -28,7 +28,7 @@ async function report(...options: readonly string[]): Promise<{ readonly report:
     'doctor',
     '--mac-report',
     '--watch',
-    // Both rows of what is sent must come within that time.
+    // Both rows of the sent message must arrive within that time.
     options.includes('--send-to-me') ? '4' : '1',
     ...options,
   ]);
@@ -89,7 +89,8 @@ describe('the report of a running service', () => {
       found: { same_guid: 0, prefixes: { 'iMessage;-;': expect.any(Number) } },
     });
     await mac.command({ do: 'behave', automation: 'denied' });
-    // A busy machine may take as long to start osascript as a person takes to answer, which the process remembers.
+    // On a busy machine starting osascript may take as long as a person needs to answer a dialog, and the process
+    // remembers that.
     await eventually(async () => {
       await service.stop();
       await service.launch();

@@ -21,7 +21,7 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-/** A message for the session, sent again until the session has begun to listen. */
+/** Sends a message, and repeats it until the session listens. */
 async function heard(session: ChannelSession, text: string): Promise<Shown> {
   await waitFor(async () => {
     await mac.command({ do: 'receive', from: ANA, text: 'are you there?' });

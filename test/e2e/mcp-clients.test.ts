@@ -13,7 +13,7 @@ const BEN = '+15550101';
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 
-/** A key of an agent that may do everything an agent can. */
+/** Creates a key that may do everything an agent can. */
 async function keyOf(to: Service): Promise<string> {
   const settings = { scopes: ['read', 'events', 'send'], read: '*', send: '*', approval: 'never' };
   return (await limitedKey(to, settings)).key;
@@ -117,7 +117,7 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
   test('may give up waiting, and continues', async () => {
     const controller = new AbortController();
     const waiting = client.call('events_wait', { timeout_s: 50 }, { signal: controller.signal });
-    // The request is on its way when another one behind it is answered.
+    // By the time a later request is answered, this one has arrived.
     await client.call('whoami');
     controller.abort();
     await expect(waiting).rejects.toThrow();

@@ -12,13 +12,13 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 const SUITE = fileURLToPath(
   new URL('../support/node-22/node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 );
-/** The scenarios that cannot pass here, by revision, with the reasons. */
+/** Scenarios that cannot pass here, by revision, with the reasons. */
 const EXPECTED_FAILURES = fileURLToPath(new URL('../support/mcp-conformance/', import.meta.url));
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 
-/** Adds the key, which the suite cannot send. Everything else is passed on as it is, the Host too. */
+/** Adds the key, which the suite cannot send, and passes on everything else unchanged, including the Host. */
 const proxy = createServer((asked, answer) => {
   const headers = { ...asked.headers, 'x-api-key': KEY };
   const passedOn = request(

@@ -30,7 +30,7 @@ interface Events {
   unsubscribe(which: { readonly key: string }): Promise<void>;
 }
 
-/** The parts of the package that the test uses; it is not installed with the other packages. */
+/** The parts of the package that this test uses; it is not installed with the other packages. */
 interface AiSdk {
   readonly experimental_createMCPClient: (config: object) => Promise<{
     readonly experimental_events: Events;
@@ -44,7 +44,7 @@ afterAll(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A chat.db with one conversation, of one message. */
+/** Creates a chat.db with one conversation that has one message. */
 function conversation(path: string): ChatFixture {
   const database = new ChatFixture(path);
   database.chat(`any;-;${ANA}`, [ANA]);
@@ -52,7 +52,7 @@ function conversation(path: string): ChatFixture {
   return database;
 }
 
-/** A store in memory, as the package asks for. */
+/** Creates an in-memory store, which the package requires. */
 function memoryStore() {
   const all = new Map<string, Stored>();
   return {
@@ -68,7 +68,7 @@ function memoryStore() {
   };
 }
 
-/** Serves the package's own handler at a loopback port. */
+/** Serves the package's own handler on a loopback port. */
 async function serve(handler: (request: Request) => Promise<Response>): Promise<string> {
   const answerTo = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];

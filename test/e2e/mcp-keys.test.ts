@@ -34,7 +34,7 @@ async function connect(settings: Readonly<Record<string, unknown>>): Promise<Mcp
   return { ...client, keyId: id };
 }
 
-/** What left this Mac to somebody. */
+/** Returns what this Mac sent to an address. */
 async function sentTo(address: string): Promise<readonly unknown[]> {
   const { json } = await service.get(`/messages?conversation_id=any;-;${address}`);
   return (json as { is_from_me: boolean; body: string }[])
@@ -217,7 +217,7 @@ test('an agent approves nothing: no tool with any key changes what is held', asy
     }
     expect((await service.get(`/approvals/${id}`)).json).toEqual(before);
   }
-  // Written into the conversation, it is a message like any other.
+  // In the conversation it is a message like any other.
   for (const text of ['👍', `approve ${id}`]) await mac.command({ do: 'receive', from: ANA, text });
   expect((await service.get(`/approvals/${id}`)).json).toEqual(before);
 });

@@ -69,7 +69,7 @@ withPython('the MCPB bundle runs as its manifest says, from another folder', asy
   await client.close();
 });
 
-/** The rules of the registry's schema of 2025-12-11 for what server.json uses, and those of its publisher. */
+/** The rules of the registry's schema of 2025-12-11, and of its publisher, for the members that server.json uses. */
 const SERVER = z.strictObject({
   $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
   name: z

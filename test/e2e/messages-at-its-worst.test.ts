@@ -107,7 +107,8 @@ describe('the question whether Postern may control Messages', () => {
   test('refused at once, without a dialog, is told from a refusal by the person', async () => {
     await mac.command({ do: 'behave', automation: 'denied' });
     const { shown } = await dialog();
-    // A busy machine may take as long to start osascript as a person takes to answer, which the process remembers.
+    // On a busy machine starting osascript may take as long as a person needs to answer a dialog, and the process
+    // remembers that.
     await eventually(async () => {
       await service.stop();
       await service.launch();

@@ -14,7 +14,7 @@ let service: Service;
 
 beforeAll(async () => {
   mkdirSync(programs);
-  // A minute that ends when the test says so.
+  // A minute that ends when the test ends it.
   standIn('sleep', `[ "$1" = 60 ] || exit 1; until [ -e '${minuteIsOver}' ]; do /bin/sleep 0.02; done`);
   service = await Service.start({ chatDbPath: join(root, 'none'), osascriptPath: join(root, 'none') });
 });

@@ -34,7 +34,7 @@ afterAll(async () => {
 const detailed = async (id: string): Promise<MessageDetails | undefined> =>
   ((await service.get(`/messages/${id}?include=details`)).json as Message).details;
 
-/** What the WebSocket, the webhook, the list, the page of events and the single message say of one row. */
+/** Returns one row as the WebSocket, the webhook, the list, the page of events and the single message show it. */
 async function everywhere(id: string): Promise<readonly (MessageDetails | undefined)[]> {
   const ofWebhook = (): Message | undefined =>
     receiver.deliveries.map(({ event }) => event.data as unknown as Message).find((data) => data.id === id);
@@ -81,7 +81,7 @@ describe('a bot that reads its own messages', () => {
   });
 });
 
-/** Own rows with this text. */
+/** Counts own rows with this text. */
 function rowsWith(text: string): number {
   const database = openSqlite(mac.chatDbPath, { readonly: true });
   try {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.dispose());
 
-/** A row as Messages writes it for a message of the owner. */
+/** Writes a row as Messages does for a message of the owner. */
 function write(text: string): void {
   const date = BigInt(Date.now() - APPLE_EPOCH_MS) * 1_000_000n;
   fixture.chats.message({ chat: fixture.chatIds[`any;-;${ANA}`] ?? 0, text, is_from_me: 1, date });
@@ -84,7 +84,7 @@ describe('lists with what the console shows beside them', () => {
     const refused = await read<AuditEntry[]>('/audit?action=refused&outcome=recipient_not_allowed');
     expect(refused.map(({ action }) => action)).toEqual(['refused']);
     expect(await read<AuditEntry[]>('/audit?since=2999-01-01')).toEqual([]);
-    // Without new parameters the answer is that of earlier versions.
+    // Without new parameters the answer is the same as that of earlier versions.
     const plain = await read<AuditEntry[]>('/audit');
     expect(plain.map(({ id }) => id)).toEqual(plain.map(({ id }) => id).sort((a, b) => a - b));
     expect(plain[0]).not.toHaveProperty('names');
@@ -126,7 +126,7 @@ describe('lists with what the console shows beside them', () => {
       isUp = true;
       const before = receiver.deliveries.length;
       expect((await fixture.service.post(`/webhooks/${id}/retry`, {})).status).toBe(202);
-      // Without the request it would be tried ten seconds after the third failure.
+      // Without this request the next attempt would come ten seconds after the third failure.
       await eventually(() => expect(receiver.deliveries.length).toBe(before + 1));
       await eventually(async () => expect(await read<WebhookStatus>(`/webhooks/${id}`)).toMatchObject({ held: null }));
       const { subjects } = await read<StatisticSeries>('/stats/webhooks?by=hour&last=1');

@@ -14,7 +14,10 @@ const KEY = 'key-of-the-owner';
 const NOBODY = '65534';
 const root = temporaryFolder();
 
-/** Takes a port before Postern does, keeps all that it receives, and offers every client a menu line that runs a program. */
+/**
+ * A program that takes the port before Postern, stores all that it receives, and offers every client a menu line that
+ * runs a program.
+ */
 const SQUATTER = `
   const { createServer } = require('node:net');
   const { writeSync } = require('node:fs');
@@ -35,10 +38,10 @@ const macs: StandInMac[] = [];
 
 async function squat(at = 0): Promise<void> {
   received = join(root, `received-${process.hrtime.bigint()}`);
-  // Handed over open: the other account may not look into this folder.
+  // Passed on as an open file, because the other account may not read this folder.
   const file = openSync(received, 'w');
   const command = [process.execPath, '-e', SQUATTER, String(at)];
-  // Another account where this test may take one, else the same.
+  // Another account if this test may switch to one, otherwise the same.
   const user = process.getuid?.() === 0 ? ['setpriv', `--reuid=${NOBODY}`, '--clear-groups'] : [];
   const [program = '', ...rest] = [...user, ...command];
   squatter = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit', file] });
@@ -108,7 +111,7 @@ describe.each([
     await ended;
     const machine = mac.machine();
     const run: typeof machine.run = async (program, args, options) => {
-      // The port is taken in the moment between the check and the start of the agent.
+      // The port is taken between the check and the start of the agent.
       if (args[0] === 'bootstrap') await squat(port);
       return machine.run(program, args, options);
     };

@@ -3,17 +3,17 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { answersOf } from '../support/recorded-client/client.ts';
 import { differences } from '../support/recorded-client/differences.ts';
 
-/** One line for each step of the script: its name, and what commit c70b27f answered. */
+/** One line per step of the script: its name, and what commit c70b27f answered. */
 const RECORDED = new URL('../support/recorded-client/answers-0.1.jsonl', import.meta.url);
 /**
- * Path of main.js in a build of that version: its answers are recorded instead of compared. Run it twice: the same
- * bytes come out.
+ * Path of main.js in a build of that version, whose answers are then recorded instead of compared. Running it twice
+ * gives the same bytes.
  */
 const RECORD_FROM = process.env.RECORD_FROM;
-/** Long enough for that version to publish a row that is not complete yet. */
+/** Long enough for that version to publish an incomplete row. */
 const HALF_WRITTEN_MS = 1500;
 
-/** A change that a client of 0.1 sees, the sentences that tell it so, and the differences it explains. */
+/** A change that a client of 0.1 sees, the sentences that announce it, and the differences that it explains. */
 interface Named {
   readonly change: string;
   readonly upgrade: string;
@@ -154,7 +154,7 @@ describe('what a client of 0.1 sees', () => {
   });
 });
 
-/** Reports whether a document has a sentence, wherever its lines break. */
+/** Reports whether a document contains a sentence, wherever its lines break. */
 function isSaid(sentence: string, path: string): boolean {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   return text.replaceAll(/\s+/g, ' ').includes(sentence);

@@ -32,14 +32,14 @@ afterAll(async () => {
 
 const rowOf = (answer: unknown): number => (answer as { readonly row: number }).row;
 
-/** Where a reader with changes begins now. */
+/** Returns the offset at which a new reader with changes begins. */
 async function begun(at: Service): Promise<string> {
   const answer = await at.get('/events?changes=true&include=details');
   expect(answer.status).toBe(200);
   return /<\/api\/v1([^>]+)>/.exec(answer.headers.get('link') ?? '')?.[1] ?? '';
 }
 
-/** What a reader was told of a row from a place on. */
+/** Returns what a reader is told about a row after an offset. */
 async function toldOf(at: Service, from: string, row: number): Promise<readonly Told[]> {
   const events = (await at.get(from)).json as readonly Told[];
   return events.filter(({ data }) => data.id === String(row));
@@ -95,7 +95,7 @@ test('a message to oneself that was published as incoming is told to be a copy, 
   expect((await toldOf(service, from, row)).at(-1)?.data.details?.mirror).toBe(true);
   await service.stop('SIGKILL');
   await service.launch();
-  // Who catches up gets the row as it is.
+  // A reader that catches up gets the row in its current state.
   expect(await toldOf(service, from, row)).toMatchObject([
     { type: 'message.received', data: { details: { mirror: true } } },
   ]);

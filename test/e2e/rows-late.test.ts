@@ -15,7 +15,7 @@ let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 let receiver: Receiver;
 let keptBy: Receiver;
-/** The newest row of the first start, the last of the old messages, and a new one behind them. */
+/** The newest row at the first start, the last old message, and a new one after them. */
 let start: number;
 let lastOld: number;
 let young: number;

@@ -25,7 +25,9 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-/** Stops the process, whose clocks run on as those of a sleeping Mac do, and has `during` happen just before it wakes. */
+/**
+ * Stops the process, whose clocks keep running like those of a sleeping Mac, and runs `during` just before it wakes.
+ */
 async function sleepUntil(during: () => Promise<unknown>): Promise<void> {
   process.kill(service.pid, 'SIGSTOP');
   try {
@@ -63,7 +65,7 @@ test('a limited key gets every message of the night, although each row comes bef
   const { events } = await client.trackedEvents({ after });
   expect(events.map(({ data }) => data)).toMatchObject(expected);
   const agent = await connectMcp('2026 over HTTP', service, key);
-  // The stop was too short for the time to count as a night.
+  // The stop was too short to count as a night.
   const { text } = await agent.call('events_poll', { after, late: true });
   await agent.close();
   expect(text.match(/at (?:one|three|four|five)/g)).toEqual(expected.map(({ body }) => body));

@@ -36,7 +36,7 @@ try {
   truth('conversations are listed', conversations.length > 0);
   const messages = await (await fetch(`${base}/api/v1/messages?limit=5`, { headers })).json();
   truth('messages are listed', messages.length > 0);
-  // The reader thread, where there is one, has its own connection.
+  // The reader thread, if there is one, has its own connection.
   equal('a deep list', (await fetch(`${base}/api/v1/messages?offset=3000`, { headers })).status, 200);
   equal('without a key', (await fetch(`${base}/api/v1/messages`)).status, 401);
 
@@ -84,7 +84,7 @@ try {
     `sha256=${createHmac('sha256', 'shh').update(delivery.body).digest('hex')}`,
   );
 
-  // An agent: both generations of MCP, one answered as JSON and one as a stream.
+  // Both generations of MCP, one answered as JSON and one as a stream.
   const made = await fetch(`${base}/api/v1/keys`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
@@ -118,7 +118,7 @@ try {
     truth('an agent reads over MCP', (await asked.text()).includes('Grüße 👋'));
   }
 
-  // Over the Unix socket: an answer, and a WebSocket.
+  // Over the Unix socket: a plain answer and a WebSocket.
   const place = ['--config-dir', folder];
   const [statusCode] = await once(spawn(program, [main, 'status', ...place], { cwd: root, stdio: 'ignore' }), 'exit');
   equal('the exit code of status over the Unix socket', statusCode, 0);

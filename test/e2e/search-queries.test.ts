@@ -16,7 +16,7 @@ const TEXTS = [
   '明日は東京駅で会いましょう',
   'שלום 👍🏽 café',
 ];
-/** Of any kind; over HTTP each takes a millisecond or two. */
+/** Number of random queries; over HTTP each takes a millisecond or two. */
 const QUERIES = isLong ? 30_000 : 150;
 const GARDEN = 'any;+;chat424242';
 
@@ -135,7 +135,7 @@ test(
       fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((some) => some.join('')),
       anyText(60),
     );
-    // Making the first query takes so long that the service may close the connection that is idle meanwhile.
+    // Generating the first query takes so long that the service might close the idle connection.
     fc.sample(anyQuery, 1);
     await ask('dinner').catch(() => ask('dinner'));
     await fc.assert(

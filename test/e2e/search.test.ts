@@ -45,7 +45,7 @@ describe('search', () => {
     expect(await metrics.text()).toContain('postern_search_complete 1');
     const file = join(service.configFolder, 'search.db');
     for (const end of ['', '-wal', '-shm']) expect(statSync(file + end).mode & 0o777).toBe(0o600);
-    // Not "cafe": the ids of requests are hexadecimal.
+    // Not "cafe", which can occur in the hexadecimal id of a request.
     expect(service.output).not.toMatch(/dinner|tomorrow|umbrella/i);
   });
 
@@ -69,7 +69,7 @@ describe('search', () => {
     await mac.command({ do: 'unsend', row: unsent });
     await mac.command({ do: 'delete', row: deleted, recoverable: true });
     await mac.command({ do: 'delete', row: removed });
-    // No search looks, and so none repairs: the index itself follows.
+    // Without any search that could repair it, the index itself follows.
     await eventually(async () => expect(await words()).toBe(0));
     expect(await found('walrus')).toEqual([]);
     expect(await found('penguin')).toEqual(['penguin']);

@@ -28,7 +28,7 @@ async function newCode(): Promise<string> {
   return code;
 }
 
-/** Exchanges a code; `headers` are those that tell which page asks. */
+/** Exchanges a code; `headers` say which page asks. */
 function signIn(code: unknown, headers: Readonly<Record<string, string>> = { Origin: origin }): Promise<Response> {
   return fetch(`${origin}/console/sign-in`, {
     method: 'POST',

@@ -17,7 +17,7 @@ async function started(server: Readonly<Record<string, unknown>> = {}): Promise<
   return service;
 }
 
-/** 69: the service answers, and cannot read Messages. */
+/** Exit code 69: the service answers but cannot read Messages. */
 async function status(
   service: Service,
   ...options: readonly string[]

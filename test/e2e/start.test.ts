@@ -32,7 +32,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the built program to its end. */
+/** Runs the built program until it ends. */
 async function postern(args: readonly string[], env: Record<string, string> = {}, shell?: string): Promise<Ended> {
   const command = [process.execPath, MAIN, ...args];
   const child = spawn(

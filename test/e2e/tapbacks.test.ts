@@ -21,7 +21,7 @@ const ANA = '+15550100';
 const UP = 2001;
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** Row ids of the messages of a chat with this text, oldest first. */
+/** Returns the row ids of a chat's messages with this text, oldest first. */
 function rowsWith(text: string, chatDbPath: string, isOwn = 1): readonly number[] {
   const database = openSqlite(chatDbPath, { readonly: true });
   try {
@@ -68,7 +68,7 @@ describe('a service', () => {
     };
     return approval;
   };
-  /** Row of what asks for it, once the service has seen it. */
+  /** Returns the row that asks for the approval, once the service has seen it. */
   const asking = async (id: string): Promise<number> => {
     await waitFor(() => rowsWith(id, mac.chatDbPath).length > 0);
     const [row = 0] = rowsWith(id, mac.chatDbPath);
@@ -103,7 +103,7 @@ describe('a service', () => {
   test('killed between the decision and the send sends it once', async () => {
     const { id } = await ask('killed before it was sent');
     const row = await asking(id);
-    // Another send is in the queue before it.
+    // Another send is ahead of it in the queue.
     await mac.command({ do: 'scenario', name: 'slow', delayMs: 3000 });
     const before = bodies(mac).length;
     const inTheWay = service.post('/messages', { recipient: ANA, body: 'in the way' }).catch(() => undefined);

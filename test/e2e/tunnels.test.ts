@@ -115,7 +115,7 @@ describe("through Anthropic's tunnel", () => {
     });
 
   beforeAll(async () => {
-    // The test before used up the minute.
+    // The previous test used up the rate limit of this minute.
     await service.stop();
     await service.launch();
   });

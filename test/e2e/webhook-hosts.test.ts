@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const register = (url: string) => service.post('/webhooks', { url, events: ['message.received'] });
 
-/** Starts the service again with these `webhooks.allowed_hosts`. */
+/** Restarts the service with these `webhooks.allowed_hosts`. */
 async function allow(...hosts: string[]): Promise<void> {
   await service.stop();
   service.configure({ webhooks: { allowed_hosts: hosts } });

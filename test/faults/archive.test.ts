@@ -25,7 +25,7 @@ const folder = join(root, 'archive');
 const KILLS = isLong ? 200 : 6;
 const ROWS_A_ROUND = 40;
 
-/** Starts a run and kills it so many milliseconds after it has begun. Says how long it ran, if it ended before. */
+/** Starts a run and kills it after so many milliseconds. Returns how long it ran if it ended before that. */
 async function killedRun(afterMs: number): Promise<number | undefined> {
   const startedMs = { begins: 0 };
   const child = spawn(process.execPath, [RUN, chatDb, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -88,7 +88,7 @@ test(`an export that is killed ${KILLS} times at random continues each time, and
   );
   expect(new Set(first).size).toBe(first.length);
   expect(chainsOf(folder).length).toBeGreaterThan(10);
-  // No line says what the one before it of the same row says.
+  // No line repeats the previous line of the same row.
   const last = new Map<string, string>();
   for (const { message, removed, guid = message?.guid ?? '', files } of linesOf(folder)) {
     if (guid === '') continue;

@@ -15,24 +15,26 @@ import { KEY, type Service } from '../support/service.ts';
 import { Harness, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 5;
-/** How long the service lives before each kill. A pass begins 50 ms after the first commit. */
+/** Longest life of the service before a kill. A pass begins 50 ms after the first commit. */
 const MAX_LIFE_MS = isLong ? 900 : 450;
-/** In the long form one life of ten: long enough for a row whose chat never comes, which others wait behind. */
+/**
+ * In the long form one life in ten: long enough for a row whose chat never comes, which holds up the rows behind it.
+ */
 const LONG_LIFE_MS = 3000;
-/** As many rows again are changed. */
+/** As many more rows are changed. */
 const ROWS_PER_SECOND = isLong ? 60 : 15;
 const CATCH_UP_MS = 180_000;
-/** The longest wait of the client before it reconnects. */
+/** Longest wait of the client before it reconnects. */
 const MAX_RECONNECT_MS = 10_000;
 
-/** All ten kinds of rows come within the first 13. */
+/** All ten kinds of rows occur among the first 13. */
 const FIXED_SEED = 1641;
 
 const chance = new Chance(seedOfForm('kinds of rows, moments of the kills', FIXED_SEED));
 let harness: Harness;
 afterEach(() => harness.end());
 
-/** What a reader keeps of the messages by what it is told. */
+/** The messages as a reader knows them from the events it received. */
 class Copy {
   readonly messages = new Map<string, string>();
   readonly counts = new Map<string, number>();
@@ -50,7 +52,7 @@ class Copy {
     else if ('body' in event.data) this.messages.set(event.data.id, textOf(event.data));
   }
 
-  /** How many messages differ from those that chat.db holds. */
+  /** Returns how many messages differ from those in chat.db. */
   differences(truth: ReadonlyMap<string, string>): number {
     const ids = new Set([...truth.keys(), ...this.messages.keys()]);
     return [...ids].filter((id) => truth.get(id) !== this.messages.get(id)).length;
@@ -65,7 +67,7 @@ async function truthOf(client: PosternClient): Promise<Map<string, string>> {
   return truth;
 }
 
-/** Without those details that other rows change. */
+/** Returns a message's text without the details that other rows change. */
 function textOf({ details, ...message }: Message): string {
   return JSON.stringify({ ...message, ...(details !== undefined && factsOf(details)) });
 }
@@ -75,7 +77,10 @@ function factsOf(details: MessageDetails) {
   return { isLate: late === true, isUnsent: retractedAt !== null, isEdited: editedAt !== null };
 }
 
-/** Messages that are not shown as the simulated Messages wrote them. Those older than `lateBeforeMs` came late. */
+/**
+ * Returns the messages that are not shown as the simulated Messages wrote them. Those older than `lateBeforeMs` count
+ * as late.
+ */
 async function misread(client: PosternClient, first: number, lateBeforeMs: number): Promise<string[]> {
   const rows = harness.database.sqlite
     .prepare(
@@ -102,7 +107,7 @@ async function misread(client: PosternClient, first: number, lateBeforeMs: numbe
   return wrong;
 }
 
-/** Asks page after page, and keeps its offset through every failure. */
+/** Reads page after page, and keeps its offset through every failure. */
 async function follow(client: PosternClient, copy: Copy, start: string, signal: AbortSignal): Promise<void> {
   let offset = start;
   while (!signal.aborted) {
@@ -121,7 +126,7 @@ async function listen(client: PosternClient, copy: Copy, after: string, signal: 
   for await (const event of client.listen({ changes: true, include: 'details', after, signal })) copy.apply(event);
 }
 
-/** Reconnects soon, however often the service was gone: otherwise the longer waits would hide most of its lives. */
+/** Reconnects quickly, however often the service was away: with longer waits it would miss most of its lives. */
 const impatient: Clock = {
   ...systemClock,
   after: (ms, run) => systemClock.after(ms <= MAX_RECONNECT_MS ? Math.min(ms, 100) : ms, run),
@@ -168,7 +173,7 @@ test(
     }
     await wait(1000);
     await writer.kill();
-    // Until its event, nothing knows that a row came late.
+    // A row is known to be late only once its event arrives.
     await waitFor(() => copies.pages.newestRow >= harness.newestRow(), CATCH_UP_MS);
     const truth = await truthOf(client);
     const delivered = new Copy();
@@ -198,7 +203,7 @@ test(
       console.log(`${name}: ${KILLS} kills, ${truth.size} messages, ${counts}, ${repeats} repeats`);
       expect(copy.isIncomplete).toBe(false);
       expect(harness.contradictions(copy.events)).toEqual([]);
-      // A crash repeats what a webhook had not stored, under the same delivery id; clients are never repeated anything.
+      // A crash repeats what a webhook had not stored, under the same delivery id; other clients get no repeats.
       expect(repeats).toBeLessThanOrEqual(name === 'webhook' ? KILLS * 6 : 0);
     }
   },

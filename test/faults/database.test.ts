@@ -10,7 +10,7 @@ import type { Listener, ReceivedEvent } from '../support/service.ts';
 import { Harness, wait } from './harness.ts';
 
 const POLL_MS = 400;
-/** What asking over HTTP may add, on a busy machine too. */
+/** What the HTTP requests may add, even on a busy machine. */
 const SLACK_MS = isLong ? 400 : 10_000;
 const LOCKED_MS = isLong ? 60_000 : 2000;
 
@@ -38,16 +38,16 @@ const heard = (): number[] => listener.events.map((event) => Number(event.data.i
 const write = (): number => harness.database.message({ chat: 1, text: 'a row', handle_id: 1 });
 const hears = (row: number): Promise<unknown> => waitFor(() => heard().includes(row));
 
-/** The cause has just ended: it must be back within two polls. */
+/** Expects the service to recover within two polls after the cause has ended. */
 async function expectBackSoon(): Promise<void> {
   const ended = performance.now();
   await waitFor(() => isConnected(true));
   expect(performance.now() - ended).toBeLessThan(2 * POLL_MS + SLACK_MS);
 }
 
-/** While it is away: health says why, reads answer 503, and the process stays. */
+/** Expects that health says why, reads answer 503, and the process keeps running. */
 async function expectAway(pattern: RegExp): Promise<void> {
-  // What was found first may have been the moment between two steps of the cause.
+  // The first answer may fall between two steps of the cause.
   await waitFor(async () => pattern.test((await health()).backend.message ?? ''));
   const { status, backend } = await health();
   expect({ status, connected: backend.connected }).toEqual({ status: 'ok', connected: false });
@@ -64,7 +64,7 @@ describe('chat.db goes away and comes back', () => {
     await hears(before);
     for (const file of withSides(harness.path)) renameSync(file, `${file}.away`);
     await expectAway(/no Messages database/);
-    const meanwhile = write(); // through the handle that is still open, into the renamed file
+    const meanwhile = write(); // through the open handle, into the renamed file
     for (const file of withSides(`${harness.path}.away`)) renameSync(file, file.replace('.away', ''));
     for (const side of ['-wal', '-shm']) {
       if (existsSync(`${harness.path}${side}.away`))
@@ -107,14 +107,14 @@ describe('chat.db goes away and comes back', () => {
   test('permission withdrawn and given back: continues from its cursor', async () => {
     const before = write();
     await hears(before);
-    // What keeps even root from opening it: a socket of that name.
+    // A socket of that name keeps even root from opening it.
     renameSync(harness.path, `${harness.path}.real`);
     const inItsPlace = createServer().listen(harness.path);
     let meanwhile: number;
     try {
       await once(inItsPlace, 'listening');
       await expectAway(/no permission.*Full Disk Access/);
-      meanwhile = write(); // Messages writes on through what it has open
+      meanwhile = write(); // Messages keeps writing through its open handles
     } finally {
       await new Promise((resolve) => inItsPlace.close(resolve));
     }
@@ -143,7 +143,7 @@ describe('chat.db goes away and comes back', () => {
     for (let count = 0; count < 500; count += 1) other.message({ chat, text: `old ${count}`, handle_id: 1 });
     other.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     other.close();
-    // Without its -wal the old file must not look like another one, in the moment before it is replaced.
+    // Without its -wal the old file must not look like a different one just before it is replaced.
     harness.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     harness.database.close();
     for (const side of ['-wal', '-shm']) rmSync(`${harness.path}${side}`, { force: true });
@@ -155,7 +155,7 @@ describe('chat.db goes away and comes back', () => {
     writer.close();
     expect(heard()).toHaveLength(2);
     expect(harness.service.output.match(/database was replaced/g)).toHaveLength(1);
-    // Those with changes begin again: their offsets mean nothing any more.
+    // Clients with changes begin again, because their offsets have lost their meaning.
     expect((await closed)[0]).toBe(4410);
     for (const { text } of await Promise.all(streams)) expect(text).toContain(known.offset);
     const [ids, after] = [
@@ -186,7 +186,7 @@ describe('chat.db goes away and comes back', () => {
       await hears(write());
       harness.database.sqlite.exec('PRAGMA locking_mode = EXCLUSIVE');
       harness.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-      // Leaving WAL needs the file for itself alone; while our reader holds on, an exclusive lock prevents that.
+      // Leaving WAL mode needs exclusive access, which our reader's connection would prevent.
       harness.database.close();
       const locker = openSqlite(harness.path, { busyTimeoutMs: 5000 });
       await harness.service.stop();
@@ -242,7 +242,7 @@ describe('chat.db goes away and comes back', () => {
   });
 });
 
-/** An incoming row, whole but for one column. Some columns take no NULL: there is no such row then. */
+/** Writes an incoming row, complete but for one column. For columns that cannot be NULL there is no such row. */
 function strangeRow(column: string, value: SqlValue): void {
   try {
     harness.database.message({ chat: 1, text: 'a strange row', handle_id: 1, [column]: value });

@@ -14,9 +14,9 @@ import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 import { Harness, rowsOf, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 3;
-/** Of 20 lists, 1.6 MB each. */
+/** Each round reads 20 lists of 1.6 MB. */
 const ROUNDS = isLong ? 50 : 3;
-/** Longer than a start takes on a quiet machine. */
+/** Longer than a start takes on an idle machine. */
 const START_MS = 300;
 
 const chance = seededChance('moments of the kills at the start');
@@ -78,7 +78,7 @@ describe('an address to listen on', () => {
 
   async function isReached(host: string, addresses: readonly string[]): Promise<void> {
     harness = new Harness();
-    // Service.start asks 127.0.0.1, which ::1 alone does not answer.
+    // Service.start asks 127.0.0.1, which a service on ::1 does not answer.
     const service = await harness.start();
     await service.stop();
     service.configure({ server: { host } });
@@ -114,7 +114,7 @@ describe('an address to listen on', () => {
 });
 
 describe('a configuration folder on a read-only disk', () => {
-  // Before the folder's own removal, which a mounted disk would prevent.
+  // Runs before the folder is removed, which a mounted disk would prevent.
   afterAll(() => void (isMounted && spawnSync('umount', [disk])));
   const root = temporaryFolder();
   const disk = join(root, 'disk');

@@ -19,20 +19,20 @@ import { whenFileEnds } from '../support/temporary.ts';
 import { Balancer, HubClient, HubProcess, WebhookReceiver } from './fleet-hubs.ts';
 import { compare, Writer } from './harness.ts';
 
-/** One that was made before the broker came back may be of no use. */
+/** A connection made before the broker came back may be unusable. */
 const A_CONNECTION_MS = 2000;
 const MACS_SCRIPT = fileURLToPath(new URL('fleet-macs.mjs', import.meta.url));
 
 export interface FleetSize {
-  /** 1, or 3 that form a cluster. */
+  /** 1, or 3 as a cluster. */
   readonly servers: 1 | 3;
   readonly macs: number;
-  /** Processes that the Macs are spread over. */
+  /** Number of processes that share the Macs. */
   readonly processes: number;
   readonly rowsPerSecond: number;
   /** The Macs reach the broker through a proxy that can be cut. */
   readonly hasProxy?: boolean;
-  /** A webhook at the hubs is given every event. */
+  /** A webhook at the hubs receives every event. */
   readonly hasWebhook?: boolean;
 }
 
@@ -42,7 +42,7 @@ interface Mac {
   readonly chatDbPath: string;
 }
 
-/** Nats servers, Macs in processes of their own, and a writer of rows; all of it removed by `end`. */
+/** NATS servers, Macs in separate processes, and a writer of rows. `end` removes all of it. */
 export class FleetHarness {
   readonly folder = mkdtempSync(join(tmpdir(), 'postern-fleet-'));
   readonly servers: readonly NatsServer[];
@@ -52,7 +52,7 @@ export class FleetHarness {
   readonly #proxy: DroppingProxy | undefined;
   readonly #writer: Writer;
   readonly hubs: HubProcess[] = [];
-  /** One at the first hub, one at whichever hub takes it. */
+  /** One client at the first hub, and one at whichever hub takes it. */
   readonly clients: HubClient[] = [];
   #balancer: Balancer | undefined;
   #webhook: WebhookReceiver | undefined;
@@ -95,7 +95,7 @@ export class FleetHarness {
     const fleet = new FleetHarness(servers, proxy, size);
     whenFileEnds(() => fleet.end());
     await fleet.createStreams();
-    // Before the first event, so that clients and webhook are given every one.
+    // Before the first event, so that clients and the webhook receive all of them.
     await fleet.#startHubs(size.hasWebhook === true);
     for (const agent of fleet.agents) await agent.launch();
     return fleet;
@@ -116,7 +116,7 @@ export class FleetHarness {
     return this.#proxy;
   }
 
-  /** As `postern fleet init` and `add` do, again after all stores were deleted. */
+  /** Does what `postern fleet init` and `add` do, also after all stores were deleted. */
   async createStreams(): Promise<void> {
     await this.withBroker(async (nc) => {
       const jsm = await waitFor(() => jetstreamManager(nc));
@@ -137,7 +137,7 @@ export class FleetHarness {
     }
   }
 
-  /** The server that leads the stream of events. */
+  /** Returns the server that leads the stream of events. */
   async leader(): Promise<NatsServer> {
     const [only] = this.servers;
     if (this.servers.length === 1 && only !== undefined) return only;
@@ -154,7 +154,7 @@ export class FleetHarness {
     return Number(this.#sqlite(id).prepare('SELECT ifnull(max(ROWID), 0) FROM message').get()?.[0]);
   }
 
-  /** Until the stream has everything that is in the databases now. Seconds it took. */
+  /** Waits until the stream has everything that is in the databases now. Returns the seconds that took. */
   async caughtUp(withinMs = 60_000): Promise<number> {
     const start = performance.now();
     for (const id of this.databases.keys()) {
@@ -179,7 +179,7 @@ export class FleetHarness {
     return (performance.now() - start) / 1000;
   }
 
-  /** How the stream and what the clients of hubs were given compare with the databases: of all Macs together. */
+  /** Compares the stream, and what the hubs' clients received, with the databases of all Macs. */
   async compare(): Promise<{ stream: Differences; clients: readonly Differences[]; webhook: Differences }> {
     const stream = noDifferences();
     const webhook = noDifferences();
@@ -189,7 +189,7 @@ export class FleetHarness {
         const inStream = (await streamOf(nc, id)).map(({ row }) => row);
         const arrived = this.clients.map(({ arrivals }) => [...(arrivals.rows.get(id) ?? [])]);
         const posted = [...(this.#webhook?.arrivals.rows.get(id) ?? [])];
-        // At last, so that it has every row that arrived.
+        // Read last, so that it includes every row that arrived.
         const written = sqlite.prepare('SELECT ROWID FROM message ORDER BY ROWID').all();
         const rows = written.map(([row]) => Number(row));
         add(stream, rows, inStream);
@@ -233,7 +233,7 @@ export function noDifferences(): Differences {
   return { events: 0, lost: 0, repeated: 0, outOfOrder: 0, unknown: 0 };
 }
 
-/** Compares up to the newest row that arrived: what is behind it may still be on its way. */
+/** Compares up to the newest row that arrived: later rows may still be on their way. */
 function add(sum: Differences, written: readonly number[], arrived: readonly number[]): void {
   const newest = arrived.at(-1) ?? 0;
   const { lost, repeats, outOfOrder, unknown } = compare(
@@ -247,12 +247,12 @@ function add(sum: Differences, written: readonly number[], arrived: readonly num
   sum.unknown += unknown.length;
 }
 
-/** The services of some Macs, in one process. */
+/** The services of some of the Macs, in one process. */
 export class AgentProcess {
   readonly macs: readonly Mac[];
   readonly #servers: readonly string[];
   #child: ChildProcess | undefined;
-  /** Address of the API of each Mac. */
+  /** Address of each Mac's API. */
   urls: Readonly<Record<string, string>> = {};
 
   constructor(macs: readonly Mac[], servers: readonly string[]) {
@@ -285,7 +285,7 @@ export class AgentProcess {
     await ended;
   }
 
-  /** Whether the local API of every Mac answers with its newest message. */
+  /** Reports whether the local API of every Mac answers with its newest message. */
   async answers(): Promise<boolean> {
     const answers = await Promise.all(
       Object.values(this.urls).map((url) =>
@@ -298,7 +298,7 @@ export class AgentProcess {
 
 export type CutLine = 'both ways' | 'to the broker' | 'from the broker';
 
-/** A proxy that can stop forwarding without closing anything, as a network does that drops packets. */
+/** A proxy that can stop forwarding without closing connections, like a network that drops packets. */
 export class DroppingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -339,7 +339,7 @@ export class DroppingProxy {
     this.#cut = way;
   }
 
-  /** Forwards again; what was lost stays lost, so the connections of before are of no use. */
+  /** Forwards again. Dropped bytes stay lost, so existing connections are unusable. */
   restore(): void {
     this.#cut = undefined;
     for (const socket of this.#sockets) socket.destroy();

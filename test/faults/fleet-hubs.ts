@@ -12,7 +12,7 @@ import { Receiver } from '../support/receiver.ts';
 import { freePort, KEY } from '../support/service.ts';
 import { BARE_ENVIRONMENT } from '../support/temporary.ts';
 
-/** A hub as a process of its own, on the same port through every start. */
+/** A hub in its own process, with the same port at every start. */
 export class HubProcess {
   readonly port: number;
   readonly #folder: string;
@@ -49,7 +49,7 @@ export class HubProcess {
     });
   }
 
-  /** A webhook for every event; resolves when some hub has taken it up. */
+  /** Registers a webhook for every event. Resolves once some hub delivers to it. */
   async addWebhook(url: string): Promise<void> {
     await waitFor(async () => {
       const answer = await fetch(`http://127.0.0.1:${this.port}/api/v1/webhooks`, {
@@ -74,7 +74,7 @@ export class HubProcess {
   }
 }
 
-/** Hands each connection to the first port that takes it, beginning with another one each time. */
+/** Passes each connection to the first port that accepts it, starting with a different port each time. */
 export class Balancer {
   readonly #server: Server;
   readonly #ports: readonly number[];
@@ -129,7 +129,7 @@ export class Balancer {
   }
 }
 
-/** Row ids of each Mac, in the order of their arrival. */
+/** Row ids of each Mac, in order of arrival. */
 class Arrivals {
   readonly rows = new Map<string, number[]>();
 
@@ -141,13 +141,13 @@ class Arrivals {
     this.rows.set(mac, known);
   }
 
-  /** Of one Mac; 0 before the first. */
+  /** Returns the newest row of a Mac; 0 before the first. */
   newest(mac: string): number {
     return this.rows.get(mac)?.at(-1) ?? 0;
   }
 }
 
-/** A receiver of the webhook of a fleet. */
+/** The receiver of a fleet's webhook. */
 export class WebhookReceiver {
   readonly arrivals = new Arrivals();
   readonly #receiver: Receiver;
@@ -171,12 +171,12 @@ export class WebhookReceiver {
   }
 }
 
-/** A client that continues where it was, whatever happens to the line or to the hub. */
+/** A client that resumes where it stopped, whatever happens to the line or the hub. */
 export class HubClient {
   readonly arrivals = new Arrivals();
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
-  /** Why it does not listen any more. */
+  /** Why it stopped listening. */
   failure: unknown;
   reconnects = 0;
 

@@ -26,7 +26,7 @@ describeWithNats('an invitation', () => {
   });
   afterAll(() => server.stop());
 
-  /** A folder as a new Mac has it. */
+  /** Creates the configuration folder of a new Mac. */
   function newHome(text = '# mine\n[fleet]\n# servers = []\n\n[auth]\napi_key = "0123456789abcdef"\n'): string {
     const home = join(base, `home-${++homes}`);
     mkdirSync(home, { mode: 0o700 });
@@ -34,7 +34,7 @@ describeWithNats('an invitation', () => {
     return home;
   }
 
-  /** Starts an invitation; its token is on stdout. */
+  /** Starts an invitation and returns its token, which is printed on stdout. */
   async function invite(mac: string, ...options: readonly string[]): Promise<{ desk: Running; token: string }> {
     const desk = startPostern(['fleet', 'invite', mac, '--dir', dir, ...options]);
     return { desk, token: await tokenFrom(desk) };
@@ -86,7 +86,7 @@ describeWithNats('an invitation', () => {
     expect([await desk.ended, desk.stderr]).toEqual([124, expect.stringContaining('Nobody has joined as m2')]);
     const home = newHome();
     const [late, cut] = await Promise.all([join(token, home), join(token.slice(0, -30))]);
-    // A file is read in place of stdin.
+    // A file is read instead of stdin.
     const file = `${home}/token.txt`;
     writeFileSync(file, token);
     const [fromFile, none] = await Promise.all(
@@ -102,7 +102,7 @@ describeWithNats('an invitation', () => {
     expect(usersText()).toBe(before);
   });
 
-  /** An invitation whose desk is this process. */
+  /** Opens an invitation whose desk is this process. */
   async function openInvitation(mac: string) {
     const folder = FleetFolder.open(dir);
     const connection = await connectOperator(folder, 'operator');
@@ -152,7 +152,7 @@ describeWithNats('an invitation', () => {
     await spy.close();
     const other = tokenOf({ ...again.invitation, secret: newSecret() });
     expect(readToken(other)).toMatchObject({ mac: 'm5', servers: [server.url] });
-    // It is still open for the one that has its token.
+    // It is still open to the machine that has its token.
     expect(await joinFleet(again.invitation, 'new one', () => {})).toBe(true);
     expect([await again.ended, usersText() === before]).toEqual([expect.objectContaining({ name: 'new one' }), false]);
   });

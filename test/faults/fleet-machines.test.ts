@@ -44,7 +44,7 @@ describeWithNats('an identity of a fleet', () => {
     return { servers: [server.url], key_file: join(path, MEMBER_FILES.key), ...content };
   }
 
-  /** A machine with the files that the desk has for this Mac now. */
+  /** Starts a machine with the files that the desk currently has for this Mac. */
   function newMachine(mac: string, machine: string): FleetMac {
     const home = join(base, `machine-${macs.length}`);
     cpSync(folder.memberFolder({ mac }), join(home, 'fleet'), { recursive: true });
@@ -69,7 +69,7 @@ describeWithNats('an identity of a fleet', () => {
     expect(refused.problem).toContain('postern fleet adopt m1');
     expect(await copy.get('/health')).toMatchObject({ backend: { message: refused.problem } });
 
-    // The copy is running, and was there first.
+    // The copy was started first and is running.
     await first.start();
     await isJoined(first);
     const hub = await HubFixture.start([server.url], filesIn(folder.memberFolder('hub')));

@@ -6,7 +6,7 @@ import { checkConfig } from '../../dist/src/config/config.js';
 import { processEnvironment } from '../../dist/src/config/environment.js';
 import { systemClock } from '../../dist/src/runtime/clock.js';
 
-// From the program, whose few files load in half the time of the several hundred modules.
+// The bundled program, whose few files load in half the time of several hundred modules.
 const program = new URL('../../dist/program/', import.meta.url);
 const { app_service: service } = await import(
   new URL(

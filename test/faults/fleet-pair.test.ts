@@ -4,7 +4,7 @@ import { describeWithNats } from '../support/nats-server.ts';
 import { wait } from './harness.ts';
 import { PairFleet } from './pair-fleet.ts';
 
-/** Load before and after a fault. */
+/** Milliseconds of load before and after a fault. */
 const STEADY_MS = isLong ? 3000 : 500;
 const PAUSE_MS = isLong ? 20_000 : 3000;
 const LIMIT_MS = 240_000;
@@ -113,7 +113,7 @@ describeWithNats(
             sentTwice: 0,
             neverSent: 0,
           });
-          // A client that changes hubs may see some again.
+          // A client that changes hubs may get some events again.
           expect(figures.repeated[0]).toBe(0);
           expect(figures.sends).toBeGreaterThan(figures.unknown);
         } finally {

@@ -22,7 +22,7 @@ describeWithNats('sends of a fleet when the agent dies', () => {
   beforeAll(async () => {
     server = await NatsServer.forFleet(['m1']);
     nc = await clientOf(server);
-    // Sooner than a fleet does, so that the test need not wait until a send is handed out again.
+    // A shorter time than a fleet's, so that the test need not wait until a send is handed out again.
     const jsm = await jetstreamManager(nc);
     await jsm.consumers.update(SENDS.stream, sendConsumer('m1'), { ack_wait: nanos(1000) });
   });
@@ -43,7 +43,7 @@ describeWithNats('sends of a fleet when the agent dies', () => {
     await mac.dispose();
   });
 
-  /** Puts a send into the queue whose key is its text too. */
+  /** Queues a send whose text is also its key. */
   async function queue(key: string): Promise<Subscription> {
     const outcomes = nc.subscribe(outcomeSubject('m1', keyHash(key)));
     const request = { recipient: '+15550123', body: key };

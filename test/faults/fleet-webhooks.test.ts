@@ -11,7 +11,10 @@ import { StandInAgent } from '../support/stand-in-agent.ts';
 import { HubProcess } from './fleet-hubs.ts';
 import { wait } from './harness.ts';
 
-/** A lease expires after six seconds, so this has no short form; test/fleet/hub-webhooks.test.ts has it without waiting. */
+/**
+ * A lease expires only after six seconds, so this has no short form; test/fleet/hub-webhooks.test.ts covers it without
+ * waiting.
+ */
 const describeLong = isLong ? describeWithNats : (name: string) => testIf(false, 'long form only')(name, () => {});
 
 const MACS = ['m1', 'm2', 'm3'];
@@ -20,7 +23,7 @@ const LEASE_MS = 15_000;
 
 interface Fault {
   readonly name: string;
-  /** What comes twice at most: what was delivered in the moment before, and not written yet. */
+  /** Maximum number of repeats: what was delivered just before the fault and not yet written. */
   readonly repeats: number;
   readonly run: (holder: HubProcess, server: NatsServer) => Promise<void>;
 }
@@ -94,7 +97,7 @@ describeLong('a webhook whose hub gets', () => {
           row += 1;
           const agent = agents[row % agents.length];
           const next = row;
-          // Again until it is stored, as an agent does.
+          // Repeated until it is stored, as an agent does.
           await waitFor(async () => (await agent?.publish(next, next, 0)) === undefined);
           published.push(`${agent?.mac}~${next}`);
           await wait(PAUSE_MS);

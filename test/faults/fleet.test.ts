@@ -6,11 +6,11 @@ import { describeWithNats } from '../support/nats-server.ts';
 import { FleetHarness, type FleetSize, noDifferences } from './fleet-harness.ts';
 import { wait } from './harness.ts';
 
-/** The long form is a cluster with the load that docs/project/guarantees.md states. */
+/** The long form is a cluster under the load that docs/project/guarantees.md states. */
 const SIZE: FleetSize = isLong
   ? { servers: 3, macs: 20, processes: 4, rowsPerSecond: 300 }
   : { servers: 1, macs: 3, processes: 2, rowsPerSecond: 30 };
-/** Load before and after a fault. */
+/** Milliseconds of load before and after a fault. */
 const STEADY_MS = isLong ? 5000 : 500;
 const PAUSE_MS = isLong ? 8000 : 5000;
 const LIMIT_MS = isLong ? 400_000 : 120_000;
@@ -19,7 +19,7 @@ interface Fault {
   readonly name: string;
   readonly isShort?: true;
   readonly size?: Partial<FleetSize>;
-  /** The local API is asked meanwhile, unless the fault hits it. */
+  /** The local API is watched meanwhile, unless the fault hits it. */
   readonly hitsAgent?: true;
   readonly run: (fleet: FleetHarness) => Promise<void>;
 }
@@ -144,7 +144,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-/** Fewer rows, because every one is posted; not in the short form, because a lease takes ten seconds to end. */
+/** Fewer rows, because each is posted; not in the short form, because a lease takes ten seconds to end. */
 const WITH_WEBHOOK: Partial<FleetSize> = { macs: 3, processes: 3, rowsPerSecond: 60, hasWebhook: true };
 const CASES = isLong
   ? [
@@ -157,7 +157,7 @@ const CASES = isLong
     ]
   : FAULTS.filter(({ isShort }) => isShort);
 
-/** Asks the local APIs again and again; gives how often they did not answer. */
+/** Asks the local APIs continuously. Returns a function that tells how often they did not answer. */
 function watchLocalApis({ agents }: FleetHarness) {
   const run = { isOn: true, asked: 0, failed: 0 };
   const ended = (async () => {

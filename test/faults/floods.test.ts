@@ -16,17 +16,17 @@ afterEach(async () => {
 const MAX_GROWTH_MIB = 50;
 const MAX_HEALTH_MS = 1000;
 
-/** Largest resident memory of a process since `resetPeak`, in MiB. */
+/** Returns a process's largest resident memory since `resetPeak`, in MiB. */
 function peakMiB(pid: number): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-/** From now on the peak is counted again (proc(5), clear_refs). */
+/** Resets the peak (proc(5), clear_refs). */
 function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** Writes `text` on a connection of its own and never reads. */
+/** Sends `text` on a new connection and never reads. */
 function flood(service: Service, text: string): Socket {
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
@@ -38,7 +38,7 @@ function flood(service: Service, text: string): Socket {
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\n\r\n`;
 
-/** Processor time of a process so far, in steps of 10 ms (proc(5), stat). */
+/** Returns the processor time of a process so far, in steps of 10 ms (proc(5), stat). */
 function processorMs(pid: number): number {
   const [, user = '', system = ''] =
     /\) (?:\S+ ){11}(\d+) (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
@@ -46,8 +46,8 @@ function processorMs(pid: number): number {
 }
 
 /**
- * Of 40 in a row: the time until the answer, or what the service worked meanwhile if that is less. The rest is the work
- * of other processes.
+ * Returns the slowest of 40 requests in a row: its duration, or the processor time of the service meanwhile if that is
+ * less, because the rest is the work of other processes.
  */
 async function slowestHealthMs(service: Service): Promise<number> {
   let slowestMs = 0;
@@ -61,9 +61,9 @@ async function slowestHealthMs(service: Service): Promise<number> {
   return slowestMs;
 }
 
-/** Memory and health while `begin` is on: both stay far below what one request a flood would cost. */
+/** Measures memory and health while `begin` runs: both stay far below what one request of each flood would cost. */
 async function expectUnimpressed(service: Service, begin: () => void, maxGrowthMiB = MAX_GROWTH_MIB): Promise<void> {
-  // What is made once is made before.
+  // Whatever is created only once is created before.
   for (const path of ['/health', '/messages?limit=200']) await service.get(path);
   for (const path of ['/docs/swagger-ui-bundle.js', '/openapi.json']) {
     await (await fetch(`http://127.0.0.1:${service.port}${path}`)).arrayBuffer();
@@ -125,7 +125,8 @@ test('200 downloads read by half', async () => {
   harness.database.attach(rowId, file);
   const service = await harness.start();
   const files = openFiles(service.pid);
-  // Half a MiB for each: what is read of a file before the kernel takes no more is garbage, collected when V8 likes.
+  // Half a MiB for each: what is read of a file before the kernel's buffer is full becomes garbage, and V8 decides when
+  // to collect it.
   const begin = (): void => {
     for (let client = 0; client < 200; client += 1) flood(service, get(`/api/v1/messages/${rowId}/attachments/0`));
   };

@@ -14,10 +14,10 @@ const FRAMES = isLong ? 50_000 : 1000;
 const BLOBS = isLong ? 1_000_000 : 10_000;
 const FRAMES_A_LINE = 25;
 const AT_ONCE = 16;
-/** Statuses above 499 that the documentation names. */
+/** Documented statuses above 499. */
 const DOCUMENTED = [502, 503, 504];
 
-/** Processor time of this process in milliseconds: a machine that is busy with other things does not add to it. */
+/** Returns this process's processor time in milliseconds, which other load does not change. */
 const cpuMs = (): number => process.cpuUsage().user / 1000;
 
 let harness: Harness | undefined;
@@ -26,7 +26,7 @@ afterEach(async () => {
   harness = undefined;
 });
 
-/** Repeatable numbers from 0 to below `bound`: what breaks can be broken again. */
+/** A seeded generator of numbers from 0 to below `bound`, so that a failure can be repeated. */
 class Dice {
   #state: number;
 
@@ -45,7 +45,7 @@ class Dice {
     return item;
   }
 
-  /** Some bytes changed, removed, doubled or put in. */
+  /** Changes, removes, doubles or inserts some bytes. */
   mutate(bytes: Buffer, most: number): Buffer {
     let mutated = Buffer.from(bytes);
     for (let left = this.below(most + 1); left > 0; left -= 1) {
@@ -128,7 +128,7 @@ function handshake(port: number, query = ''): string {
   );
 }
 
-/** One masked text frame of a client, as it should be. */
+/** Returns a valid masked text frame of a client. */
 function frame(dice: Dice): Buffer {
   const length = dice.below(120);
   const opcode = dice.of([1, 1, 2, 8, 9, 10, 0]);
@@ -139,8 +139,8 @@ function frame(dice: Dice): Buffer {
 }
 
 /**
- * Writes bytes on a connection of their own, and `later` once there is an answer; gives the status of the first answer,
- * undefined when there is none.
+ * Sends bytes on a new connection, and `later` after the first answer. Resolves with the status of the first answer;
+ * undefined if none comes.
  */
 function exchange(
   port: number,
@@ -154,7 +154,7 @@ function exchange(
       for (const part of bytes) socket.write(part);
       if (!isAnswerEnough && later.length === 0) socket.end();
     });
-    // One that says more is to come than there is gets no answer: it is told soon that nothing follows.
+    // A request that announces more than it sends gets no answer, so the connection is ended soon.
     const end = setTimeout(() => later.length === 0 && socket.end(), 50);
     socket.setTimeout(3000, () => socket.destroy());
     socket.on('error', () => socket.destroy());
@@ -168,7 +168,7 @@ function exchange(
   });
 }
 
-/** Runs `work` so many times, several at once. */
+/** Runs `work` this many times, several at once. */
 async function repeat(times: number, work: () => Promise<void>): Promise<void> {
   let left = times;
   const one = async (): Promise<void> => {
@@ -204,7 +204,7 @@ testWithProc(
       const frames = Array.from({ length: FRAMES_A_LINE }, () => dice.mutate(frame(dice), 2));
       const greeting = Buffer.from(handshake(port));
       expect(await exchange(port, [greeting], false, frames)).toBe(101);
-      // A line that is reset because of what came right behind may take its own answer with it.
+      // If the bytes after the handshake reset the connection, its answer may be lost.
       expect([101, undefined]).toContain(await exchange(port, [greeting, ...frames], false));
     });
 
@@ -212,7 +212,7 @@ testWithProc(
     expect(service.pid).toBe(pid);
     expect((await service.get('/health')).json).toMatchObject({ backend: { connected: true } });
     expect(service.output).not.toMatch(/uncaught|unhandled|"level":"fatal"/i);
-    // A request that says more is to come is given up after 10 s (decision E7).
+    // A request that announces more than it sends is given up after 10 s (decision E7).
     await eventually(() => expect(openFiles(pid)).toBeLessThanOrEqual(handles + 4));
     const row = harness.database.message({ chat: 1, text: 'after all that', handle_id: 1 });
     await eventually(async () =>

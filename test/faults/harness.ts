@@ -12,7 +12,7 @@ import type { Receiver } from '../support/receiver.ts';
 import { KEY, Service, type ServiceOptions } from '../support/service.ts';
 import { whenFileEnds } from '../support/temporary.ts';
 
-/** The other one in the only conversation at the start. */
+/** The other person in the only conversation at the start. */
 export const PERSON = '+15550100';
 
 export interface SomeEvent {
@@ -22,7 +22,7 @@ export interface SomeEvent {
 
 const ROW_EVENTS: ReadonlySet<string> = new Set(ROW_EVENT_TYPES);
 
-/** A chat.db, the service on it, and whatever else a fault needs; all of it removed by `end`. */
+/** A chat.db, the service that reads it, and whatever else a fault needs. `end` removes all of it. */
 export class Harness {
   readonly folder = mkdtempSync(join(tmpdir(), 'postern-faults-'));
   readonly database = new ChatFixture(join(this.folder, 'Library/Messages/chat.db'));
@@ -50,7 +50,7 @@ export class Harness {
     return this.#service;
   }
 
-  /** Registers the receiver for every event of a row, with a key's permissions; returns the webhook's id. */
+  /** Registers the receiver for every event of rows, with a key's rights. Returns the webhook's id. */
   async webhook(receiver: Receiver, key = KEY): Promise<string> {
     this.#ends.push(() => receiver.close());
     const settings = { url: receiver.url, events: ROW_EVENT_TYPES };
@@ -59,7 +59,7 @@ export class Harness {
     return (answer.json as { id: string }).id;
   }
 
-  /** A client that continues where it was, whatever happens to the line. */
+  /** Creates a client that resumes where it stopped, whatever happens to the line. */
   client(after: number): ResumingClient {
     const client = new ResumingClient(this.service, after);
     this.#ends.push(() => client.close());
@@ -72,7 +72,7 @@ export class Harness {
     return writer;
   }
 
-  /** Row ids in chat.db above `after`. */
+  /** Returns the row ids in chat.db above `after`. */
   rowsAfter(after: number): number[] {
     return this.database.sqlite
       .prepare('SELECT ROWID FROM message WHERE ROWID > ? ORDER BY ROWID')
@@ -80,7 +80,7 @@ export class Harness {
       .map((row) => Number(row[0]));
   }
 
-  /** Those of them that are in a conversation: the ones that a key for it may read. */
+  /** Returns those of them that belong to a conversation, which a key for it may read. */
   joinedRowsAfter(after: number): number[] {
     const joined = this.database.sqlite.prepare('SELECT message_id FROM chat_message_join').all().flat();
     const known = new Set(joined.map(Number));
@@ -88,9 +88,9 @@ export class Harness {
   }
 
   /**
-   * Events of new rows that contradict chat.db: an own message that was reported as received, and one that was reported
+   * Returns the events of new rows that contradict chat.db: an own message reported as received, or one reported
    * without its conversation. An own row that was written with the other person's handle may be either
-   * (docs/project/guarantees.md), and so may one that was unsent, which no longer says how it was written.
+   * (docs/project/guarantees.md), and so may an unsent one, which no longer shows how it was written.
    */
   contradictions(events: readonly SomeEvent[]): string[] {
     const rows = this.database.sqlite
@@ -123,9 +123,9 @@ export class Harness {
 
 export interface WriterOptions {
   readonly program?: string;
-  /** Draws the rows from what the simulated Messages writes. */
+  /** Seed of the rows, which the simulated Messages writes. */
   readonly seed?: number;
-  /** How many messages it writes before it ends. */
+  /** Number of messages to write before it ends. */
   readonly rows?: number;
 }
 
@@ -182,17 +182,17 @@ export class ResumingClient {
   }
 }
 
-/** Lets time pass before the next fault: for the moment of a fault, never for something to happen. */
+/** Waits before the next fault. Only for timing a fault, never for something to happen. */
 export function wait(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms));
 }
 
-/** Row ids a receiver got, in order of arrival. */
+/** Returns the row ids that a receiver got, in order of arrival. */
 export function rowsOf(receiver: Receiver): number[] {
   return receiver.deliveries.map((delivery) => Number(delivery.event.data.id));
 }
 
-/** How a list of row ids that may hold repeats compares with what was written. */
+/** Compares a list of row ids, which may hold repeats, with what was written. */
 export function compare(
   written: readonly number[],
   arrived: readonly number[],
@@ -221,12 +221,12 @@ export function compare(
   };
 }
 
-/** A test that measures the service's process in /proc; where there is none, its name says why it is skipped. */
+/** Declares a test that measures the service in /proc; skipped, with the reason in its name, where there is none. */
 export function testWithProc(name: string, run: () => Promise<void>, limitMs?: number): void {
   testIf(process.platform === 'linux', 'needs /proc of Linux')(name, run, limitMs);
 }
 
-/** Resident memory of a process in MiB. */
+/** Returns a process's resident memory in MiB. */
 export function residentMiB(pid: number): number {
   const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(line?.[1] ?? 0) / 1024;

@@ -13,7 +13,7 @@ import type { Service } from '../support/service.ts';
 import { Harness } from './harness.ts';
 
 const DEAD_NAMES = 12;
-/** Of this machine, and nobody's. */
+/** A loopback address that nothing else uses. */
 const NAME_SERVER = '127.0.0.153';
 const isPossible = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
 const run = testIf(isPossible, 'needs the right to replace the name server');
@@ -25,10 +25,10 @@ const asked = new Set<string>();
 
 beforeEach(async () => {
   harness = new Harness();
-  // Without a kept connection, each event looks the name up again.
+  // Without a kept connection, each event needs a new lookup.
   receiver = await Receiver.start((response) => void response.writeHead(204, { Connection: 'close' }).end());
   asked.clear();
-  // Is asked and never answers, as one behind a line that is down.
+  // Receives questions and never answers, like a server behind a dead line.
   nameServer = createSocket('udp4').on('message', (question) => {
     const label = /dead\d+/.exec(question.toString('latin1'));
     if (label !== null) asked.add(label[0]);
@@ -43,7 +43,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** A service that knows no other name server. */
+/** Starts a service that knows no other name server. */
 async function start(env: Readonly<Record<string, string>>): Promise<Service> {
   const servers = join(harness.folder, 'resolv.conf');
   writeFileSync(servers, `nameserver ${NAME_SERVER}\noptions timeout:5 attempts:2\n`);
@@ -51,7 +51,7 @@ async function start(env: Readonly<Record<string, string>>): Promise<Service> {
   return harness.start({ through: ['unshare', '--mount', 'sh', '-c', script, servers], env });
 }
 
-// Threads for one lookup more than there are dead names.
+// Enough threads for one lookup more than there are dead names.
 const ENOUGH_THREADS = { UV_THREADPOOL_SIZE: String((DEAD_NAMES + 1) * 2) };
 
 run('names that nobody answers for, of many webhooks, hold up no other webhook', () => expectNoneHeldUp(1, {}));

@@ -25,10 +25,10 @@ const AGENT = {
   approval: 'never',
   caps: { per_minute: 60 },
 };
-/** Controls, which a line on stdout or in a log must not hold, but for the end of the line. */
+/** Control characters, which must not appear in a line on stdout or in a log, except for its end. */
 const CONTROLS = /(?!\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-/** The data of a webhook of BlueBubbles. */
+/** The data of a BlueBubbles webhook. */
 interface Posted {
   readonly text: string;
   readonly hasAttachments: boolean;
@@ -62,11 +62,11 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-/** SQLite stores no half of a pair. */
+/** SQLite stores no unpaired surrogates. */
 const stored = (): readonly string[] => texts.map(wellFormed);
 
 describe('what strangers write', () => {
-  /** A group, a message with a file, and a message of a sender, each with the text as its name. */
+  /** Writes a group, a message with a file and an incoming message, each with the text as its name. */
   async function write(): Promise<void> {
     for (const [at, text] of stored().entries()) {
       const chat = `any;+;chat${at}`;
@@ -95,7 +95,7 @@ describe('what strangers write', () => {
     await write();
 
     const wanted = stored();
-    // Beside a file, Messages writes this character for what is no text.
+    // Messages writes this character in place of a file.
     const bodies = wanted.map((text) => text.replace('\ufffd', ''));
     await eventually(() => expect(imsg.messages).toHaveLength(2 * wanted.length));
     const ofGroups = imsg.messages.filter(({ is_group: isGroup }) => isGroup);
@@ -168,7 +168,7 @@ describe('what a program asks', () => {
   test('by BlueBubbles is answered in the envelope', async () => {
     const client = new BlueBubblesClient(port, key);
     for (const text of texts) {
-      // The server itself refuses longer paths.
+      // The server refuses longer paths.
       const name = encodeURIComponent(wellFormed(text).slice(0, 1000));
       const form = new FormData();
       form.set(text, text);

@@ -18,7 +18,7 @@ const SEEDS = Array.from({ length: isLong ? 200 : 2 }, (_, index) => FIRST_SEED 
 const ROUNDS = 6;
 const VERSIONS: readonly [string, ...string[]] = ['0.1.0', '0.2.0', '0.3.0'];
 
-/** What can be seen of a Mac from outside. */
+/** The state of a Mac as seen from outside. */
 interface Picture {
   /** The version that answers. */
   readonly running: string | undefined;
@@ -37,11 +37,11 @@ async function pictureOf(mac: StandInMac): Promise<Picture> {
 
 /** What goes wrong during one round. */
 interface Trouble {
-  /** The call that fails, counted from the start. */
+  /** Number of the call that fails, counted from the start. */
   readonly call: number | undefined;
   /** Later calls of the same program and verb fail too. */
   readonly lasting: boolean;
-  /** The failing program does its work all the same. */
+  /** The failing program still does its work. */
   readonly runs: boolean;
   readonly isVersionBroken: boolean;
   readonly isScriptRefused: boolean;
@@ -64,7 +64,7 @@ function countOf({ call, isVersionBroken, isScriptRefused, obstacle }: Trouble):
   return [call !== undefined, isVersionBroken, isScriptRefused, obstacle !== undefined].filter(Boolean).length;
 }
 
-/** Darwin's numbers that this call can end with. 113 from `print` would be a lie and no failure. */
+/** Exit codes of Darwin that this call can end with. From `print`, 113 would mean something else and be no failure. */
 function codesOf(line: string): readonly [number, ...number[]] {
   if (line.startsWith('launchctl print')) return [1, 5];
   if (line.startsWith('launchctl boot')) return [5, 36, 37, 119, 122, 125, 134];
@@ -82,12 +82,12 @@ interface Outcome {
   readonly output: string;
 }
 
-/** One seed's Mac, and the rounds that it went through. */
+/** The Mac of one seed, and its rounds. */
 class Life {
   readonly #mac: StandInMac;
   readonly #chance: Chance;
   readonly story: string[] = [];
-  /** Once the hash of the app could not be read, the permissions are reset to be on the safe side. */
+  /** If the hash of the app could not be read, the permissions are reset to be safe. */
   #wasHashUnreadable = false;
 
   constructor(mac: StandInMac, seed: number) {
@@ -103,7 +103,7 @@ class Life {
     }
   }
 
-  /** One installation or update, with whatever goes wrong, and what must be true of it. */
+  /** One installation or update, with whatever goes wrong, and what must hold afterwards. */
   async #install(): Promise<void> {
     const mac = this.#mac;
     const chance = this.#chance;
@@ -136,7 +136,7 @@ class Life {
       if (cdhash === after.cdhash || after.cdhash === undefined) {
         if (!this.#wasHashUnreadable) expect(after.grants[service]).toBe(cdhash);
       }
-      // Otherwise it would be a switch that is on and has no effect.
+      // Otherwise the switch would be on without any effect.
       else if (error === undefined && after.grants[service] === cdhash)
         expect(output).toContain('could not be removed');
     }
@@ -159,11 +159,11 @@ class Life {
       if (purge && Object.keys(after.grants).length > 0) expect(output).toContain('click −');
     } else if (after.running !== undefined) expect(output).toContain('may still be running');
     if (!purge) expect(after.grants).toEqual(before.grants);
-    // What could not be reset the person removes by hand, as told.
+    // The user removes by hand what could not be reset, as told.
     else mac.forget('tcc.json');
   }
 
-  /** What a person does between two installations. */
+  /** What a user does between two installations. */
   async #meddle(): Promise<void> {
     const mac = this.#mac;
     const deeds: readonly [Deed, ...Deed[]] = [
@@ -208,7 +208,7 @@ class Life {
     const words = isAppError(error) ? [error.message, error.hint ?? ''] : [];
     const output = [...mac.said.slice(saidBefore), ...words].join('\n');
     this.story.push(`${name} with ${JSON.stringify(trouble)}; failed: ${failing ?? 'no call'} (${code})\n${output}`);
-    // Whatever is thrown has a sentence for the person.
+    // Every error thrown has a sentence for the user.
     if (error !== undefined) expect(isAppError(error)).toBe(true);
     return { error, output };
   }

@@ -9,21 +9,24 @@ import { compare, Harness, PERSON, rowsOf, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 3;
 const ROWS_PER_SECOND = isLong ? 500 : 25;
-/** A service that keeps dying falls behind its writer: in the long form by some 80,000 rows, one POST each. */
+/**
+ * A service that keeps being killed falls behind its writer: in the long form by some 80,000 rows, each with its own
+ * POST.
+ */
 const CATCH_UP_MS = isLong ? 900_000 : 180_000;
-/** Decision F4: what a crash may repeat at one webhook. */
+/** How many rows a crash may repeat at one webhook (decision F4). */
 const REPEATS_A_KILL = 6;
 
-/** All ten kinds of rows come within the first 13. */
+/** All ten kinds of rows occur among the first 13. */
 const FIXED_SEED = 1641;
-/** Published by a service that runs: after a kill most rows are read when they are complete. */
+/** Rows published before the first kill: after a kill most rows are already complete when they are read. */
 const ROWS_BEFORE_KILLS = 30;
 
 const chance = new Chance(seedOfForm('kinds of rows, moments of the kills', FIXED_SEED));
 let harness: Harness;
 afterEach(() => harness.end());
 
-/** Stops the service as sleep does; chance decides whether a kill hits it in the middle of what it does after. */
+/** Stops the service as sleep does. Whether a kill hits it in the middle of its work afterwards is random. */
 async function sleepAndWake(pid: number, ms: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   await wait(ms);
@@ -31,12 +34,12 @@ async function sleepAndWake(pid: number, ms: number): Promise<void> {
   await wait(chance.next() * 100);
 }
 
-/** Row id that a receiver got last. */
+/** Returns the row id that a receiver got last. */
 function newestOf({ deliveries }: Receiver): number {
   return Number(deliveries.at(-1)?.event.data.id);
 }
 
-/** How many rows each life of the service repeated; `starts` are the indexes at which a life begins. */
+/** Returns how many rows each life of the service repeated; `starts` are the indexes at which the lives begin. */
 function repeatsByLife(rows: readonly number[], starts: readonly number[]): readonly number[] {
   const seen = new Set<number>();
   return starts.map((start, life) => {
@@ -76,7 +79,7 @@ test(
     expect(written.length).toBeGreaterThan(KILLS);
     const newest = harness.newestRow();
     const joined = harness.joinedRowsAfter(first);
-    // The last ones alone are looked at: going through all of them again and again would slow the receivers down.
+    // Looks only at the newest ones, because checking all of them repeatedly would slow down the receivers.
     await waitFor(
       () => client.rows.at(-1) === newest && newestOf(all) === newest && newestOf(ofOneConversation) === joined.at(-1),
       CATCH_UP_MS,
@@ -144,7 +147,7 @@ test('the Mac sleeps and wakes while Messages writes: nothing lost, nothing repe
   const written = harness.rowsAfter(first);
   await waitFor(() => [client.rows, rowsOf(receiver)].every((rows) => rows.at(-1) === newest), 120_000);
   expect(compare(written, client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
-  // Who slept through a receiver's answer tries again after 10 s: then it has had the event already.
+  // A service that slept through a receiver's answer tries again after 10 s, so the receiver gets the event twice.
   const found = compare(written, rowsOf(receiver));
   expect(found).toMatchObject({ lost: [], outOfOrder: 0, unknown: [] });
   expect(found.repeats).toBeLessThanOrEqual(isLong ? 3 : 0);

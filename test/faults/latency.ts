@@ -12,7 +12,7 @@ export function latencyOf(tookMs: readonly number[]): Latency {
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** The runs beside trouble are as quick as those without it: medians of several interleaved runs are compared. */
+/** Expects that runs with trouble are as quick as those without: compares the medians of interleaved runs. */
 export function expectUnchanged(alone: readonly Latency[], beside: readonly Latency[]): void {
   const [without, withTrouble] = [medians(alone), medians(beside)];
   console.log(

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 
 type Answer = (response: ServerResponse) => void;
 
-/** Small, so that this process does not spend its time on what nobody reads. */
+/** Small, so that this process spends little time on data that nobody reads. */
 const PIECE = Buffer.alloc(16 * 1024, 'postern ');
 const GIGABYTE = 1024 ** 3;
 
-/** Answers 200 so long after the request, if anybody is still there to hear it. */
+/** Returns an answer of 200 that comes after `ms`, if the client is still connected. */
 function after(ms: number): Answer {
   return (response) => {
     const timer = setTimeout(() => response.writeHead(200).end(), ms);
@@ -14,7 +14,7 @@ function after(ms: number): Answer {
   };
 }
 
-/** A 200 with a body that continues for a gigabyte, as long as it is read. */
+/** Answers 200 with a body of a gigabyte, as long as it is read. */
 function gigabyte(response: ServerResponse): void {
   response.on('error', () => response.destroy());
   response.writeHead(200);
@@ -32,7 +32,7 @@ function gigabyte(response: ServerResponse): void {
   pour();
 }
 
-/** What a webhook's receiver may do instead of answering. */
+/** Ways in which a webhook's receiver can misbehave. */
 export const MISBEHAVIOURS = {
   'answers 500': (response) => void response.writeHead(500).end(),
   hangs: () => undefined,

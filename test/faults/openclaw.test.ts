@@ -9,7 +9,7 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 const ANA = '+15550100';
 const STRANGER = '+15550199';
 const AGENT = { scopes: ['read', 'events', 'send'], read: [ANA], send: [ANA], caps: { per_minute: 60 } };
-/** The gateway takes half a minute to subscribe, and waits longer each time its channel failed. */
+/** The gateway takes half a minute to subscribe, and waits longer after each failure of its channel. */
 const PATIENT_MS = 240_000;
 const LIMIT_MS = 600_000;
 
@@ -51,7 +51,7 @@ async function streams(): Promise<number> {
 }
 const subscribed = () => waitFor(async () => (await streams()) > 0, PATIENT_MS);
 
-/** Waits until the agent was asked with this text, and until an answer that came later has left. */
+/** Waits until the agent was asked with this text and a later answer was sent. */
 async function answered(text: string): Promise<void> {
   const asked = await waitFor(() => {
     const at = model.requests.findIndex((body) => body.includes(text));
@@ -85,7 +85,7 @@ testOpenClaw(
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // That of a send, which has ended.
+        // The marker of a send that has ended.
       }
     }
     await waitFor(async () => (await streams()) === 0, PATIENT_MS);
@@ -102,7 +102,7 @@ testOpenClaw(
     const tries = claw.output.split('auto-restart attempt').length;
     await service.stop();
     await receive('while the service was away');
-    // Longer than the plugin tries at once.
+    // Longer than the plugin keeps trying without a pause.
     await waitFor(() => claw.output.split('auto-restart attempt').length > tries + 2, PATIENT_MS);
     await service.launch();
     await answered('while the service was away');

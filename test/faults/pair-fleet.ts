@@ -25,7 +25,7 @@ const SEND_EVERY_MS = 300;
 /** A send waits 90 s for its outcome. */
 const SENT_WITHIN_MS = 150_000;
 
-/** One Mac of the pair: its Messages, its service as a process, and its line to the broker. */
+/** One Mac of the pair: its Messages, its service in its own process, and its line to the broker. */
 interface PairMac {
   readonly messages: Awaited<ReturnType<typeof simulatedMac>>;
   readonly service: Service;
@@ -36,7 +36,7 @@ interface PairMac {
 
 export interface PairFigures {
   readonly events: number;
-  /** One figure for the client that stays at one hub, one for the client that the balancer sends to any hub. */
+  /** One figure for the client that stays at one hub, and one for the client that the balancer sends to any hub. */
   readonly lost: readonly number[];
   readonly repeated: readonly number[];
   readonly outOfOrder: readonly number[];
@@ -44,7 +44,7 @@ export interface PairFigures {
   readonly publishedTwice: number;
   readonly sends: number;
   readonly sentTwice: number;
-  /** Sends that were answered as sent, of which Messages knows nothing. */
+  /** Number of sends answered as sent that Messages knows nothing of. */
   readonly neverSent: number;
   readonly unknown: number;
   /** From the fault until the next send was answered as sent, and until the next message was received. */
@@ -52,7 +52,7 @@ export interface PairFigures {
   readonly eventsAfterMs: number | undefined;
 }
 
-/** A client that notes what it receives. */
+/** A client that records what it receives. */
 class GuidClient {
   readonly guids: string[] = [];
   readonly times: number[] = [];
@@ -87,7 +87,7 @@ interface SendTry {
   readonly outcome: 'sent' | 'unknown';
 }
 
-/** A pair, two hubs, two clients, messages that come to both Macs, and sends under one key at both hubs at once. */
+/** A pair, two hubs, two clients, messages that reach both Macs, and sends with one key at both hubs at once. */
 export class PairFleet {
   readonly macs: readonly PairMac[];
   readonly hubs: readonly HubProcess[];
@@ -97,7 +97,7 @@ export class PairFleet {
   readonly #written: string[] = [];
   readonly #writtenMs: number[] = [];
   readonly #sending: Promise<SendTry>[] = [];
-  /** Messages that iCloud keeps from the second Mac. */
+  /** Messages that iCloud withholds from the second Mac. */
   readonly #kept: string[] = [];
   isKeeping = false;
   #isWriting = false;
@@ -134,7 +134,7 @@ export class PairFleet {
     return fleet;
   }
 
-  /** Messages and sends from now on, at a steady rate. */
+  /** Starts messages and sends at a steady rate. */
   begin(): void {
     this.#isWriting = true;
     const every = async (ms: number, run: () => void): Promise<void> => {
@@ -149,12 +149,12 @@ export class PairFleet {
     ]);
   }
 
-  /** Notes that the fault begins now. */
+  /** Records that the fault begins now. */
   mark(): void {
     this.#faultMs = performance.now();
   }
 
-  /** Messages that come to both Macs, to the second one in reverse. */
+  /** Writes messages to both Macs, to the second in reverse order. */
   write(count: number): void {
     const guids = Array.from({ length: count }, (_, place) => `G${this.#written.length + place}`);
     this.#written.push(...guids);
@@ -165,8 +165,8 @@ export class PairFleet {
   }
 
   /**
-   * iCloud brings the second Mac everything at once, in another order. The clients have it from the first Mac by then: the
-   * order is that of the first copies.
+   * Lets iCloud bring the second Mac everything at once, in another order. By then the clients have it from the first
+   * Mac, whose order counts.
    */
   async bringKept(): Promise<void> {
     const count = this.#kept.length;
@@ -178,7 +178,7 @@ export class PairFleet {
     this.#add(1, [...(odd ?? []), ...(even ?? []), ...guids.slice(count)]);
   }
 
-  /** Waits until everything has arrived and was answered, and counts. */
+  /** Waits until everything has arrived and was answered, then counts. */
   async figures(): Promise<PairFigures> {
     this.#isWriting = false;
     await this.#running;
@@ -236,7 +236,7 @@ export class PairFleet {
     });
   }
 
-  /** Messages that came before an earlier one. Those of one moment have no order. */
+  /** Counts messages that came before an earlier one. Messages of the same moment have no order. */
   #outOfOrder(got: readonly string[]): number {
     const seen = new Set<string>();
     let newestMs = 0;
@@ -251,7 +251,7 @@ export class PairFleet {
     return count;
   }
 
-  /** The same key at both hubs at once, until one of them says what became of it. */
+  /** Sends with the same key at both hubs at once, until one of them reports the outcome. */
   async #send(body: string): Promise<SendTry> {
     const startedMs = performance.now();
     const at = async ({ port }: HubProcess): Promise<number> => {
@@ -294,7 +294,7 @@ async function presentAt({ port }: HubProcess): Promise<number> {
   return macs.filter(({ state }) => state === 'present').length;
 }
 
-/** Everything in the log of a hub. */
+/** Returns everything in the log of a hub. */
 async function guidsAt({ port }: HubProcess): Promise<readonly string[]> {
   const guids: string[] = [];
   for (let after = '0'; ; ) {
@@ -310,7 +310,7 @@ async function guidsAt({ port }: HubProcess): Promise<readonly string[]> {
   }
 }
 
-/** Guids of the messages that hubs are to show. */
+/** Returns the guids of the messages that hubs must show. */
 function guidsIn(chats: ChatFixture): readonly string[] {
   return chats.sqlite
     .prepare('SELECT guid FROM message m WHERE EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = m.ROWID)')

@@ -33,7 +33,7 @@ test(
   SCHEDULES * 100,
 );
 
-/** What shrinking left of schedules that failed. */
+/** Schedules that failed once, as shrinking left them. */
 test.each([
   [
     'a hub has events that a restored broker lost, and a client comes from a hub that never had them',

@@ -9,7 +9,7 @@ import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
 let harness: Harness;
 afterEach(() => harness.end());
 
-/** Rows in one transaction, with bodies of `bytes`. */
+/** Writes rows with bodies of `bytes` in one transaction. */
 function burst(count: number, bytes: number): void {
   const { sqlite } = harness.database;
   const text = 'x'.repeat(bytes);
@@ -31,13 +31,13 @@ function burst(count: number, bytes: number): void {
 
 const rows = (listener: Listener): number[] => listener.events.map((event) => Number(event.data.id));
 
-/** Sum of what the log says that slow clients have lost. */
+/** Returns how many events slow clients have lost, according to the log. */
 function countedAsLost(output: string): number {
   const lines = output.split('\n').filter((line) => line.includes('slow WebSocket client lost events'));
   return lines.reduce((sum, line) => sum + Number(/"missed":(\d+)/.exec(line)?.[1] ?? 0), 0);
 }
 
-/** Each of 256 rows of 4,000 bytes. */
+/** Each step writes 256 rows of 4,000 bytes. */
 const STEPS = isLong ? 40 : 20;
 const BURST = isLong ? 100_000 : 3000;
 
@@ -73,7 +73,7 @@ testWithProc(
     for (const { socket } of stalled) socket.pause();
     const reading = await Promise.all(Array.from({ length: count }, () => service.socket()));
     const first = harness.newestRow();
-    // Far beyond what the kernel buffers for a socket, in steps that a reading client can follow.
+    // Far more than the kernel buffers for a socket, in steps that a reading client can follow.
     for (let step = 0; step < STEPS; step += 1) {
       burst(256, 4000);
       await waitFor(() => reading.every((listener) => listener.frames.length >= (step + 1) * 256), 60_000);
@@ -87,7 +87,7 @@ testWithProc(
     expect(resident).toBeLessThan(200);
     for (const { socket } of stalled) socket.resume();
     await waitFor(() => stalled.every((listener) => rows(listener).at(-1) === written.at(-1)), 60_000);
-    // What they did not get was counted, event by event (decision C7).
+    // Each event that they missed was counted (decision C7).
     const skipped = stalled.reduce((sum, listener) => sum + written.length - listener.frames.length, 0);
     expect(skipped).toBeGreaterThan(0);
     await eventually(() => expect(countedAsLost(service.output)).toBe(skipped));
@@ -109,7 +109,7 @@ inLongForm(
       const times: number[] = [];
       socket.on('message', () => {
         times.push(performance.now());
-        frames.length = 0; // 50 clients would keep gigabytes
+        frames.length = 0; // 50 clients would otherwise hold gigabytes
       });
       return times;
     });

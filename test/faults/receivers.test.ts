@@ -29,7 +29,7 @@ async function register(url: string): Promise<string> {
 
 const unregister = (id: string): Promise<unknown> => harness.service.request('DELETE', `/webhooks/${id}`);
 
-/** A receiver for each misbehaviour, and an address where nobody listens. */
+/** Starts a receiver for each misbehaviour, and adds an address where nothing listens. */
 async function badAddresses(): Promise<{ readonly urls: readonly string[]; readonly hanging: Receiver }> {
   const receivers = new Map<string, Receiver>();
   for (const [name, answer] of Object.entries(MISBEHAVIOURS)) {
@@ -43,7 +43,7 @@ async function badAddresses(): Promise<{ readonly urls: readonly string[]; reado
   return { urls: [...[...receivers.values()].map(({ url }) => url), down], hanging };
 }
 
-/** Writes rows one by one; gives how long each took from its commit to each of the good receivers. */
+/** Writes rows one by one. Returns how long each took from its commit to each of the good receivers. */
 async function latencies(): Promise<Latency> {
   const arrivedAt: Map<number, number>[] = [];
   const receivers: Receiver[] = [];
@@ -89,11 +89,11 @@ test(
       for (const url of urls) bad.push(await register(url));
       const before = hanging.deliveries.length;
       beside.push(await latencies());
-      // Meanwhile the one that hangs has had its first event, and in the long form its repeats: nothing after it.
+      // Meanwhile the receiver that hangs got its first event, repeatedly in the long form, and none after it.
       expect(new Set(rowsOf(hanging).slice(before)).size).toBe(1);
       for (const id of bad) await unregister(id);
     }
-    // On a busy machine a comparison of so few rows would say nothing.
+    // On a busy machine so few rows would show nothing.
     if (isLong) expectUnchanged(alone, beside);
   },
   PAIRS * 2 * ROWS * EVERY_MS * 2 + 120_000,

@@ -10,7 +10,7 @@ import { wait } from './harness.ts';
 const chance = seededChance('moments of the kills');
 const KILLS = isLong ? 200 : 4;
 const LIMIT_MS = isLong ? 3_600_000 : 120_000;
-/** So long before its time a message is scheduled, and so long after it a send with its confirmation takes. */
+/** Milliseconds by which a message is scheduled ahead, and that a send with its confirmation takes. */
 const AHEAD_MS = 300;
 const SEND_TAKES_MS = 400;
 
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const sends = (body: string): number => mac.calls.filter(({ values }) => values.BODY === body).length;
 
-/** On a busy machine its time may be over before the request arrives: then it is asked again, for later. */
+/** On a busy machine the time may have passed before the request arrives: then it is scheduled again, for later. */
 async function schedule(body: string, aheadMs = AHEAD_MS): Promise<string> {
   const sendAt = new Date(Date.now() + aheadMs).toISOString();
   const answer = await service.post('/messages', { recipient: '+15550123', body, send_at: sendAt });
@@ -36,7 +36,7 @@ async function schedule(body: string, aheadMs = AHEAD_MS): Promise<string> {
   return (answer.json as { readonly scheduled: ScheduledSend }).scheduled.id;
 }
 
-/** The status of a cancellation; undefined when the service was killed before it answered. */
+/** Returns the status of a cancellation; undefined if the service was killed before it answered. */
 const cancel = (id: string): Promise<number | undefined> =>
   service.request('DELETE', `/scheduled/${id}`).then(
     ({ status }) => status,
@@ -61,7 +61,7 @@ test(
       for (const [index, id] of ids.entries()) {
         const body = bodies[index] ?? '';
         all.push({ id, body });
-        // What osascript had not finished stays `sending` until its row is given up.
+        // A send that osascript had not finished stays `sending` until its row is given up.
         const state = await waitFor(async () => {
           const now = await stateOf(id);
           return now !== 'scheduled' && now;
@@ -77,7 +77,7 @@ test(
         count[state === 'sent' ? 'sent' : state === 'cancelled' ? 'cancelled' : 'open'] += 1;
       }
     }
-    // Nothing of an earlier kill went out later.
+    // Nothing from before a kill was sent later.
     for (const { id, body } of all) {
       expect([body, sends(body)]).toEqual([body, (await stateOf(id)) === 'cancelled' ? 0 : Math.min(sends(body), 1)]);
     }

@@ -17,12 +17,12 @@ import { temporaryFolder } from '../support/temporary.ts';
 const KILLS = isLong ? 200 : 2;
 const MESSAGES = isLong ? 100_000 : 2000;
 const WORDS = isLong ? 60 : 5;
-/** Of the disk that is full until the filler is removed. */
+/** Size of the disk that is full until the filler is removed. */
 const DISK_BYTES = (isLong ? 128 : 12) * 2 ** 20;
 const WITHIN_MS = isLong ? 900_000 : 120_000;
 
 let isMounted = false;
-// Before the folder is removed.
+// Runs before the folder is removed.
 afterAll(() => {
   if (isMounted) spawnSync('umount', [disk]);
 });
@@ -52,7 +52,7 @@ async function statusOf(running: Service): Promise<NonNullable<StatusReport['sea
 const complete = (running: Service): Promise<void> =>
   eventually(async () => expect(await statusOf(running)).toMatchObject({ state: 'complete' }), WITHIN_MS);
 
-/** Ids of all messages that a search finds, page by page. */
+/** Returns the ids of all messages that a search finds, page by page. */
 async function found(running: Service, word: string): Promise<number[]> {
   const rows: number[] = [];
   let path: string | undefined = `/search?limit=200&q=${encodeURIComponent(word)}`;
@@ -64,7 +64,7 @@ async function found(running: Service, word: string): Promise<number[]> {
   return rows;
 }
 
-/** The words of every message in the service's own lists. */
+/** Returns the words of every message in the service's own lists. */
 async function wordsOf(running: Service): Promise<Map<string, number[]>> {
   const rows = new Map<string, number[]>();
   let path: string | undefined = '/messages?limit=500';
@@ -122,7 +122,7 @@ test(
   KILLS * 5000 + WITHIN_MS + 60_000,
 );
 
-/** A disk that is really full; where a test may not mount one, this is skipped. */
+/** Uses a disk that is really full; skipped if the test may not mount one. */
 test(
   'a full disk stops the index, says so in health and status, and keeps search and everything else alive',
   async () => {
@@ -142,7 +142,7 @@ test(
     expect([health.status, health.text]).toEqual([200, expect.stringContaining('disk is full')]);
     expect((await running.get('/messages?limit=1')).status).toBe(200);
     rmSync(join(disk, 'filler'));
-    // It is asked again each minute, or at a start.
+    // The service tries again every minute, and when it starts.
     await running.stop('SIGTERM');
     await running.launch();
     await complete(running);

@@ -11,7 +11,7 @@ import { wait } from './harness.ts';
 const chance = seededChance('moments of the kills');
 
 const RANDOM_KILLS = isLong ? 100 : 1;
-/** A send with its confirmation takes about this long when osascript needs 50 ms. */
+/** Approximate milliseconds of a send with its confirmation when osascript needs 50 ms. */
 const SEND_TAKES_MS = 300;
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
@@ -26,11 +26,11 @@ afterEach(async () => {
   await mac.dispose();
 });
 
-/** One send with a key that is the body as well; undefined when the service was killed before it answered. */
+/** Sends with a key that is also the body; undefined if the service was killed before it answered. */
 const send = (key: string): Promise<Answer | undefined> =>
   service.post('/messages', { recipient: '+15550123', body: key }, { 'idempotency-key': key }).catch(() => undefined);
 
-/** How often Messages was asked to send this text. */
+/** Returns how often Messages was asked to send this text. */
 const sends = (body: string): number => mac.calls.filter(({ values }) => values.BODY === body).length;
 
 function hasRow(): boolean {
@@ -42,7 +42,7 @@ function hasRow(): boolean {
   }
 }
 
-/** Starts it again and asks twice with the same key; says how often Messages saw the send in all. */
+/** Restarts it and repeats the request twice with the same key. Returns how often Messages saw the send in all. */
 async function askAgain(
   key: string,
 ): Promise<{ readonly answers: readonly (number | undefined)[]; readonly seen: number }> {

@@ -4,9 +4,9 @@ import { Messages } from '../../dist/src/simulator/messages.js';
 
 const PERSON = '+15550100';
 /**
- * How much later than intended a row may still be completed. The service waits 500 ms for the mark of an own row, which
- * comes within 300 ms: a writer that got no processor in between leaves the row as it is, as does one that was killed.
- * So chat.db shows at the end what the service had to report.
+ * Maximum delay by which a row may be completed late. The service waits 500 ms for the mark of an own row, which comes
+ * within 300 ms. A writer that was not scheduled in between leaves the row incomplete, as a killed one does, so that
+ * chat.db shows in the end what the service had to report.
  */
 const MOST_LATE_MS = 100;
 
@@ -21,7 +21,7 @@ const punctualClock = {
   },
 };
 
-/** Row kinds and their shares: at least half are ordinary, as on a Mac. */
+/** Kinds of rows and their shares: at least half are ordinary, as on a Mac. */
 const KINDS = [
   ['received', 40],
   ['sent', 12],
@@ -45,7 +45,7 @@ export class SimulatedRows {
     this.#chance = new Chance(seed);
   }
 
-  /** Writes one message of any kind, or unsends one of the newest. */
+  /** Writes one message of a random kind, or unsends one of the newest. */
   write() {
     const kind = this.#chance.of(KINDS);
     const newest = this.#messages.database.newestRow();
@@ -74,12 +74,15 @@ export class SimulatedRows {
     }
   }
 
-  /** Does nothing to a row that does not exist, any more or ever. */
+  /** Does nothing if the row does not exist. */
   unsend(row) {
     if (this.#messages.database.guid(row) !== '') this.#do({ do: 'unsend', row });
   }
 
-  /** One of the newest messages. Rows that may be reported either way keep their text, by which the tests know them. */
+  /**
+   * Returns one of the newest messages. Rows that may be reported either way keep their text, by which the tests
+   * recognize them.
+   */
   #unsendable() {
     const query = `SELECT ROWID FROM message
                     WHERE associated_message_type = 0 AND instr(attributedBody, CAST('with handle' AS BLOB)) = 0
@@ -92,7 +95,7 @@ export class SimulatedRows {
     this.#do({ do: 'write', to: PERSON, text });
   }
 
-  /** Everything but the delayed parts is written when this returns. */
+  /** Returns once everything but the delayed parts is written. */
   #do(command) {
     this.#messages.perform(command).catch((error) => {
       process.stderr.write(`${error.stack}\n`);

@@ -10,10 +10,10 @@ import { MISBEHAVIOURS } from './misbehaviours.ts';
 
 const LASTS_MS = isLong ? 20 * 60_000 : 6000;
 const ROWS_PER_SECOND = 50;
-/** How often something goes wrong. */
+/** Milliseconds between faults. */
 const FAULT_EVERY_MS = isLong ? 5000 : 700;
 const SAMPLE_EVERY_MS = isLong ? 2000 : 500;
-/** Memory is compared between windows of this length; the first minute warms up. */
+/** Memory is compared between windows of this length; the first minute is for warming up. */
 const WINDOW_MS = 5 * 60_000;
 const WARM_UP_MS = 60_000;
 
@@ -21,7 +21,7 @@ const chance = seededChance('soak');
 let harness: Harness;
 afterEach(() => harness.end());
 
-/** A webhook's receiver that keeps row ids only, and does not always answer as it should. */
+/** A webhook's receiver that stores only row ids, and sometimes fails. */
 class Tally {
   readonly accepted: number[] = [];
   readonly receiver: Receiver;
@@ -31,7 +31,7 @@ class Tally {
     this.receiver = receiver;
     receiver.answerWith((response, { headers, event }) => {
       receiver.deliveries.length = 0;
-      // Only first attempts: three failures of one event would have it dropped, as the contract says.
+      // Only first attempts fail: after three failures the event would be dropped, as the contract says.
       const fails = headers['x-webhook-attempt'] === '1' ? this.#failsNext : undefined;
       if (fails !== undefined) this.#failsNext = undefined;
       if (fails !== undefined) return MISBEHAVIOURS[fails](response);
@@ -49,7 +49,7 @@ class Tally {
   }
 }
 
-/** A client whose line is cut again and again, and which says where it was. */
+/** A client whose line is cut again and again, and which resumes where it was. */
 class CutClient {
   readonly rows: number[] = [];
   #listener: Listener | undefined;
@@ -60,7 +60,7 @@ class CutClient {
     this.#listener = await harness.service.socket(`&after=${after}`);
   }
 
-  /** What it heard is taken down; the line stays. */
+  /** Takes over what it heard; the line stays open. */
   note(): void {
     const { frames = [] } = this.#listener ?? {};
     for (const frame of frames.splice(0))
@@ -80,7 +80,7 @@ function oneOf<Item>(items: readonly Item[]): Item {
   return item;
 }
 
-/** chat.db and its side files are elsewhere for a moment; Messages writes on through what it has open. */
+/** Moves chat.db and its side files away for a moment, while Messages keeps writing through its open handles. */
 async function renameAway(): Promise<void> {
   const files = ['', '-wal', '-shm'].map((side) => harness.path + side).filter((file) => existsSync(file));
   for (const file of files) renameSync(file, `${file}.away`);
@@ -88,7 +88,7 @@ async function renameAway(): Promise<void> {
   for (const file of files.toReversed()) renameSync(`${file}.away`, file);
 }
 
-/** The Mac sleeps: the service stops while the world continues. */
+/** The Mac sleeps: the service stops while the rest of the world continues. */
 async function sleep(): Promise<void> {
   process.kill(harness.service.pid, 'SIGSTOP');
   await wait(500 + chance.next() * 1500);
@@ -126,7 +126,7 @@ testWithProc(
         await writer.kill();
         const last = harness.newestRow();
         writer = harness.writer(ROWS_PER_SECOND);
-        // Else it might look for a chat.db that is away by then.
+        // Otherwise it might look for a chat.db that has already been moved away.
         await eventually(() => expect(harness.newestRow()).toBeGreaterThan(last));
       },
       'chat.db is away': renameAway,

@@ -9,7 +9,7 @@ import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 let isMounted = false;
-// Before the folder's own removal, which it would prevent.
+// Runs before the folder is removed, which a mounted disk would prevent.
 afterAll(() => {
   if (isMounted) spawnSync('umount', [disk]);
 });
@@ -17,7 +17,7 @@ const root = temporaryFolder();
 const disk = join(root, 'disk');
 mkdirSync(disk, { mode: 0o700 });
 isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=700', 'tmpfs', disk]).status === 0;
-/** A disk that is really full; where a test may not mount one, this is skipped. */
+/** Uses a disk that is really full; skipped if the test may not mount one. */
 const onFullDisk = testIf(isMounted, 'needs the right to mount a disk');
 
 let service: Service | undefined;
@@ -31,7 +31,7 @@ const register = (running: Service): ReturnType<Service['post']> => running.post
 const send = (running: Service): ReturnType<Service['post']> =>
   running.post('/messages', { recipient: '+15550100', body: 'x' }, { 'idempotency-key': 'once' });
 
-/** The log's line about this request, which may arrive after the answer. */
+/** Returns the log's line about this request, which may arrive after the answer. */
 function logged(running: Service, requestId: string | null): Promise<string> {
   return waitFor(() =>
     running.output
@@ -48,7 +48,7 @@ describe('state.db that cannot be written', () => {
       const running = await Service.start({ chatDbPath: join(root, 'chat.db') });
       service = running;
       await running.stop();
-      // The same folder, on the small disk.
+      // The same folder on the small disk.
       writeFileSync(join(disk, 'config.toml'), running.stateFile('config.toml'), { mode: 0o600 });
       rmSync(running.configFolder, { recursive: true });
       spawnSync('ln', ['-s', disk, running.configFolder]);
@@ -74,7 +74,7 @@ describe('state.db that cannot be written', () => {
   );
 
   test('because the disk fails: 503 with the code that SQLite gave, and the cause in the log', async () => {
-    // Writes beyond 400 KiB of a file fail (EFBIG), as on a file system that is at its limit.
+    // Writes beyond 400 KiB of a file fail (EFBIG), like on a file system at its limit.
     const running = await Service.start({
       chatDbPath: join(root, 'chat.db'),
       through: ['sh', '-c', 'ulimit -f 800; exec "$@"', 'sh'],
@@ -89,7 +89,7 @@ describe('state.db that cannot be written', () => {
   });
 });
 
-/** A configuration folder that would serve. */
+/** Creates a usable configuration folder. */
 function folder(name: string): string {
   const path = join(root, name);
   mkdirSync(path, { mode: 0o700 });

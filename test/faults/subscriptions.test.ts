@@ -13,7 +13,7 @@ const ROWS_PER_SECOND = isLong ? 200 : 25;
 const CATCH_UP_MS = 180_000;
 const FIXED_SEED = 902;
 const NAME = 'message.received';
-/** Rows of the writer are of any date. */
+/** The writer's rows have any date. */
 const ALL = { junk: true, late: true };
 
 const chance = new Chance(seedOfForm('subscriptions killed', FIXED_SEED));
@@ -26,7 +26,7 @@ afterEach(async () => {
   await harness.end();
 });
 
-/** Reads streams one after the other, each from where the one before ended, and drops what it saw already. */
+/** Reads streams one after the other, each from where the last one ended, and drops what it already saw. */
 async function resume(client: EventsClient, start: string, rows: number[]): Promise<void> {
   const seen = new Set<string>();
   let cursor = start;
@@ -87,7 +87,7 @@ test(
     for (let kill = 0; kill < KILLS; kill += 1) {
       await wait(chance.next() * 400);
       await killed(service);
-      // As a client does that refreshes with the cursor it has.
+      // Refreshes with its latest cursor, as clients do.
       const refreshed = await subscribe(client, callback.events.at(-1)?.cursor ?? start);
       expect(refreshed.result).toMatchObject({ truncated: false, deliveryStatus: { active: true } });
       refused += refreshed.error === undefined ? 0 : 1;

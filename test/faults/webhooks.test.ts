@@ -9,10 +9,10 @@ import { seedOfForm } from '../support/seed.ts';
 import { freePort } from '../support/service.ts';
 import { Harness, rowsOf } from './harness.ts';
 
-/** Messages before those of a link or a night are counted: of each, every attempt of a webhook takes seconds. */
+/** Messages counted before those of a link or a night; each needs seconds for every attempt of a webhook. */
 const MESSAGES = isLong ? 5 : 1;
 
-/** An own message that is written as an incoming one without a handle. */
+/** Gives an own message that is written as an incoming one without a handle. */
 const KINDS_SEED = 25;
 
 let harness: Harness;
@@ -82,7 +82,7 @@ test('the service killed while it holds an event, after a rotation, and while it
     asked += 1;
   });
   await service.launch();
-  // It attempts at once what it held, counts on, and signs with both secrets.
+  // It attempts the held delivery at once, continues its count, and signs with both secrets.
   await eventually(async () => expect(await statusOf(held)).toMatchObject({ state: 'healthy', held: null, behind: 0 }));
   expect(rowsOf(holding)).toEqual(written);
   expect(harness.contradictions(holding.deliveries.map(({ event }) => event))).toEqual([]);
@@ -92,7 +92,7 @@ test('the service killed while it holds an event, after a rotation, and while it
     authorization: 'Bearer x',
     'webhook-signature': signatures(delivery, 'new', 'old'),
   });
-  // While the others fail it may have attempted again.
+  // While the others fail it may have been attempted again.
   expect(Number(delivery.headers['x-webhook-attempt'])).toBeGreaterThan(attempts);
 
   expect(await statusOf(dropping)).toMatchObject({ dropped: written.length, behind: 0 });

@@ -60,7 +60,7 @@ let written = 0;
 const timer = setInterval(() => {
   const due = Math.min(Math.floor(((performance.now() - started) / 1000) * rate), Number(values.rows)) - written;
   if (due <= 0) return;
-  // Several transactions: most commits on a Mac hold a single row.
+  // Several transactions, because most commits on a Mac hold a single row.
   const most = writers.length === 1 ? 5 : 1;
   for (let left = due; left > 0; left -= most) {
     writers[turn % writers.length](Math.min(most, left));

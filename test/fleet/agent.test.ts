@@ -23,7 +23,7 @@ describeWithNats('the agent of a fleet', () => {
   let made = 0;
   let id = '';
 
-  /** A Mac with an id of its own in the same stream. */
+  /** Starts a Mac with its own id on the same stream. */
   function newMac(settings: Record<string, unknown> = {}): FleetMac {
     const mac = new FleetMac(join(folder, `${id}-${macs.length}`), { servers: [server.url], mac: id, ...settings });
     macs.push(mac);
@@ -203,7 +203,7 @@ describeWithNats('the agent of a fleet', () => {
     await mac.published(mac.write('one'));
     const [one] = await stream();
     if (one === undefined) throw new Error('nothing was published');
-    // As the earlier run would have published the next row, which is not there yet.
+    // The next row as an earlier run would have published it, before it exists.
     const { headers, body } = encodeEvent({ ...one, row: 1, instance: 'earlier', id: one.id }, '{}', new Envelope());
     await jetstream(nc).publish(eventSubject(id), body, { headers, msgID: 'late' });
     await mac.published(mac.write('two'));
@@ -221,7 +221,7 @@ describeWithNats('the agent of a fleet', () => {
     const late = { ...one, row: 2, previousRow: 1, instance: 'earlier', id: eventId(id, one.epoch, 'GUID-2') };
     const { headers, body } = encodeEvent(late, '{"data":{}}', new Envelope());
     await jetstream(nc).publish(eventSubject(id), body, { headers, msgID: late.id });
-    // The broker itself has forgotten the id by now.
+    // By now the broker itself has forgotten the message id.
     await jetstream(nc).publish('ev.probe', '', { msgID: `probe-${id}` });
     await eventually(async () => {
       const probe = await jetstream(nc).publish('ev.probe', '', { msgID: `probe-${id}` });

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** docs/fleet.md, "Backup": what a person who restores an older copy of the broker's store is promised. */
+/** Tests what docs/fleet.md, "Backup", promises to somebody who restores an older copy of the broker's store. */
 describeWithNats("an older copy of the broker's store, restored", () => {
   test('gets what it lacks from the Macs, sends nothing that waited in it, and repeats nothing at a hub', async () => {
     const server = await NatsServer.forFleet(['m1']);

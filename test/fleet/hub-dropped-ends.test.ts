@@ -41,7 +41,7 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
     await one.start();
     await fleet.m1.announce();
     await hasEvents(one, rowsOf('m1', 1, 5));
-    // The Mac continues, and the stream has nothing before it.
+    // The Mac continues, while the stream has nothing older.
     fleet.m1.follow({ sequence: 0 });
     await fleet.m1.publish(6, 7);
     await hasEvents(one, rowsOf('m1', 1, 7));
@@ -60,13 +60,13 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
     await one.start();
     await hasEvents(one, [...rowsOf('m1', 1, 2), ...rowsOf('m2', 1, 2)]);
     expect(await allIdsAfter(other, await newestOf(one))).toEqual(expect.arrayContaining(rowsOf('m1', 3, 5)));
-    // Also after a restart, before any Mac has spoken.
+    // Also after a restart, before any Mac has reported.
     await one.close();
     await one.start();
     await fleet.m2.publish(3);
     await eventually(async () => expect((await allIdsAfter(one)).at(-1)).toBe('m2~3'));
     expect(await allIdsAfter(other, await newestOf(one))).toEqual(expect.arrayContaining(rowsOf('m1', 3, 5)));
-    // Once every Mac has spoken, offsets are exact again.
+    // Once every Mac has reported, offsets are exact again.
     await fleet.m1.supply();
     await fleet.m1.announce();
     await fleet.m2.announce();

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** Counts the tests, which share a server: each has an epoch of its own. */
+/** Numbers the tests, which share a server, so that each has its own epoch. */
 let made = 0;
 
 async function agentOf(server: NatsServer, mac: string, envelope?: Envelope): Promise<StandInAgent> {
@@ -45,11 +45,11 @@ async function eventsOf(hub: HubFixture, after = '0'): Promise<Shown[]> {
 
 const idsOf = (events: readonly Shown[]): string[] => events.map(({ data }) => data.id);
 const idsAfter = async (hub: HubFixture, after?: string): Promise<string[]> => idsOf(await eventsOf(hub, after));
-/** The events of a hub once there are these. */
+/** Returns a hub's events once it has these ids. */
 const has = (hub: HubFixture, ids: readonly string[]) =>
   eventually(async () => expect(await idsAfter(hub)).toEqual(ids));
 
-/** Gathers the ids that a WebSocket is sent. An event may be listed before its frame has come through the other socket. */
+/** Collects the ids that a WebSocket receives. An event may be listed before its frame arrives. */
 async function listen(hub: HubFixture, query = ''): Promise<string[]> {
   const ids: string[] = [];
   const socket = new WebSocket(`${hub.api.replace('http', 'ws')}/ws?api_key=${KEY}${query}`);
@@ -112,7 +112,7 @@ describeWithNats('the events of a hub', () => {
       unknown,
       { readonly statusCode: number },
     ];
-    // It says that it was closed before it was open.
+    // Ignores the error that it was closed before it opened.
     socket.on('error', () => {}).terminate();
     expect(statusCode).toBe(501);
     expect((await hub.get('/events?after=0&junk=true')).status).toBe(200);
@@ -145,7 +145,7 @@ describeWithNats('the events of a hub', () => {
     await hub.close();
     await m1.publish(6, 400);
     const expected = Array.from({ length: 395 }, (_, n) => `m1~${n + 6}`);
-    // This one may not have copied what the other one gave.
+    // The other hub may not have copied what this one delivered.
     const there = await listen(other, `&after=${last}`);
     await hub.start();
     const here = await listen(hub, `&after=${last}`);
@@ -168,7 +168,7 @@ describeWithNats('the events of a hub', () => {
       410,
       expect.objectContaining({ code: 'offset_expired', oldest: '0' }),
     ]);
-    // Another message is at its place, so nothing is known about what was before it.
+    // Another message is in its place, so what came before it is unknown.
     const unknown = encodeStreamOffset({ stream, sequence: sequence + 1, messageId: 'unknown', atMs });
     expect(await idsAfter(hub, unknown)).toEqual(['m1~1', 'm1~2']);
     for (const path of ['/events?after=0&include=details', '/events?after=0&changes=true']) {
@@ -188,14 +188,14 @@ describeWithNats('the events of a hub', () => {
     await server.deleteStore();
     await server.launch();
     await server.createFleet(['m1', 'm2']);
-    // As agents do: each with what it had, and here the other one first.
+    // Like agents, each publishes what it has; here the other one is first.
     await m2.publish(1, 3, 0);
     await m1.publish(1, 4, 0);
     await has(hub, [...all, 'm2~3', 'm1~4']);
     await eventually(() => expect(live).toEqual(['m2~3', 'm1~4']));
     expect(await idsAfter(hub, before[2]?.offset)).toEqual(['m2~1', 'm2~2', 'm2~3', 'm1~4']);
 
-    // A hub that never saw the old stream repeats what it cannot know, and loses nothing.
+    // A hub that never saw the old stream repeats what it cannot know, but loses nothing.
     const fresh = await hubOf(server);
     await has(fresh, ['m2~1', 'm2~2', 'm2~3', 'm1~1', 'm1~2', 'm1~3', 'm1~4']);
     expect(await idsAfter(fresh, before[2]?.offset)).toEqual(await idsAfter(fresh));

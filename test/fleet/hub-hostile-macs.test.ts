@@ -81,7 +81,7 @@ describeWithNats('one Mac that misbehaves', () => {
       'twin-1',
       'twin-2',
     ]);
-    // By its id it can be asked: nothing listens to its sends here.
+    // It can be addressed by its id, but nothing here takes its sends.
     expect(((await (await send('twin-1')).json()) as { code: string }).code).toBe('mac_away');
   });
 });

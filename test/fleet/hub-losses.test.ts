@@ -81,7 +81,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     await hasEvents(hub, rowsOf('m1', 1, 5));
     const after = (await eventsOf(hub)).at(-1)?.offset;
     await hub.close();
-    // As if rows 6 to 3005 had been published and had expired.
+    // As if rows 6 to 3005 had been published and then expired.
     await fleet.m1.publish(3006, 3007, 3005);
     await hub.start();
     await eventually(async () => expect(await allIdsAfter(hub, after)).toEqual(rowsOf('m1', 6, 3007)));
@@ -128,7 +128,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect(await allIdsAfter(hub, here)).toEqual([]);
     expect(await allIdsAfter(other, here)).toEqual(expect.arrayContaining(['m1~3', 'm1~4']));
     const there = (await eventsOf(other)).at(-1)?.offset ?? '';
-    // A client gets waiting events again rather than being refused for as long as a Mac likes.
+    // A client gets waiting events again, so that a Mac cannot have it refused for as long as it likes.
     const live = await listenTo(hub, `&after=${there}`);
     await fleet.m2.publish(4);
     await fleet.m1.supply();

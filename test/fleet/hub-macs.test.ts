@@ -39,7 +39,7 @@ describeWithNats('the Macs behind a hub', () => {
     m1 = new FleetMac(join(folder, 'm1'), { ...settings, mac: 'm1' });
     m2 = new FleetMac(join(folder, 'm2'), { ...settings, mac: 'm2' });
     m3 = new FleetMac(join(folder, 'm3'), { ...settings, mac: 'm3' }, sim);
-    // Messages of both Macs, a second apart and in turn, and three of each in one second.
+    // Writes messages of both Macs in turn, a second apart, and three of each in one second.
     for (let n = 0; n < 12; n += 1) {
       const mac = n % 2 === 0 ? m1 : m2;
       mac.database?.message({ chat: 1, handle_id: 1, text: `n${n}`, date: appleDate(Date.UTC(2026, 0, 1, 0, 0, n)) });
@@ -60,7 +60,7 @@ describeWithNats('the Macs behind a hub', () => {
     await server.dispose();
   });
 
-  /** Until the hub sees so many Macs. */
+  /** Waits until the hub sees this many Macs. */
   const present = (count: number) =>
     waitFor(async () => {
       const { macs = [] } = await hub.client.status();
@@ -165,7 +165,7 @@ describeWithNats('the Macs behind a hub', () => {
       expect(sent.headers.get('location')).toBe(`/api/v1/messages/${message.id}`);
       expect(message.id).toMatch(/^m3~\d+$/);
       expect(await hub.client.message(message.id)).toMatchObject({ body: 'by name', mac: 'm3' });
-      // Decision S4 holds for the Mac; the hub has the event as soon as the stream gives it.
+      // Decision S4 holds for the Mac. The hub has the event as soon as the stream delivers it.
       await eventually(async () => {
         const events = await getJson<{ data: Message }[]>('/events?after=0&limit=1000');
         expect(events.map(({ data }) => data.id)).toContain(message.id);
@@ -216,7 +216,7 @@ describeWithNats('the Macs behind a hub', () => {
           }),
         ]);
         const statuses = [here.status, there.status].sort();
-        // One of them may have met the other one while it ran.
+        // One of them may have met the other while it ran.
         expect([
           [201, 201],
           [201, 409],
@@ -284,7 +284,7 @@ describeWithNats('the Macs behind a hub', () => {
     expect([one.status, ((await one.json()) as Problem).code]).toEqual([503, 'mac_away']);
     const sent = await send({ recipient: 'm2~any;-;+15550100', body: 'x' });
     expect([sent.status, ((await sent.json()) as Problem).code]).toEqual([503, 'mac_away']);
-    // It may have a conversation with that address too.
+    // The other Mac may have a conversation with that address too.
     const unclear = (await (await send({ recipient: '+15550199', body: 'x' })).json()) as Problem;
     expect([unclear.code, unclear.detail]).toEqual(['from_required', expect.stringContaining('m2 cannot be asked')]);
     expect((await hub.client.health()).backend.message).toBe('1 of 3 Macs is away.');
@@ -314,7 +314,7 @@ describeWithNats('the Macs behind a hub', () => {
     }
     const sent = await send({ recipient: '+15550199', from: 'm3', body: 'x' });
     expect([sent.status, ((await sent.json()) as Problem).code]).toEqual([503, 'broker_away']);
-    // Events that were copied are there.
+    // Copied events are there.
     expect((await getJson<Conversation[]>('/events?after=0&limit=1')).length).toBe(1);
     await server.launch();
     await hub.connected();

@@ -51,7 +51,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     await server.dispose();
   });
 
-  /** A message as iCloud brings it to one of them. */
+  /** Writes a message as iCloud delivers it to one of them. */
   function write(
     mac: FleetMac,
     guid: string,
@@ -124,7 +124,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     const next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? '';
     await m1.start();
     await m2.stop();
-    // The place in a list is the same at the other Mac.
+    // It has the same place in the other Mac's list.
     await eventually(async () => {
       const rest = await fetch(new URL(next, hub.url), { headers: { 'X-API-Key': KEY } });
       expect([rest.status, ((await rest.json()) as Message[]).length]).toEqual([200, 2]);
@@ -147,7 +147,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     await eventually(async () => expect(await allIdsAfter(hub)).toEqual([...before, 'm1~gAFTER']), 30_000);
     const other = await HubFixture.start([server.url]);
     await eventually(async () => expect((await allIdsAfter(other)).sort()).toEqual([...before, 'm1~gAFTER'].sort()));
-    // Wherever a client was, the other hub leaves nothing out.
+    // Wherever a client stopped, the other hub skips nothing.
     for (const [from, to] of [
       [hub, other],
       [other, hub],
@@ -208,7 +208,7 @@ describeWithNats('sends of a pair', () => {
     });
     return { status: answer.status, json: (await answer.json()) as Message & { code?: string } };
   };
-  /** How often each Mac has sent a text. */
+  /** Returns how often each Mac has sent a text. */
   const sent = (text: string) => sims.map(({ calls }) => calls.filter(({ values }) => values.BODY === text).length);
 
   test('leave by one Mac for all hubs, once for a key', async () => {
@@ -241,7 +241,7 @@ describeWithNats('sends of a pair', () => {
 
   test('whose outcome nobody knows are never tried by the other Mac', async () => {
     const request = { recipient: '+15550144', from: 'm1', body: 'unknown' };
-    // What a hub leaves that ends right after it chose the holder.
+    // What a hub leaves behind that ends right after choosing the holder.
     const connection = new FleetConnection(
       { servers: [server.url], keyFile: '', caFile: '' },
       { clock: systemClock, log: collectingLog(), name: hubName('test') },
@@ -267,7 +267,7 @@ describeWithNats('sends of a pair', () => {
     const { streams } = await jetstreamManager(nc);
     for (const bucket of ['outcomes', 'webhooks']) await streams.purge(`KV_${bucket}`);
     await nc.close();
-    // Without the lease the first Mac is asked first, and the key is the second one's.
+    // Without the lease the first Mac would be asked first, although the second one knows the key.
     const request = { recipient: '+15550144', from: 'm1', body: 'unknown' };
     expect([(await send(hubs[0], request, 'k2')).status, sent('unknown')]).toEqual([201, [0, 1]]);
   });

@@ -48,7 +48,7 @@ describeWithNats('a hub that cannot serve says so to a balancer', () => {
     return HubFixture.launch([server.url], settings, mkdtempSync(join(folder, 'hub-')), clock);
   }
 
-  /** The next rows of the Mac. */
+  /** Publishes the next rows of the Mac. */
   async function publish(count: number): Promise<void> {
     await agent.publish(newest + 1, newest + count);
     newest += count;
@@ -103,7 +103,7 @@ describeWithNats('a hub that cannot serve says so to a balancer', () => {
     const nc = await connect({ servers: server.url });
     const { streams } = await jetstreamManager(nc);
     const order = await waitFor(async () => {
-      // A busy machine is too slow for this clock now and then, and nobody says what became of a send.
+      // On a busy machine this clock sometimes runs ahead, and nobody reports the outcome of a send.
       await agent.announce();
       const signal = AbortSignal.timeout(1000);
       await fetch(`${hub.api}/messages`, { method: 'POST', headers, body, signal }).catch(() => undefined);

@@ -142,7 +142,7 @@ describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
     await hubs[1]?.close();
     await m1?.publish(51, 60);
     await eventually(() => expect(rows()).toContain('m1~60'));
-    // At least once, in order, and what comes again has the same id.
+    // At least once, in order, and repeats have the same id.
     expect([...new Set(rows())]).toEqual(of('m1', 32, 60));
     const ids = receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
     expect(new Set(ids).size).toBe(29);

@@ -44,7 +44,7 @@ describeWithNats('webhooks of a fleet', () => {
     await server.createFleet([]);
   });
 
-  /** Until exactly one of these hubs delivers. */
+  /** Waits until exactly one of these hubs delivers. */
   const elected = (among = hubs): Promise<void> =>
     until(among, () => expect(among.filter(({ webhooks }) => webhooks.isDelivering)).toHaveLength(1));
 
@@ -54,7 +54,7 @@ describeWithNats('webhooks of a fleet', () => {
     return receiver;
   }
 
-  /** New rows, at every hub. */
+  /** Publishes new rows to every hub. */
   function publish(count: number): void {
     for (const hub of hubs) hub.publish(published + 1, published + count);
     published += count;
@@ -93,7 +93,7 @@ describeWithNats('webhooks of a fleet', () => {
     const unknown = { code: 'webhook_not_found', status: 404 };
     await expect(two.webhooks.status('6f1c2f0e-7e0e-4c7e-9d55-2b1f8f6f0a11')).rejects.toMatchObject(unknown);
     expect(await two.webhooks.remove('6f1c2f0e-7e0e-4c7e-9d55-2b1f8f6f0a11')).toBe(false);
-    // Nothing of a secret, a header or an address is readable at the broker.
+    // No secret, header or address is readable at the broker.
     const nc = await connect({ servers: server.url });
     const stored = await (await new Kvm(nc).open('webhooks')).get('lease');
     await nc.close();
@@ -146,7 +146,7 @@ describeWithNats('webhooks of a fleet', () => {
     await until([other], () => expect(rowsAt(receiver)).toContain(100));
     const rows = rowsAt(receiver);
     const repeats = rows.length - 100;
-    // What was delivered and not yet written comes again, from one place on, and under the same ids.
+    // What was delivered and not yet written comes again, from one place on and under the same ids.
     expect(rows).toEqual([...range(1, 50), ...range(51 - repeats, 100)]);
     expect(new Set(ids(receiver.deliveries)).size).toBe(100);
     expect(other.webhooks.isDelivering).toBe(true);
@@ -166,12 +166,12 @@ describeWithNats('webhooks of a fleet', () => {
     await until(hubs, async () => expect((await other.webhooks.status(id)).behind).toBe(0));
     publish(51);
     await until(hubs, () => expect(held).toHaveLength(1));
-    // Positions are written: what was delivered is not in doubt.
+    // The positions are written, so what was delivered is not in doubt.
     await until(hubs, () => expect(holder.clock.pending).toBeLessThan(4));
     holder.line.stall(true);
     await until([other], () => expect(rowsAt(receiver)).toEqual([...range(1, 50), ...range(50, 100)]));
     publish(20);
-    // It continues: time has passed, its answer is there, and nothing has told it yet that it lost its lease.
+    // It resumes: time has passed, the answer has arrived, and nothing has told it yet that it lost its lease.
     holder.clock.pause(30_000);
     held[0]?.writeHead(204).end();
     await until([other], () => expect(rowsAt(receiver)).toHaveLength(121));
@@ -194,7 +194,8 @@ describeWithNats('webhooks of a fleet', () => {
       seconds += 0.5;
       expect(other.webhooks.isDelivering).toBe(true);
     });
-    // Without it, the lease would end after 6 s. What the receiver's answers take is no time of the hub's clock.
+    // Without it, the lease would end only after 6 s. The time of the receiver's answers is not time of the hub's
+    // clock.
     expect(seconds).toBeLessThan(4);
     await until([other], () => expect(rowsAt(receiver)).toEqual(range(1, 50)));
     await until([other], async () => expect(await other.webhooks.status(id)).toMatchObject({ behind: 0 }));
@@ -205,7 +206,7 @@ describeWithNats('webhooks of a fleet', () => {
     const { id } = await hubAt(0).webhooks.add(hook(receiver, { name: 'kept' }));
     const gone = await hubAt(1).webhooks.add(hook(receiver));
     await hubAt(0).webhooks.remove(gone.id);
-    // Nothing of it changes, so its hub has no reason to write it again.
+    // Nothing about it changes, so its hub has no reason to write it again.
     const idle = await hubAt(1).webhooks.add(hook(receiver, { enabled: false }));
     publish(20);
     await until(hubs, () => expect(rowsAt(receiver)).toEqual(range(1, 20)));

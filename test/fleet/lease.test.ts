@@ -15,7 +15,7 @@ describeWithNats('a lease', () => {
   let bucket: KV;
   const members: Member[] = [];
 
-  /** A process with its own time: while that does not pass, the process is as good as paused. */
+  /** A process with its own clock. While that stands still, the process behaves as if it were paused. */
   class Member {
     readonly clock = new FakeClock();
     readonly unanswered = new Unanswered();
@@ -24,7 +24,7 @@ describeWithNats('a lease', () => {
     isWorking = false;
     count = 0;
     seen: number | undefined;
-    /** Answers of the broker that were read, and what holds them back from the lease. */
+    /** Number of the broker's answers that were read, and what delays them on their way to the lease. */
     reads = 0;
     arriving: Promise<void> = Promise.resolve();
     readonly lease = new Lease<number>({
@@ -71,7 +71,7 @@ describeWithNats('a lease', () => {
       this.lease.start();
     }
 
-    /** Lets so many seconds pass, each once the broker has answered what was asked before. */
+    /** Advances the clock second by second, each time after the broker has answered. */
     async pass(seconds: number): Promise<void> {
       for (let second = 0; second < seconds; second += 1) {
         await this.unanswered.settled();
@@ -87,7 +87,7 @@ describeWithNats('a lease', () => {
       assertions();
     });
 
-  /** Two members, of which the first works. */
+  /** Returns two members, of which the first delivers. */
   async function pair(): Promise<readonly [Member, Member]> {
     const [one, two] = [new Member(), new Member()];
     await until([one, two], () => expect(members.filter(({ isWorking }) => isWorking)).toHaveLength(1));

@@ -15,7 +15,7 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 import { StandInAgent } from '../support/stand-in-agent.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-// No faster: a Mac of the built program has to answer the hub within limits of this clock.
+// No faster, because a Mac of the built program must answer the hub within this clock's limits.
 const clock = quickClock(2);
 
 describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
@@ -24,7 +24,7 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
   let server: FleetServer;
   let hub: HubFixture;
   let sim: Awaited<ReturnType<typeof simulatedMac>>;
-  /** Accepts requests and never answers, as a stopped process and a cut line do. */
+  /** Accepts requests and never answers, like a stopped process or a cut line. */
   let hung: StandInAgent;
   let standby: FleetMac;
 
@@ -87,7 +87,7 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
         ['m8', 'm7'],
       ]);
     });
-    // Told again to a broker that forgot.
+    // Repeated for a broker that lost everything.
     expect(await postern(['fleet', 'init', '--connect', '--dir', fleetDir])).toMatchObject({ exitCode: 0 });
   });
 
@@ -98,7 +98,7 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
     expect(await hub.client.message(first.message.id)).toMatchObject({ body: 'first', mac: 'm7' });
     const list = await hub.get(`/messages?conversation_id=${encodeURIComponent(first.message.conversation_id)}`);
     expect([list.status, ((await list.json()) as Message[]).map(({ body }) => body)]).toEqual([200, ['first']]);
-    // The first Mac wakes. Its lease is over, and nothing waits in its queue.
+    // The first Mac resumes. Its lease has expired, and its queue is empty.
     await hung.close();
     hung = await StandInAgent.in(FleetFolder.open(fleetDir), server.url, 'm7');
     await hung.answer('knowsKey', { result: false });

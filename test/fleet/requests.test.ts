@@ -61,7 +61,7 @@ describeWithNats('hubs ask and send', () => {
   const question = async <Name extends FleetOperation>(operation: Name, request: FleetRequest<Name>) =>
     (await ask(hub, plain, systemClock, { mac: 'm1', operation, request, timeoutMs: 10_000 })) as FleetAnswer<Name>;
 
-  /** Puts a send into the queue; resolves with what the agent says. */
+  /** Queues a send. Resolves with the agent's answer. */
   async function order(key: string, request: object, more: Partial<SendOrder> = {}): Promise<SendOutcome> {
     const waiting = nc.subscribe(outcomeSubject('m1', keyHash(key)), { max: 1 });
     await nc.flush();
@@ -79,7 +79,7 @@ describeWithNats('hubs ask and send', () => {
 
   test('each question gets what the local API answers', async () => {
     for (const body of ['a', 'b', 'c', 'd', 'e']) await order(`seed-${body}`, { recipient: '+15550100', body });
-    // Their statuses still change; two answers are compared once they no longer do.
+    // Their statuses may still change, so the two answers are compared once they are final.
     await eventually(async () => {
       const sent = (await mac.get('/messages?limit=5')) as readonly { readonly status: string }[];
       expect(sent.map(({ status }) => status)).toEqual(Array(5).fill('read'));
@@ -182,7 +182,7 @@ describeWithNats('hubs ask and send', () => {
       const whole = { order: 'desc', limit: 1, offset: 0, ...request } as unknown as FleetRequest<'listMessages'>;
       await expect(question('listMessages', whole)).rejects.toMatchObject({ code: 'invalid_request' });
     }
-    // Sealed, though the fleet is plain.
+    // Encrypted, although the fleet is plain.
     const headers = newHeaders();
     headers.set(HEADERS.key, 'abcdefgh');
     const refused = await nc.request(readSubject('m1', 'message'), '{"id":"1"}', { timeout: 5000, headers });

@@ -22,7 +22,7 @@ const MACS = ['m7', 'm8', 'm70', 'hub'];
 const STREAMS = ['EV', 'SEND', ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)];
 const HUB_INBOX = inboxPrefix(hubName('h1'));
 
-/** Every subject that means something in a fleet, and the calls of JetStream for every stream and consumer. */
+/** Every subject with a meaning in a fleet, and the JetStream calls for every stream and consumer. */
 const SUBJECTS = [
   ...MACS.flatMap((mac) => [
     `ev.${mac}`,
@@ -87,7 +87,7 @@ const WILDCARDS = [
   '_INBOX_JOIN.x',
 ];
 
-/** What an agent does, written down a second time. */
+/** What an agent does, written down independently. */
 const OF_M7 = {
   publish: [
     'ev.m7',
@@ -207,7 +207,7 @@ describeWithNats('the rights that postern fleet gives', () => {
     const agent = await as({ mac: 'm7' });
     agent.publish('ev.m7', 'forged', { reply: 'ev.m8' });
     const jsm = await managerOf(operator);
-    // The acknowledgement of the server, at the subject that was named for it.
+    // The server's acknowledgement, on the subject that was named for it.
     const written = await waitFor(() =>
       jsm.streams.getMessage('EV', { last_by_subj: 'ev.m8' }).then((found) => found ?? undefined),
     );
@@ -247,7 +247,7 @@ describeWithNats('the rights that postern fleet gives', () => {
   });
 });
 
-/** Those that the server does not refuse, sorted. */
+/** Returns the subjects that the server does not refuse, sorted. */
 async function allowedToPublish(connection: NatsConnection, subjects: readonly string[]): Promise<readonly string[]> {
   return withoutRefused(connection, subjects, 'publish', (subject) => connection.publish(subject));
 }
@@ -273,7 +273,7 @@ async function withoutRefused(
     }
   })();
   for (const subject of subjects) attempt(subject);
-  // The answer comes after every refusal.
+  // The answer arrives after every refusal.
   await connection.flush();
   (events as unknown as { stop: () => void }).stop();
   await reading;

@@ -28,7 +28,7 @@ const base = temporaryFolder();
 let count = 0;
 const newFolder = (): string => join(base, `fleet-${++count}`);
 
-/** The section that a command printed, as config.toml reads it. */
+/** Parses the section of config.toml that a command printed. */
 function sectionIn(printed: string): unknown {
   const text = printed.slice(printed.indexOf('\n[fleet]\n') + 1).split('\n\n')[0] ?? '';
   const checked = checkConfigText(
@@ -127,7 +127,7 @@ test('a content key changes in three steps, and each side can read the other aft
     stages.push([read('hub/content.key'), read('macs/m7/content.key')]);
   }
   for (const [stage, [hubText = '']] of stages.entries()) {
-    // A Mac gets its file later or earlier than the hubs get theirs.
+    // A Mac may get its file before or after the hubs.
     for (const [, macText = ''] of stages.slice(Math.max(0, stage - 1), stage + 2)) {
       const [hub, mac] = [new Envelope(hubKeys(hubText)), new Envelope(agentKeys(macText))];
       expect(hub.open('m7', ['a'], mac.seal('m7', ['a'], Buffer.from('text')))).toEqual(Buffer.from('text'));
@@ -144,7 +144,7 @@ describeWithNats('nats-server with TLS', () => {
   const open: FleetConnection[] = [];
 
   beforeAll(async () => {
-    // As if it were elsewhere: on loopback there is no TLS.
+    // Set up as on another machine, because there is no TLS on loopback.
     const elsewhere = { host: '127.0.0.1', port: 4222, isLoopback: false, url: 'tls://127.0.0.1:4222' };
     const settings = {
       servers: [elsewhere],
@@ -236,7 +236,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       await nc.close();
       expect([config.max_bytes, config.max_age / 3_600_000_000_000]).toEqual([5_000_000, 24]);
       const after = await postern(['fleet', 'status', '--dir', dir]);
-      // What an old server cannot do is no reason for an alarm.
+      // Missing features of an old server raise no alarm.
       expect([after.exitCode, after.stdout]).toEqual([0, expect.stringContaining('\n- On the disk only')]);
       expect(after.stdout).toMatch(/m7 +unknown +never +never +- +0 +- +-\n/);
       expect(after.stdout).toContain('postern-1, nats-server');
@@ -251,7 +251,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       await eventually(async () => expect(await macs()).toEqual(['m7']));
       expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });
       await eventually(async () => expect(await macs()).toEqual([]));
-      // It continues until the servers have read users.conf again.
+      // It keeps working until the servers have read users.conf again.
       await agent.announce();
       await eventually(async () => expect(await macs()).toEqual(['m7']));
       expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });

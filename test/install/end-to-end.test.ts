@@ -16,7 +16,7 @@ beforeAll(async () => {
   mac.keep('own-node', machFile());
   mac.keep('libraries', join(REPOSITORY, 'node_modules'));
   mkdirSync(mac.layout.support, { recursive: true });
-  // The only thing prepared: another port than the usual one.
+  // The only preparation: a different port.
   const config = `[server]\nport = ${mac.port}\n[auth]\napi_key = "end-to-end"\n`;
   writeFileSync(mac.layout.config, config, { mode: 0o600 });
 });
@@ -24,7 +24,7 @@ afterAll(() => mac.close());
 
 const prefix = (): string => join(mac.folder, 'prefix');
 
-/** Takes the build as it is: other tests run it meanwhile, and one that is out of date ended the suite at its start. */
+/** Uses the existing build: other tests run it at the same time, and the suite refuses a stale one at its start. */
 function make(target: string, isMac: boolean, ...options: string[]): SpawnSyncReturns<string> {
   return spawnSync('make', ['-o', 'dist/main.js', target, `ARGS=${options.join(' ')}`], {
     cwd: REPOSITORY,
@@ -57,7 +57,7 @@ describe('from a checkout, with the real program', () => {
     expect(shown.stdout).toMatch(/^\d+\.\d+\.\d+/);
     const linked = await mac.machine().run(join(prefix(), 'bin/postern'), ['--version']);
     expect(linked.stdout).toBe(shown.stdout);
-    // What the links lead to is there: the manual page, and a completion for each shell.
+    // The targets of the links exist: the manual page, and a completion for each shell.
     for (const path of Object.keys(SHARED_FILES)) {
       expect(readFileSync(join(prefix(), path), 'utf8')).toContain('postern');
     }

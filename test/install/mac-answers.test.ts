@@ -61,7 +61,7 @@ describe('an update that fails after the old agent was told to stop', () => {
     async (what) => {
       const mac = await installed();
       const path = mac.layout[what];
-      // As another version wrote it: what is the same already is not written.
+      // As another version would have written it: files that are already equal are not written.
       if (what !== 'current') appendFileSync(path, '\n');
       const before = readFileSync(what === 'current' ? mac.layout.main : path);
       const obstacle = join(dirname(path), `.${path.split('/').at(-1)}.new`);
@@ -276,7 +276,7 @@ describe('an uninstallation', () => {
     const mac = await installed();
     mkdirSync(mac.layout.caches, { recursive: true });
     await uninstall(mac.machine(), { purge: false });
-    // Pictures of conversations, which can be made again.
+    // Pictures of conversations, which can be rebuilt.
     expect(existsSync(mac.layout.caches)).toBe(false);
     await uninstall(mac.machine(), { purge: true });
     expect(mac.said.join('\n')).toContain('select it there and click −');

@@ -28,12 +28,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NODE_PREFIX = dirname(dirname(process.execPath));
 const canBuild =
   existsSync(join(NODE_PREFIX, 'include/node/node_api.h')) && spawnSync('make', ['--version']).status === 0;
-/** Without the headers of this Node, node-gyp would fetch them from the network. */
+/** Without the headers of this Node, node-gyp would download them. */
 const whereItBuilds = testIf(canBuild || process.env.CI !== undefined, 'needs make and the headers of Node');
 
 const folder = temporaryFolder();
 
-/** Finds its headers as node-mac-permissions 2.5.0 finds those of node-addon-api. */
+/** Finds its headers in the same way as node-mac-permissions 2.5.0 finds those of node-addon-api. */
 const ADDON: Readonly<Record<string, string>> = {
   'package.json': '{ "name": "ten-lines", "version": "1.0.0", "scripts": { "install": "node-gyp rebuild" } }',
   'binding.gyp': `{ "targets": [{ "target_name": "ten", "sources": ["ten.c"],
@@ -95,7 +95,7 @@ function environment(): Readonly<Record<string, string>> {
   };
 }
 
-/** A project with the addon as its only library, whose proof is that the addon loads. */
+/** Creates a project whose only library is the addon, and whose proof is that the addon loads. */
 async function project(): Promise<string> {
   const root = mkdtempSync(join(folder, 'project-'));
   write(root, {

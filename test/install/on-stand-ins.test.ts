@@ -35,7 +35,7 @@ async function health(mac: StandInMac): Promise<{ readonly version: string }> {
   return (await (await fetch(`http://127.0.0.1:${mac.port}/api/v1/health`)).json()) as { version: string };
 }
 
-/** Everything below the home folder that was not there before an installation. */
+/** Lists everything in the home folder that was not there before the installation. */
 function remains(mac: StandInMac): string[] {
   return readdirSync(mac.home, { recursive: true })
     .map(String)
@@ -65,10 +65,10 @@ describe('a first installation', () => {
     expect(readlinkSync(join(plugins, 'postern.30s.sh'))).toBe(mac.layout.menuPlugin);
     expect(existsSync(mac.layout.menuPlugin)).toBe(true);
     expect(mac.launchctlVerbs).toEqual(['enable', 'bootstrap']);
-    // The libraries were installed by the very program that will run them, before it was put in its place.
+    // The program that will run the libraries also installed them, before it was put in place.
     expect(mac.read('npm-ci-node')).toContain('Postern.app/Contents/MacOS/Postern');
     expect(readdirSync(join(mac.layout.current, 'node_modules/library'))).toEqual(['index.js']);
-    // otool would open a dialog, and the hardened runtime would forbid Automation forever.
+    // otool would open a dialog, and the hardened runtime would rule out Automation for good.
     expect(mac.asked.filter(([name]) => name === 'otool')).toEqual([]);
     expect(mac.asked.filter(([name]) => name === 'codesign').flat()).not.toContain('runtime');
   });
@@ -109,7 +109,7 @@ describe('a first installation', () => {
       expect(plist.ProgramArguments[0]).toBe(mac.layout.executable);
       expect(await health(mac)).toMatchObject({ version: '0.1.0' });
       const shown = await mac.machine().run(mac.layout.command, ['serve', '--config-dir', join(mac.home, 'elsewhere')]);
-      // The cardboard gateway cannot write there; what matters is that the script found both of its files.
+      // The stand-in cannot write there; what matters is that the script found both of its files.
       expect(shown.stderr).toContain('config.toml');
       await uninstall(mac.machine(), { purge: true });
       expect(remains(mac)).toEqual([]);

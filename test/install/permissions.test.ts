@@ -8,7 +8,7 @@ import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
-/** Two turns of a game among the newest rows. */
+/** Diagnostics with two turns of a game among the newest rows. */
 const SHAPES = { ...examples.diagnostics.data_shapes, associated_types: { 0: 40, 2: 2 } };
 
 const macs: StandInMac[] = [];
@@ -83,7 +83,7 @@ describe('the permissions', () => {
     mac.behave({ permissions: { ...permissions, automation: 'granted' } });
     await done;
     expect(mac.said.filter((line) => line.includes('Messages is not running.'))).toHaveLength(1);
-    // While macOS is asking, a window of System Settings would cover the question.
+    // While macOS asks, a window of System Settings would cover the question.
     expect(mac.asked.filter(([program]) => program === 'open')).toEqual([]);
   });
 
@@ -101,7 +101,7 @@ describe('the permissions', () => {
   describe('an earlier "Don\'t Allow", which macOS answers at once', () => {
     const RESET = ['tccutil', 'reset', 'AppleEvents', 'local.postern'];
 
-    /** Installs over an agent that was refused once. `tccutil` is what that program of this Mac ends with. */
+    /** Installs over an agent that was refused once. `tccutil` is the exit code of that program on this Mac. */
     async function refused(dialog: 'allow' | 'refuse' | 'none', agrees: boolean, tccutil = 0) {
       const mac = await newMac();
       await install(mac.machine(), mac.options());
@@ -129,7 +129,7 @@ describe('the permissions', () => {
         panes: asked.filter(([name, url]) => name === 'open' && url?.endsWith('?Privacy_Automation')).length,
         isGranted: mac.said.slice(saidBefore).includes('✓ Automation of Messages'),
         said: mac.said.join('\n'),
-        /** Programs that the installer started after it had asked. */
+        /** Programs that the installer started after asking. */
         ran: new Set(ran),
       };
     }
@@ -138,7 +138,7 @@ describe('the permissions', () => {
       const { ran, said, ...seen } = await refused('allow', true);
       expect(seen).toEqual({ questions: 1, resets: [RESET], panes: 0, isGranted: true });
       expect(said).toContain('It remembers a "Don\'t Allow"');
-      // A child of the terminal would ask in the name of the terminal.
+      // A child of the terminal would ask in the terminal's name.
       expect([...ran].filter((program) => !program.endsWith('/lsregister'))).toEqual(['tccutil']);
     });
 

@@ -25,7 +25,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (isAppError(error) ? error.code : String(error)),
   );
 
-/** Updates to 0.2.0, which does not start, and does `meanwhile` once its state has been copied. */
+/** Updates to 0.2.0, which does not start. Runs `meanwhile` once the state has been copied. */
 async function failingUpdate(mac: StandInMac, meanwhile: () => Promise<string>) {
   mac.behave({ permissions: {}, broken: ['0.2.0'] });
   const state = join(mac.layout.support, 'state.db');

@@ -25,7 +25,7 @@ const postern = join(prefix, 'lib/node_modules/postern/project/dist/main.js');
 
 beforeAll(() => {
   run(process.execPath, [join(ROOT, 'installer/packages/release.mjs')]);
-  // Nothing but the file: no registry, no cache.
+  // Installs from the file alone, without registry or cache.
   run('npm', ['install', '--global', '--prefix', prefix, '--offline', '--cache', join(root, 'cache'), TARBALL]);
 });
 
@@ -44,7 +44,7 @@ test('it puts postern on the path, and its manual page where man looks', () => {
   expect(readFileSync(join(prefix, 'share/man/man1/postern.1'), 'utf8')).toContain('.TH POSTERN 1');
 });
 
-/** The status of an answer to a request with this Host. */
+/** Returns the status of the answer to a request with this Host. */
 async function named(url: string, host: string): Promise<number | undefined> {
   const [answer] = (await once(get(url, { headers: { host } }), 'response')) as [IncomingMessage];
   answer.resume();
@@ -73,7 +73,7 @@ testIf(hasRuby, 'needs ruby')('Ruby can parse the formula, which names this very
   expect(text).not.toContain('@');
 });
 
-/** Those whose SQLite the release can use; Node 20 has none. */
+/** Runtimes whose SQLite the release can use; Node 20 has none. */
 const runtimes = [...new Set([process.execPath, node22])]
   .filter((node) => node !== undefined)
   .map((node) => ({
@@ -86,7 +86,7 @@ test('it has few files, and no program of any system', () => {
   const { stdout } = spawnSync('tar', ['-tzf', TARBALL], { encoding: 'utf8', maxBuffer: 1 << 26 });
   const files = stdout.split('\n');
   expect(files).toContain('package/project/dist/main.js');
-  // npx unpacks them two or three times at each command.
+  // npx unpacks the files two or three times at each command.
   expect(files.filter((file) => /[^/]$/.test(file)).length).toBeLessThan(MAX_FILES);
   expect(files.filter((file) => /\.(?:node|dylib|so|dll|exe)$|node_modules\/better-sqlite3/.test(file))).toEqual([]);
 });

@@ -33,14 +33,14 @@ afterEach(() => gateway.close());
 
 const run = (...args: readonly string[]) => postern(['search', '--url', gateway.url, '--key-file', keyFile, ...args]);
 
-/** One message with this text. */
+/** Makes the search find one message with this text. */
 function finds(body: string, highlight: readonly [number, number]): void {
   const message = { ...MESSAGE, body };
   gateway.reader.stored = message;
   gateway.search.hits = [{ message, highlights: [highlight] }];
 }
 
-/** In a terminal of 60 columns. */
+/** Runs a search in a terminal of 60 columns. */
 async function onTerminal(words: readonly string[], options: SearchOptions = {}, env: Record<string, string> = {}) {
   const printed: string[] = [];
   const say = (...lines: readonly string[]): void => void printed.push(...lines);
@@ -57,7 +57,7 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
     secretLine: () => Promise.resolve(''),
     untilEnded: () => new AbortController().signal,
   };
-  // The pause until the next look at the index is over at once.
+  // A clock whose pauses between two looks at the index end at once.
   const clock = { ...systemClock, after: (_ms: number, run: () => void) => systemClock.after(0, run) };
   const given = { url: gateway.url, keyFile, ...options };
   const exitCode = await withService(given, context, (service) => search(words, given, service, clock));

@@ -11,7 +11,7 @@ interface Asked {
   readonly members: readonly string[];
 }
 
-/** Answers nothing of use: these calls fail, after they have said what they can say. */
+/** Answers that satisfy no call: each fails after its request was recorded. */
 const asked: Asked[] = [];
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
@@ -35,18 +35,18 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-/** Members that the typed client leaves out, with the reason. */
+/** Members that the typed client omits, with the reason. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
-  // Pages follow the links of the answers.
+  // The client pages by following the links of the answers.
   listMessages: ['cursor'],
   listPersonMessages: ['cursor'],
-  // Its text is for menus.
+  // This text is for menus.
   getStatus: ['as'],
-  // For browsers and Prometheus, for the console alone, and for MCP clients.
+  // For browsers and Prometheus, for the console only, or for MCP clients.
   getMetrics: [],
   signIn: ['code'],
   callMcp: ['jsonrpc', 'method'],
-  // `listen` opens it; its parameters are those of `events`.
+  // `listen` opens it, with the parameters of `events`.
   openWebSocket: ['api_key', 'after', 'changes', 'include', 'max_age_s', 'junk', 'include_canary'],
 };
 
@@ -83,7 +83,7 @@ const limits = {
 } as const;
 const page = { limit: 1, offset: 1, include: 'details' } as const;
 
-/** Every call of the client with every option. */
+/** Calls every method of the client with every option. */
 function calls(): readonly Promise<unknown>[] {
   const { home, keys, approvals, people, scheduled, attachments } = client;
   return [

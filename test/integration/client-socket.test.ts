@@ -50,7 +50,7 @@ async function listening(server: Server): Promise<string> {
 describe('the typed client over the Unix socket', () => {
   test('reads, pages, sends, and deletes', async () => {
     const sent = (await client.send({ recipient: '+15550100', body: 'Grüße 👋', idempotencyKey: 'once' })) as Message;
-    // Messages may have gone on with it since.
+    // Messages may have changed its status since.
     expect({ ...(await client.message(sent.id)), status: sent.status }).toEqual(sent);
     await client.send({ recipient: '+15550100', body: 'two' });
     const all: string[] = [];

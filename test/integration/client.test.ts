@@ -40,7 +40,7 @@ async function openMac(): Promise<ClientTarget> {
 
 describe('the client, against the real service', () => clientCases(openMac));
 
-/** Gathers until it is ended. */
+/** Collects events until it is ended. */
 function gather(options: Parameters<PosternClient['listen']>[0], from: PosternClient) {
   const stop = new AbortController();
   const gathered = { broken: [] as string[], end: () => stop.abort(), ended: Promise.resolve() };
@@ -70,7 +70,7 @@ describe('the client, against others', () => {
     capabilities = { format: { available: true } };
     expect(await send()).toMatchObject({ id: '7' });
     await client.send({ recipient: '+15550100', body: '*x*' });
-    // Asked for once, and never for a plain send.
+    // Requested once, and never for a plain send.
     expect(asked.slice(2)).toEqual(['GET /api/v1/status', 'POST /api/v1/messages', 'POST /api/v1/messages']);
   });
 
@@ -108,7 +108,7 @@ describe('the client, against others', () => {
   test('tells nobody there from an answer that never came', async () => {
     const nobody = new PosternClient({ url: `http://127.0.0.1:${await freePort()}`, key: KEY });
     expect(await failure(nobody.status())).toMatchObject({ status: 0, code: 'unreachable' });
-    // Ports that fetch never connects to.
+    // Ports that fetch refuses to connect to.
     expect(await failure(new PosternClient({ url: 'http://127.0.0.1:9', key: KEY }).status())).toMatchObject({
       code: 'unreachable',
     });
@@ -188,7 +188,7 @@ describe('listening to others', () => {
     await once(server, 'listening');
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const listener = gather({ after: 1 }, new PosternClient({ url, key: KEY }));
-    // 22: the handshake of TLS; anything else would carry the key in the clear.
+    // 22 is a TLS handshake; anything else would carry the key in the clear.
     expect((await waitFor(() => first[0]))[0]).toBe(22);
     listener.end();
     await listener.ended;
@@ -223,7 +223,7 @@ async function listeningAt(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Takes every WebSocket and says nothing on it. */
+/** Starts a service that accepts every WebSocket and sends nothing. */
 async function silentService() {
   const server = createServer();
   const lines = new WebSocketServer({ server });

@@ -9,7 +9,7 @@ const FOLDER = join(import.meta.dirname, '../../src/api/console');
 const KB = 1000;
 const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8');
 const HTML = 'console.html';
-/** The style sheets are served as one. */
+/** Without the separate style sheets, which are served as one. */
 const ALL = readdirSync(FOLDER).filter((name) => /^(?!docs).*\.(?:js|html|svg)$|^console\.css$/.test(name));
 const SCRIPTS = ALL.filter((name) => name.endsWith('.js'));
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Bytes of the bodies that a browser receives. */
+/** Returns the bytes of the bodies that a browser receives. */
 async function received(names: Iterable<string>): Promise<number> {
   let bytes = 0;
   for (const name of names) {
@@ -30,7 +30,7 @@ async function received(names: Iterable<string>): Promise<number> {
   return bytes;
 }
 
-/** A module and everything it imports at once; what it imports on demand is left out. */
+/** Returns a module and all its static imports; dynamic imports are left out. */
 function withImports(name: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(name)) return found;
   found.add(name);
@@ -49,7 +49,7 @@ test('the first view has at most 45 kB compressed: the others load when somebody
   const modules = ['console.js', 'view-overview.js', 'held-watch.js'].flatMap((name) => [...withImports(name)]);
   const first = new Set([HTML, ...files, ...modules]);
   expect(await received(first)).toBeLessThan(45 * KB);
-  // The other views are not among them.
+  // The other views are not loaded at first.
   expect([...first].filter((name) => name.startsWith('view-'))).toEqual(['view-overview.js']);
 });
 

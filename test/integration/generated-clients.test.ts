@@ -33,7 +33,7 @@ function run(program: string, args: readonly string[]): void {
   expect([status, status === 0 ? '' : stdout + stderr]).toEqual([0, '']);
 }
 
-/** What a call of the operation is given, as TypeScript. */
+/** Returns the arguments of a call of the operation, as TypeScript. */
 function argumentsOf(id: RouteId): { readonly path?: object; readonly query?: object; readonly body?: unknown } {
   const { path, query }: CodeCall = CODE_CALLS[id];
   const { body }: Operation = OPERATIONS[id];
@@ -77,11 +77,11 @@ inLongForm(`openapi-typescript: one call of each operation compiles`, () => {
   run('openapi-typescript/bin/cli.js', [source, '-o', join(folder, 'schema.ts')]);
   const calls = IDS.map((id) => {
     const { body, ...params } = argumentsOf(id);
-    // A file is not JSON: this generator knows it as a string.
+    // A file is not JSON: this generator types it as a string.
     const sent = id === 'uploadAttachment' ? 'bytes' : body;
     const options = JSON.stringify({ params, body: sent });
     const call = `await client.${ROUTES[id].method}(${JSON.stringify(pathOf(ROUTES[id]))}, ${options});`;
-    // Of a body that may also be a form, the call alone does not say that it is right as JSON.
+    // For a body that may also be a form, the call alone does not prove that it is valid JSON.
     const json = `operations['${id}']['requestBody']['content']['application/json']`;
     return body === undefined ? call : `${call}\nexport const ${id}: ${json} = ${JSON.stringify(body)};`;
   });

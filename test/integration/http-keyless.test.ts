@@ -29,8 +29,8 @@ const limitLeft = async (): Promise<number> => {
 };
 
 /**
- * Fills all places with requests for a page whose answers are not read. The kernel takes some of them, and those that
- * wait on the same connection come after.
+ * Takes all places by requesting a page without reading the answers. The kernel buffers some of them; the requests
+ * behind them on the same connection wait.
  */
 async function fill(): Promise<void> {
   const one = `GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\n\r\n`;

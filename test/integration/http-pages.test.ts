@@ -63,7 +63,7 @@ test('a large page has its whole length, and HEAD has no body', async () => {
   expect(head).toMatchObject({ status: 200, text: '', headers: { 'content-length': page.headers['content-length'] } });
 });
 
-/** The bytes of an answer, decoded. */
+/** Returns the decoded bytes of an answer. */
 async function get(path: string, headers: Readonly<Record<string, string>>) {
   const asked = request(gateway.url + path, { headers, agent: false }).end();
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
@@ -116,7 +116,7 @@ test.each(['/console', '/docs'])(
         headers: { 'cache-control': 'public, max-age=31536000, immutable' },
         text: (await gateway.get(plain, { key: false })).text,
       });
-      // What a page of another version asks for is not there, nor is what has no file.
+      // Files that a page of another version requests do not exist, nor do unknown ones.
       expect((await gateway.get(path.replace(/[\w-]{16}/, 'A'.repeat(16)), { key: false })).status).toBe(404);
       expect((await gateway.get(path.replace(plain, '/openapi.json'), { key: false })).status).toBe(404);
     }

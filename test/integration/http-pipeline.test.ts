@@ -34,7 +34,7 @@ const OFFER = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Sett
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
-/** A connection on which `text` was written. `answers` is all that has come back, as bytes of HTTP. */
+/** Opens a connection and writes `text`. `answers` is everything received so far, as bytes of HTTP. */
 function pipeline(gateway: HttpGateway, text: string) {
   const socket = connect(gateway.port, '127.0.0.1');
   clients.push(socket);
@@ -57,7 +57,7 @@ function pipeline(gateway: HttpGateway, text: string) {
   };
 }
 
-/** Sends that are answered when the test says so, in order of arrival. */
+/** Holds sends until the test answers them, in order of arrival. */
 function holdSends(gateway: HttpGateway): (() => void)[] {
   const held: (() => void)[] = [];
   gateway.sender.answer = () =>
@@ -69,7 +69,7 @@ function holdSends(gateway: HttpGateway): (() => void)[] {
 
 const CHUNK = new Uint8Array(65_536);
 
-/** A file without end; counts what is read of it and how often it is open. */
+/** An endless file that counts the bytes read and how often it is open. */
 class EndlessFile {
   chunks = 0;
   opened = 0;
@@ -121,7 +121,7 @@ describe('many requests on one connection', () => {
     const held = holdSends(gateway);
     const client = pipeline(gateway, send('x').repeat(17));
     await eventually(() => expect(held.length).toBe(16));
-    // Far beyond what the kernel buffers.
+    // Far more than the kernel buffers.
     client.socket.write(Buffer.alloc(32 * 1024 * 1024, get(LIST)));
     const before = await waitFor(async () => {
       const { bytesWritten } = client.socket;
@@ -135,7 +135,7 @@ describe('many requests on one connection', () => {
   test('a connection with more than 2,000 waiting is ended', async () => {
     const gateway = await open();
     holdSends(gateway);
-    // They arrive in one piece almost always: only then are there so many.
+    // They almost always arrive in one piece; only then are there so many.
     await waitFor(async () => {
       const client = pipeline(gateway, send('x').repeat(16) + 'GET / HTTP/1.1\r\n\r\n'.repeat(3000)).read();
       await gateway.get('/api/v1/health');

@@ -87,7 +87,7 @@ describe('messages', () => {
     }
     expect((await gateway.call('HEAD', '/api/v1/messages/')).status).toBe(404);
     expect(gateway.reader.queries).toEqual([]);
-    // A slash behind a path that expects no id there stays what it was.
+    // A slash after a path that expects no id is still accepted.
     expect((await gateway.get('/api/v1/health/')).status).toBe(200);
     expect((await gateway.post('/api/v1/messages/', { recipient: 'a', body: 'b' })).status).toBe(201);
   });
@@ -191,7 +191,7 @@ describe('sending', () => {
 describe('an attachment', () => {
   const PATH = '/api/v1/messages/7/attachments/0';
 
-  /** A file that says it has ten bytes and gives as many as it is asked for. */
+  /** Returns a file that claims ten bytes and yields as many as are read. */
   async function openFile(given: number) {
     const file = { closed: 0, read: 0 };
     await gateway.close();
@@ -248,7 +248,7 @@ describe('an attachment', () => {
   test('that has become shorter meanwhile ends the connection, so that nobody waits for the rest', async () => {
     const { gateway } = await openFile(3);
     const ask = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${Buffer.from(KEY).toString('latin1')}\r\n`;
-    // What is answered next would be taken for the rest.
+    // The next answer would be taken for the rest of this one.
     const raw = await gateway.raw(`${ask}\r\n${ask}Connection: close\r\n\r\n`);
     expect(raw.split('HTTP/1.1 200').length - 1).toBeLessThan(2);
     await gateway.close();

@@ -15,7 +15,7 @@ function person(name: string, ...addresses: readonly string[]): Contact {
   return { name, addresses, nickname: null, organization: null };
 }
 
-/** As chat.db has it: two chats with Ana, one with a Ben, and groups of which two have one name. */
+/** Conversations as in chat.db: two with Ana, one with a Ben, and groups of which two share a name. */
 const IDS: Readonly<Record<string, readonly string[]>> = {
   '+15550100': ['any;-;+15550100', 'SMS;-;+15550100'],
   'any;-;+15550100': ['any;-;+15550100'],

@@ -110,7 +110,7 @@ describe('the server', () => {
     client.on('data', (chunk) => (answer += String(chunk)));
     const ended = once(client, 'end');
     await eventually(() => expect(gateway.sender.sent.length).toBe(1));
-    // What comes later has been answered: the end has arrived.
+    // A later request has been answered, so the end has arrived.
     await finished;
     await gateway.get('/api/v1/health');
     running.resolve(sent);
@@ -142,7 +142,7 @@ describe('a WebSocket handshake', () => {
     hub.handleUpgrade(request, socket, head, (client) => client.send(`after=${query.get('after')}`));
   };
 
-  /** The first frame, or the status and body of the refusal. */
+  /** Returns the first frame, or the status and body of the refusal. */
   async function knock(gateway: HttpGateway, query: string, headers: Record<string, string> = {}) {
     const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/v1/ws${query}`, { headers });
     try {

@@ -10,7 +10,7 @@ import { range, withDetails } from '../support/websocket-fixture.ts';
 
 const texts = (from: number, to: number): string[] => range(from, to).map(String);
 
-/** What a key tells when it ends. */
+/** A limited key that reports when it ends. */
 function limitedKey() {
   const ends: (() => void)[] = [];
   const onEnd = (run: () => void) => {
@@ -20,7 +20,7 @@ function limitedKey() {
   return { ends, onEnd };
 }
 
-/** Events of 8 kB, so that a few thousand are more than the kernel's buffers hold. */
+/** Events of 8 kB, so that a few thousand exceed the kernel's buffers. */
 const bulky = {
   json: withDetails((entry) => JSON.stringify({ data: { id: String(entry.rowId), x: 'x'.repeat(8000) } })),
 };
@@ -117,7 +117,7 @@ describe('NDJSON', () => {
   });
 });
 
-/** A key with room for one stream. */
+/** Returns a key that may open one stream. */
 function roomForOne() {
   const room = { open: 0 };
   const streams = {
@@ -218,7 +218,7 @@ describe('a stream', () => {
     const fixture = await StreamFixture.open();
     const reading = await fixture.events(SSE);
     reading.response.destroy();
-    // A client that closes its side may still read; writing to it shows that it does not.
+    // A client that closes its side may still read; only writing shows that it does not.
     for (let comments = 0; fixture.streams.counts.clients > 0 && comments < 4; comments += 1) {
       await fixture.clock.advance(15_000);
     }
@@ -242,7 +242,7 @@ describe('a stream', () => {
     }
     expect(fixture.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(fixture.streams.counts.missed).toBeGreaterThan(0);
-    // Whichever check comes first: that of every answer, or that of streams.
+    // Depends on which check is first: the one of every answer, or the one of streams.
     expect(fixture.log.lines.map(({ fields }) => fields?.reason).filter((reason) => reason !== undefined)).toEqual([
       expect.stringMatching(/^it reads nothing$|^an answer was not read for 60 s$/),
     ]);
@@ -282,7 +282,7 @@ describe('?wait', () => {
     const fixture = await StreamFixture.open({ admits: ({ rowId }) => rowId > 1 });
     const asked = fixture.events('*/*', `?after=0&wait=${wait}`);
     await waitFor(() => fixture.clock.pending > 1);
-    // What a limited key may not read is nothing, and the Link leads behind it.
+    // Rows that a limited key may not read are left out, and the Link leads past them.
     fixture.publish(1, 1);
     await fixture.clock.advance(Math.min(Number(wait), 50) * 1000);
     const reading = await asked;

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** What the gateway answers; a good handshake is refused with 503, because there are no clients here. */
+/** Returns the gateway's answer. A valid handshake is refused with 503, because no clients are served here. */
 function handshake(query: string, headers: string): Promise<string> {
   const path = `/api/v1/ws${query.replace('KEY', encodeURIComponent(KEY))}`;
   return gateway.raw(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${UPGRADE}${headers}Connection: Upgrade\r\n\r\n`);
@@ -32,7 +32,7 @@ function handshake(query: string, headers: string): Promise<string> {
 const pointersOf = ({ json }: HttpAnswer): readonly string[] =>
   ((json as { errors?: readonly { pointer: string }[] } | undefined)?.errors ?? []).map(({ pointer }) => pointer);
 
-// A page of the service alone may sign in, so its Origin is looked at first.
+// Only a page of the service may sign in, so its Origin is checked first.
 const ids = (Object.keys(ROUTES) as RouteId[]).filter((id) => id !== 'openWebSocket' && id !== 'signIn');
 
 test('a send without its body names the missing member, and strictly also the unknown one', async () => {

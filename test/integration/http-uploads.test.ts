@@ -258,7 +258,7 @@ describe('an upload that is slow', () => {
     client.on('data', (chunk) => (text += String(chunk)));
     client.on('error', () => {});
     client.write(Buffer.from(HEAD, 'latin1'));
-    // Of the connection, of the whole upload and of its next bytes.
+    // Timers of the connection, of the whole upload and of its next bytes.
     await eventually(() => expect(clock.pending).toBe(3));
     return { client, answer: () => text };
   }
@@ -270,7 +270,7 @@ describe('an upload that is slow', () => {
     let text = '';
     client.on('data', (chunk) => (text += String(chunk)));
     client.write(Buffer.from(HEAD, 'latin1'));
-    // The time of both is up.
+    // Both have timed out.
     expect(await other).toMatch(/^HTTP\/1.1 408 /);
     client.write(Buffer.alloc(1000));
     await once(client, 'close');

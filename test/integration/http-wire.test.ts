@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { HttpGateway } from '../support/http-gateway.ts';
 
-/** A protocol that answers with what it was asked. */
+/** A protocol that echoes the request. */
 const ECHO: Wire = {
   keyNames: ['password'],
   answer: async ({ path, query, body }) => ({ status: 200, body: { path, query: [...query], body } }),
@@ -54,7 +54,7 @@ test('wrong keys count in the one limit of the API', async () => {
   expect(await ask(right)).toBe(200);
   const wrong = [1, 2, 3].map(() => ask(`${url}/x?password=wrong`));
   await eventually(() => expect(clock.pending).toBeGreaterThanOrEqual(3));
-  // The second one of the key, which may make two.
+  // The second request of a key that may make two.
   expect(await ask(right)).toBe(429);
   await clock.advance(1000);
   await Promise.all(wrong);

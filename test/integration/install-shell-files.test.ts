@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const mac of macs.splice(0)) await mac.close();
 });
 
-/** With the command that make install writes, and its folder of programs on PATH or not. */
+/** Creates a Mac with the command that make install writes; its folder of programs is on the PATH or not. */
 async function newMac(isOnPath: boolean) {
   const mac = await StandInMac.start();
   macs.push(mac);
@@ -73,7 +73,7 @@ test('without a folder on the PATH that may be written to, the line for the shel
 
 test('the postern of npm is recognized, stays, and is told to be brought together with the agent', async () => {
   const { mac, prefix, machine } = await newMac(true);
-  // As npm links them (npm 10, with a prefix of Homebrew's Node).
+  // Links as npm makes them (npm 10, with the prefix of Homebrew's Node).
   const root = join(prefix, 'lib/node_modules/postern');
   mkdirSync(join(root, 'project/dist'), { recursive: true });
   writeFileSync(join(root, 'package.json'), JSON.stringify({ name: 'postern', version: '0.2.0' }));

@@ -114,7 +114,7 @@ describe('a batch', () => {
 describe('answers in flight', () => {
   const FILE_BYTES = 1024 * 1024;
 
-  /** Files whose bytes come when `release` is called. */
+  /** Returns files whose bytes arrive when `release` is called. */
   function slowFiles() {
     let release = (): void => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -172,7 +172,7 @@ describe('answers in flight', () => {
     const key = Buffer.from(KEY).toString('latin1');
     const head = Object.entries({ ...HEADERS, 'x-api-key': key, 'content-length': body.length, host: 'localhost' });
     const one = ['POST /mcp HTTP/1.1', ...head.map((pair) => pair.join(': ')), '', body].join('\r\n');
-    // The kernel takes a part of what each connection is sent.
+    // The kernel buffers part of what each connection is sent.
     await eventually(async () => {
       const socket = connect(gateway.port, '127.0.0.1', () => socket.pause());
       sockets.push(socket);
@@ -184,7 +184,7 @@ describe('answers in flight', () => {
   });
 });
 
-/** The answer of a tool, as its client sees it. */
+/** Calls a tool and returns its answer as a client sees it. */
 async function call(gateway: HttpGateway, name: string, input: Record<string, unknown>) {
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
   const answer = await ask(gateway, message);

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** n8n with the nodes of the package, spoken to as its own editor does. */
+/** n8n with the nodes of the package, driven through the API of its own editor. */
 class N8n {
   readonly #url: string;
   #cookie = '';
@@ -52,7 +52,7 @@ class N8n {
   }
 }
 
-/** Answers each message of the trigger by the action node. */
+/** Returns a workflow that answers each message of the trigger with the action node. */
 function workflow(credential: unknown): object {
   const credentials = { posternApi: { id: credential, name: 'Postern' } };
   const node = { typeVersion: 1, position: [0, 0], credentials };
@@ -95,7 +95,7 @@ run(
     const { id: credential } = await n8n.ask('POST', '/credentials', { name: 'Postern', type: 'posternApi', data });
     const { id, versionId } = await n8n.ask('POST', '/workflows', workflow(credential));
     await n8n.ask('POST', `/workflows/${String(id)}/activate`, { versionId });
-    // n8n may answer before it has activated the workflow.
+    // n8n may answer before the workflow is active.
     const webhook = await waitFor(async () => (await webhooks())[0]);
     const { json: registered } = await service.get(`/webhooks/${webhook.id}`);
     expect(registered).toMatchObject({ events: ['message.received'], on_failure: 'hold', filter: { max_age_s: 1800 } });

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A door that ends with the test. */
+/** Opens a door that is closed after the test. */
 async function door(options?: Parameters<typeof openIssuerDoor>[0]) {
   const opened = await openIssuerDoor(options);
   closers.push(opened.close);
@@ -119,7 +119,7 @@ describe('the consent page', () => {
       const { status } = await decide(tunnel, consent, { key: `guess ${at}` });
       answered.push(status);
     });
-    // The five that were tried wait for a second.
+    // The five attempts each wait for a second.
     await eventually(() => expect(answered).toEqual([400, 400, 400]));
     expect((await decide(tunnel, consent, { key: KEY })).status).toBe(400);
     await clock.advance(1000);
@@ -227,7 +227,7 @@ describe('a stolen refresh token', () => {
     expect((await program.refresh(tokens.refresh_token)).status).toBe(400);
     expect(revoked).toEqual(['key1']);
     expect((await toolsWith(tunnel, stolen.access_token)).status).toBe(401);
-    // The family is forgotten with its key.
+    // Its tokens are forgotten together with the key.
     expect((await program.refresh(tokens.refresh_token)).status).toBe(400);
     expect(revoked).toEqual(['key1']);
   });

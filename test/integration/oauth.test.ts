@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const DOCUMENT = 'https://agent.example/client.json';
 
-/** A door that ends with the test. */
+/** Opens a door that is closed after the test. */
 async function door(options?: Parameters<typeof openIssuerDoor>[0]) {
   const opened = await openIssuerDoor(options);
   closers.push(opened.close);

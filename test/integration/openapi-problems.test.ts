@@ -12,7 +12,10 @@ import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** These need a limited key, a Unix socket, a broken connection, a minute of waiting, a file exchanged at the right moment or a defect of ours; other tests cover them. */
+/**
+ * Problems that need a limited key, a Unix socket, a broken connection, a minute of waiting, a file replaced at the
+ * right moment or a defect of ours. Other tests cover them.
+ */
 const NOT_PROVOKED_HERE = [
   '403 recipient_not_allowed',
   '403 attachment_not_allowed',
@@ -106,7 +109,7 @@ afterAll(async () => {
 /** Numbers differ from case to case; the words do not. */
 const wordsOf = (problem: unknown): string => JSON.stringify(problem).replaceAll(/\d+/g, '0');
 
-/** The answer has this code, and reads as an example that the document shows for the operation. */
+/** Expects an answer with this code that reads like an example which the document shows for the operation. */
 function expectProblem(code: string, id: RouteId | undefined, answer: { readonly json: unknown }): void {
   const problem = answer.json as Problem;
   expect(problem.code).toBe(code);
@@ -119,7 +122,7 @@ function expectProblem(code: string, id: RouteId | undefined, answer: { readonly
   expect(shown.map(wordsOf)).toContain(wordsOf(problem));
 }
 
-/** What comes back for these very bytes. */
+/** Sends exactly these bytes and returns the answer. */
 async function raw(lines: readonly string[]): Promise<{ readonly json: unknown }> {
   const socket = connect(service.port, '127.0.0.1');
   let text = '';
@@ -260,7 +263,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('send_in_progress', 'sendMessage', await send('first', 'interrupted'));
     for (let count = 0; count < 100; count += 1) given.push(send('waits').catch(() => undefined));
     const more: typeof given = [];
-    // One that is admitted waits forever, and the answer to another may come late.
+    // An admitted request waits forever, and the answer to another one may come late.
     const full = await waitFor(() => {
       more.push(send('one more').catch(() => undefined));
       return Promise.race([...more, delay(500, undefined)]);

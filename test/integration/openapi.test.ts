@@ -38,7 +38,7 @@ addFormats.default(ajv);
 ajv.addSchema({ $id: 'doc', ...(JSON.parse(JSON.stringify(document)) as object) });
 const compiled = new Map<string, ValidateFunction>();
 
-/** What is wrong with `value`, by the schema at a place in the document. */
+/** Returns the faults of `value` against the schema at a place in the document. */
 function mistakes(schema: object, value: unknown): unknown {
   const key = JSON.stringify(schema);
   const text = key.replaceAll('"#/components/', '"doc#/components/');
@@ -76,7 +76,7 @@ describe('the OpenAPI document', () => {
     const { createConfig, lintFromString } = (await import(LINTER)) as Linter;
     const config = await createConfig({
       extends: ['recommended'],
-      // The one answer of a handshake is 101.
+      // A handshake's only answer is 101.
       rules: { 'operation-2xx-response': 'off' },
     });
     const problems = await lintFromString({ source: JSON.stringify(document), config });
@@ -136,7 +136,7 @@ describe('real answers are as the document says', () => {
     await mac.dispose();
   });
 
-  /** Asks and compares the answer with the document, its status included. */
+  /** Sends a request and compares the answer, including its status, with the document. */
   async function ask(
     id: RouteId,
     status: number,

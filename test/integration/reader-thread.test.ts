@@ -23,7 +23,7 @@ const MESSAGES = 3000;
 const onLinux = testIf(process.platform === 'linux', 'needs /proc of Linux');
 let files = 0;
 
-/** A chat whose messages only the thread puts in order. */
+/** Writes a chat whose messages only the thread can put in order. */
 function write(path: string, text: string): ChatFixture {
   const fixture = new ChatFixture(path);
   toClose.push(() => fixture.close());
@@ -55,7 +55,7 @@ function open() {
 
 const LIST = { order: 'desc', limit: 3, offset: 0, conversationId: 'any;-;1' } as const;
 
-/** How often a file is open in this process. */
+/** Counts how often this process has a file open. */
 function timesOpen(path: string): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -130,7 +130,7 @@ describe('a list that no index puts in order', () => {
       await clock.advance(1000);
       await eventually(() => expect(timesOpen(wal)).toBe(2));
     }
-    // SQLite keeps one descriptor of the database for the next connection: closing it would drop the locks (unixClose).
+    // SQLite keeps one descriptor of the database for its next connection: closing it would drop the locks (unixClose).
     expect(timesOpen(path)).toBeLessThanOrEqual(3);
   });
 

@@ -25,7 +25,7 @@ let service: Service;
 beforeAll(async () => {
   mac = await simulatedMac();
   service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
-  // As a person would: the program in a folder with what it needs installed.
+  // A folder with the program and the packages it needs, as a user would have it.
   mkdirSync(join(root, 'node_modules'));
   symlinkSync(join(REPOSITORY, 'node_modules/@modelcontextprotocol'), join(root, 'node_modules/@modelcontextprotocol'));
   copyFileSync(join(RECIPES, 'agent.mts'), join(root, 'agent.mts'));
@@ -68,7 +68,7 @@ for (const [language, program, script] of agents) {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     await waitFor(() => output.includes(`May write to: ${ANA}.`));
-    // Its position is asked for right after; from then on nothing is missed.
+    // It asks for its position right afterwards; from then on it misses nothing.
     await eventually(async () => {
       await mac.command({ do: 'receive', from: ANA, text: 'Are you coming?' });
       expect(output).toContain(`to ${ANA}: Sent as message`);

@@ -22,7 +22,7 @@ interface Workflow {
   readonly nodes: { readonly name: string; readonly parameters: { url?: string }; credentials?: object }[];
 }
 
-/** The workflow of the recipe with what its page says is one's own to add. */
+/** Returns the recipe's workflow, completed as its page says. */
 function completed(service: Service): Workflow {
   const workflow = JSON.parse(readFileSync(join(REPOSITORY, 'docs/recipes/n8n.json'), 'utf8')) as Workflow;
   for (const node of workflow.nodes) {

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** Node-RED without its editor, with the flow of the recipe. */
+/** Starts Node-RED without its editor, with the recipe's flow. */
 async function startNodeRed(service: Service): Promise<string> {
   const folder = join(root, 'node-red');
   mkdirSync(folder);

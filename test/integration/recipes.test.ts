@@ -46,7 +46,7 @@ function receive(text: string, from = ANA): Promise<unknown> {
   return mac.command({ do: 'receive', from, text });
 }
 
-/** Starts a recipe in a folder of its own; what it prints is gathered. */
+/** Starts a recipe in a new folder, and collects its output. */
 function start(
   command: readonly string[],
   cwd = root,
@@ -72,7 +72,7 @@ function isThere(program: string, argument = '--version'): boolean {
   return spawnSync(program, [argument]).status === 0;
 }
 
-/** Where the tool is not there, the test is skipped, and its name says so. */
+/** Declares a test that is skipped, with the reason in its name, if the tool is missing. */
 function testWith(program: string, argument?: string): Declare {
   return testIf(isThere(program, argument), `needs ${program}`);
 }
@@ -114,16 +114,16 @@ describe('a real delivery is verified', () => {
         ),
       ).toEqual([1, 'forged']);
       expect(verify(delivery.body, '')).toEqual([1, 'forged']);
-      // As many characters as a genuine one has, but not as many bytes.
+      // As many characters as a valid signature, but not as many bytes.
       expect(verify(delivery.body, signature.replace(/.$/, 'é'))).toEqual([1, 'forged']);
-      // Without a secret everybody could sign.
+      // With an empty secret everybody could sign.
       const unsigned = `sha256=${createHmac('sha256', '').update(delivery.body).digest('hex')}`;
       expect(verify(delivery.body, unsigned, '')[1]).not.toBe('genuine');
     });
   }
 });
 
-/** Writes until the bot has answered, since only it knows from when on it listens. */
+/** Writes until the bot has answered, because only the bot knows when it starts listening. */
 async function answersPing(): Promise<void> {
   const before = pongs();
   await receive('nothing for you');
@@ -192,7 +192,7 @@ describe('the auto-reply bot answers, and only what it should', () => {
   test('in TypeScript, checked against the types of the package, with the service killed in between', async () => {
     const folder = join(root, 'bot');
     mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
-    // As `npm install /path/to/postern` does it.
+    // As `npm install /path/to/postern` links it.
     symlinkSync(REPOSITORY, join(folder, 'node_modules/postern'));
     symlinkSync(join(REPOSITORY, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'));
     writeFileSync(join(folder, 'package.json'), '{"type": "commonjs"}'); // as npm init -y writes it
@@ -239,7 +239,7 @@ test('the resuming client misses nothing over restarts of the service and its ow
   const last = await newest();
   await eventually(() => expect(remembered()).toBe(last));
 
-  // It prints a row before it remembers it, but the pipe may be slower than the file.
+  // It prints a row before it stores it, but the pipe may be slower than the file.
   await eventually(() => {
     const output = first.output() + second.output();
     const rows = [...output.matchAll(/^message\.\w+ (\d+)$/gm)].map(([, row]) => Number(row));

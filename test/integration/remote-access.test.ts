@@ -41,7 +41,7 @@ afterAll(async () => {
   await mac.stop();
 });
 
-/** The block of the page, with certificates and ports of its own. */
+/** Starts Caddy with the page's block, and with the test's own certificates and ports. */
 async function startCaddy(): Promise<void> {
   const page = readFileSync(join(REPOSITORY, 'docs/remote-access.md'), 'utf8');
   const block = /^messages\.example\.net \{\n.*?^\}/ms.exec(page)?.[0] ?? '';
@@ -60,7 +60,7 @@ async function startCaddy(): Promise<void> {
   await waitFor(() => get('/health').then(() => true));
 }
 
-/** TLS to Caddy, as one who found its name in the DNS; its certificate is signed by nobody. */
+/** Connects to Caddy over TLS as if the DNS had led there. Its certificate is self-signed. */
 function toCaddy(): TLSSocket {
   return connect({ host: '127.0.0.1', port, servername: NAME, rejectUnauthorized: false });
 }

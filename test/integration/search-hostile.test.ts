@@ -145,7 +145,7 @@ describe('rows as no Messages writes them', () => {
     expect((await find('usual')).length).toBe(50);
     expect(ids(await find('start'))).toEqual([rows.body]);
     expect(ids(await find('東京'))).toEqual([rows.japanese]);
-    // More than 4 MB of text is nobody's message.
+    // Text of more than 4 MB is ignored.
     expect(await find('word')).toEqual([]);
     expect(ids(await find('xxx*'))).toEqual([rows.one]);
     expect(bodies(await find('')).length).toBe(56 - 1);

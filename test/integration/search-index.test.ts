@@ -8,7 +8,7 @@ import { bodies, ids, searchFixture } from '../support/search-fixture.ts';
 
 const { create } = searchFixture();
 
-/** A chat.db with these texts, the first one the oldest, in an index that is complete. */
+/** Creates a chat.db with these texts, the oldest first, and a complete index of it. */
 async function indexed(...texts: readonly string[]) {
   const all = create();
   const chat = all.fixture.chat('iMessage;-;+15550100', ['+15550100']);
@@ -151,7 +151,7 @@ describe('the answer', () => {
     const dated = (second: number): bigint => appleNs('2026-01-01T00:00:00Z') + BigInt(second) * 1_000_000_000n;
     const rows: { row: number; second: number }[] = [];
     for (let n = 0; n < 300; n += 1) {
-      // iCloud brings old messages later; a third of all has one and the same second.
+      // iCloud delivers old messages late; a third of all share the same second.
       const second = n % 3 === 0 ? 1000 : (n * 7919) % 2000;
       rows.push({ row: fixture.message({ chat, text: `word ${n}`, date: dated(second) }), second });
     }
@@ -166,7 +166,7 @@ describe('the answer', () => {
     } while (cursor !== undefined);
     expect(new Set(got).size).toBe(300);
     const seconds = got.map((row) => rows.find((one) => one.row === row)?.second ?? 0);
-    // Those that share a second stand a little later than others of the next seconds, by up to half a year.
+    // Documents of one second are numbered a little later than those of following seconds, by up to half a year.
     const alone = seconds.filter((second) => second !== 1000);
     expect(alone).toEqual(alone.toSorted((a, b) => b - a));
   });

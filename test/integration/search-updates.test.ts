@@ -9,7 +9,7 @@ import { bodies, ids, searchFixture } from '../support/search-fixture.ts';
 const { create } = searchFixture();
 const DAY_MS = 86_400_000;
 
-/** A complete index of these texts, the first one the oldest. */
+/** Creates a complete index of these texts, the oldest first. */
 async function indexed(...texts: readonly string[]) {
   const all = create();
   const chat = all.fixture.chat('iMessage;-;+15550100', ['+15550100']);
@@ -28,7 +28,7 @@ async function indexed(...texts: readonly string[]) {
   return { ...all, chat, rows, row, edit, remove };
 }
 
-/** What stands in the file of an index, from outside. */
+/** Inspects the file of an index from outside. */
 function inside<Result>(path: string, look: (count: (sql: string) => number) => Result): Result {
   const sqlite = openSqlite(path, { readonly: true });
   try {
@@ -108,7 +108,7 @@ describe('what changes in chat.db', () => {
     edit('oranges');
     expect(await find('apples')).toEqual([]);
     expect(found.stale).toBe(1);
-    // A search that fails to find it as it was repairs it, also without an event.
+    // A search that no longer finds the old text repairs the index, even without an event.
     await eventually(async () => expect(ids(await find('oranges'))).toEqual([row]));
     edit('pears');
     const data = (await find(''))[0]?.message ?? never();
@@ -307,7 +307,7 @@ function write(path: string, sql: string): void {
   sqlite.close();
 }
 
-/** Everything behind the first page is noise. */
+/** Overwrites everything after the first page with noise. */
 function damage(path: string): void {
   const bytes = readFileSync(path);
   bytes.fill(0xa5, 4096);

@@ -25,7 +25,7 @@ const RUNTIMES: readonly (readonly [library: string, program: string | undefined
   ['node:sqlite', node22],
   ['bun:sqlite', bun],
 ];
-/** Fetched on demand elsewhere; a run of CI without them would prove nothing. */
+/** Elsewhere the runtimes are optional, but CI without them would prove nothing. */
 const present = RUNTIMES.filter(([, program]) => program !== undefined || process.env.CI !== undefined);
 for (const [library] of RUNTIMES.filter((one) => !present.includes(one))) {
   testIf(false, 'needs npm ci --prefix test/support/bun, or make test')(`SQLite through ${library}`, () => undefined);
@@ -46,7 +46,7 @@ function casesOf(library: string, program: string | undefined): readonly Case[] 
   return cases;
 }
 
-/** What the suite reads, written down once: each implementation is held against it. */
+/** What the suite reads, written down once. Each implementation is compared with it. */
 const EXPECTED: Readonly<Record<string, unknown>> = {
   'every type is read as it was written': [
     null,
@@ -105,7 +105,7 @@ describe.each(present)('SQLite through %s', (library, program) => {
   });
 });
 
-/** The built program alone: no native module can be found from here. */
+/** Copies the built program to a place from which no native module can be found. */
 function withoutLibraries(): string {
   const copy = join(folder, 'without-libraries');
   if (existsSync(copy)) return copy;

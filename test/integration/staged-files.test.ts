@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => mac.dispose());
 
-/** A sender as on a Mac: with a staging folder, on the chat.db and the osascript of the simulated one. */
+/** Creates a sender as on a Mac, with a staging folder, and with the simulated Mac's chat.db and osascript. */
 function macSender(clock: FakeClock) {
   const log = collectingLog();
   const connection = new Connection({ path: mac.chatDbPath, home: mac.homeFolder, log });

@@ -11,7 +11,7 @@ const DAY = 24 * 60 * MINUTE;
 
 const rowsAt = ({ events }: Callback): number[] => events.map(({ data }) => Number(data?.id));
 
-/** Lets time pass in steps until the assertions hold. */
+/** Advances the clock in steps until the assertions hold. */
 function passing({ clock }: SubscriptionFixture, ms: number, assertions: () => void): Promise<void> {
   return eventually(async () => {
     await clock.advance(ms);
@@ -25,7 +25,7 @@ describe('a receiver that is not there', () => {
     const callback = await fixture.callback((response) => void response.writeHead(status).end());
     await fixture.subscribe(callback);
     fixture.publish(1, 3);
-    // More than a refusal gets.
+    // More than a refused subscription gets.
     await passing(fixture, 5 * MINUTE, () => expect(callback.events.length).toBeGreaterThan(7));
     expect(new Set(rowsAt(callback))).toEqual(new Set([1]));
     callback.answerWith((response) => void response.writeHead(204).end());
@@ -90,7 +90,7 @@ describe('progress', () => {
     fixture.publish(3, 4);
     await fixture.restart();
     await eventually(() => expect(rowsAt(callback)).toEqual([1, 2, 3, 4]));
-    // Confirmed already, and the same subscription as before.
+    // It is already confirmed, and remains the same subscription.
     expect((await fixture.subscribe(callback)).id).toBe(id);
     expect(callback.posted.filter(({ type }) => type === 'verification')).toHaveLength(1);
   });
@@ -205,7 +205,7 @@ describe('the secret', () => {
     fixture.publish(1);
     await eventually(() => expect(callback.events).toHaveLength(1));
     expect(signature()).toBe(signed(OTHER_SECRET, SECRET));
-    // Otherwise its time is up before its answer is read, and it is posted again.
+    // Otherwise its time would be up before its answer is read, and it would be posted again.
     await eventually(async () => {
       await fixture.clock.advance(100);
       expect(fixture.deliveredTo()).toBe(1);
@@ -223,7 +223,7 @@ test('more than a key may have are refused before anything is posted', async () 
   await fixture.subscribe(callback, {}, 1);
   const more = fixture.subscribe(await fixture.callback(), { arguments: { junk: true } }, 1);
   await expect(more).rejects.toMatchObject({ code: 'too_many_webhooks' });
-  // A refresh is not one more.
+  // A refresh does not count as another subscription.
   expect((await fixture.subscribe(callback, {}, 1)).health).toBeDefined();
 });
 
@@ -233,7 +233,7 @@ test('two requests at once for the same subscription make one', async () => {
   const [one, other] = await Promise.all([fixture.subscribe(callback), fixture.subscribe(callback)]);
   expect(one?.id).toBe(other?.id);
   fixture.publish(1);
-  // Another worker would post it too.
+  // Another worker would post it a second time.
   fixture.publish(2);
   await eventually(() => expect(rowsAt(callback)).toContain(2));
   expect(rowsAt(callback)).toEqual([1, 2]);

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 const PROGRAM = fileURLToPath(new URL('../support/suspended.mjs', import.meta.url));
 const STOPPED_MS = 1500;
 
-/** What a stopped process sees is what a sleeping Mac's does: its monotonic clock has run on (libuv pull request 2894). */
+/** A stopped process is like a sleeping Mac: its monotonic clock kept running (libuv pull request 2894). */
 test('a limit of a process that was stopped has its time when it continues', async () => {
   const child = spawn(process.execPath, [PROGRAM], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
@@ -19,7 +19,7 @@ test('a limit of a process that was stopped has its time when it continues', asy
   const ended = once(lines, 'line');
   child.kill('SIGCONT');
   const { awake, passed } = JSON.parse(String((await ended)[0])) as { awake: number; passed: number };
-  // The limit of 300 ms came after the stop, and the stop did not count.
+  // The limit of 300 ms expired after the stop, which did not count.
   expect(passed).toBeGreaterThan(STOPPED_MS);
   expect(awake).toBeGreaterThanOrEqual(299);
   expect(passed - awake).toBeGreaterThan(STOPPED_MS - 200);

@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 let files = 0;
 
-/** Five published rows, a change log, and a dispatcher that has not been started. */
+/** Creates five published rows, a change log, and a dispatcher that is not started yet. */
 function fixture(isAllowed = true) {
   files += 1;
   const state = openStateDatabase(join(folder, `state-${files}.db`));
@@ -61,7 +61,7 @@ function fixture(isAllowed = true) {
     ready: () => undefined,
   });
   closers.push(() => dispatcher.close(0));
-  /** Something happened to a row, at that time. */
+  /** Records a change of a row at that time. */
   const update = (rowId: number, atMs: number): void => {
     changes.record([{ kind: 'updated', rowId, changes: ['edited'] }], new Map(), atMs);
     while (stream.publishChanges());
@@ -84,7 +84,7 @@ test('a webhook that is behind the oldest kept change is told once to read every
   update(2, 0);
   update(3, 31 * DAY_MS);
   expect(changes.floor()).toBe(2);
-  // As after a start of the service: until then the channel still holds them.
+  // As after a start of the service: before it, the channel still holds them.
   stream.restart(5);
   dispatcher.start();
   await eventually(() => expect(receiver.deliveries).toHaveLength(2));
@@ -122,7 +122,7 @@ test('a replay from an offset repeats changes under the same ids; from a row id 
   dispatcher.replay(id, after);
   await eventually(() => expect(receiver.deliveries).toHaveLength(4));
   expect(ids().slice(2)).toEqual(ids().slice(0, 2));
-  // What has arrived is done when its answer has come back.
+  // A delivery is done once its answer has arrived.
   await eventually(() => expect(dispatcher.status(id).behind).toBe(0));
   dispatcher.replay(id, { rowId: 3 });
   await eventually(() => expect(receiver.deliveries).toHaveLength(6));

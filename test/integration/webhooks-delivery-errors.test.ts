@@ -28,7 +28,7 @@ function send(poster: Poster, url: string, retry = false): ReturnType<Poster['se
   return poster.send({ to, id: 'one', event: 'message.received', json: '{}', retry });
 }
 
-/** A port of this machine that refuses connections. */
+/** Returns a port of this machine that refuses connections. */
 async function closedPort(): Promise<string> {
   const receiver = await Receiver.start();
   const { port } = new URL(receiver.url);
@@ -44,7 +44,7 @@ test('a refused connection and a refusing answer are counted for each attempt, a
   for (const url of [`http://127.0.0.1:${port}/zqpath`, `http://localhost:${port}/zqpath`]) {
     await send(poster, url, true).result;
   }
-  // The same address in a spelling of IPv6 that no class knows.
+  // The same address in an IPv6 spelling that no address class covers.
   await send(poster, `http://[::ffff:127.0.0.1]:${port}/`).result;
   for (let count = 0; count < 4; count += 1) await send(poster, receiver.url).result;
   expect(poster.errors.counts).toEqual({

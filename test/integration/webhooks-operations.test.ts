@@ -46,7 +46,7 @@ describe('removing a webhook', () => {
   });
 
   test('ends a test event under way: nothing is sent afterwards, and who asked gets an answer', async () => {
-    // Time does not pass: no limit ends the attempt.
+    // The clock stands still, so that no time limit ends the attempt.
     const fixture = new WebhookFixture(undefined, { posterClock: new FakeClock() });
     let closed = false;
     const receiver = await newReceiver((response) => {

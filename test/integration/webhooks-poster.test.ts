@@ -28,7 +28,7 @@ async function newReceiver(answer?: Parameters<Receiver['answerWith']>[0]): Prom
   return receiver;
 }
 
-/** A receiver that speaks TCP as it pleases. */
+/** Starts a receiver that speaks raw TCP. */
 async function newTcpServer(onSocket: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server: TcpServer = createTcpServer((socket) => {
@@ -180,7 +180,7 @@ describe('a failed post', () => {
       );
     });
     const result = await newPoster().send(post(url)).result;
-    // An answer, and not a time limit that passed.
+    // It is an answer, not an expired time limit.
     expect(result).toMatchObject({ outcome: 'failed', attempts: 3, status: 101, error: 'The receiver answered 101.' });
     await eventually(() => expect(open).toBe(0));
   });
@@ -230,7 +230,7 @@ describe('a failed post', () => {
   });
 
   test('still waits before the next attempt after one that took too long', async () => {
-    // When attempts begin here, because a receiver may notice them late.
+    // Start times of the attempts here, because a receiver may notice them late.
     const begins: number[] = [];
     const clock = {
       ...systemClock,
@@ -303,7 +303,7 @@ describe('an answer', () => {
         closed = true;
       });
     });
-    // The limit of an attempt is far away, so it is not what ends the answer.
+    // The time limit of an attempt is far away, so it does not end the answer.
     const result = await newPoster({ attemptTimeoutMs: 600_000 }).send(post(url)).result;
     expect(result).toMatchObject({ outcome: 'delivered', answer: 'and then' });
     await waitFor(() => closed);

@@ -75,7 +75,7 @@ describe('a paused webhook', () => {
     fixture.dispatcher.change(id, { enabled: true });
     await eventually(() => expect(receiver.deliveries.length).toBe(149));
     expect(rowsAt(receiver)[0]).toBe(2);
-    // Its last answer is on the way still.
+    // Its last answer is still on the way.
     await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'healthy', behind: 0 }));
   });
 

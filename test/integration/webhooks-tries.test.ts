@@ -21,7 +21,7 @@ describe('the tries of a delivery', () => {
     expect(first?.answer).toBe('not ready');
     expect(second).toMatchObject({ outcome: 'delivered', tries: [{ status: 200, error: null }] });
     expect(second).not.toHaveProperty('answer');
-    // Nothing of it in the plain list, nor in the log or the file.
+    // None of it is in the plain list, the log or the file.
     expect(fixture.dispatcher.deliveries(id)[1]).not.toHaveProperty('tries');
     expect(JSON.stringify([fixture.log.lines, fixture.store.deliveries(id)])).not.toContain('not ready');
   });
@@ -94,7 +94,7 @@ describe('sending one delivery again', () => {
     expect(await fixture.dispatcher.resend(id, wanted?.id ?? '')).toMatchObject({ id: wanted?.id, delivered: true });
     expect(rowsAt(receiver).slice(before)).toEqual([2, 2]);
     expect(receiver.deliveries.at(-1)?.headers['x-webhook-delivery']).toBe(wanted?.id);
-    // A replay of what was dropped does not deliver it once more.
+    // A replay of what was dropped does not deliver it again.
     expect(fixture.dispatcher.status(id)).toMatchObject({ row_id: 3, behind: 0, dropped: 2, state: 'healthy' });
     expect(fixture.dispatcher.deliveries(id)[0]).toMatchObject({ id: wanted?.id, outcome: 'delivered', attempts: 1 });
   });

@@ -75,7 +75,7 @@ describe('a client that is gone', () => {
         return bulky.json?.(entry, include) ?? '';
       },
     });
-    // Twice what the kernel holds for one connection here (4 MB to send, 32 MB received) and what is read of it.
+    // Twice what the kernel buffers for one connection here (4 MB to send, 32 MB received) and what is read of it.
     fixture.publish(1, 14_000);
     const socket = await dumbClient(fixture, '?after=0&include=details');
     let toRead = 0;
@@ -87,7 +87,7 @@ describe('a client that is gone', () => {
       toRead = 4_000_000;
       const madeBefore = made;
       socket.resume();
-      // The capacity was used: half of what was read has been made again.
+      // The capacity was used: half of what was read has been built again.
       await eventually(() => {
         expect(toRead).toBeLessThanOrEqual(0);
         expect(made).toBeGreaterThanOrEqual(madeBefore + 250);

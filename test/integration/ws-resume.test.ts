@@ -38,7 +38,7 @@ describe('a client that says where it was', () => {
   test('waits while the database is away', async () => {
     const fixture = await WebSocketFixture.open();
     fixture.publish(1, 2000);
-    // Away after the second read, because a client cannot say when the service reads.
+    // Removed after the second read, because a client cannot control when the service reads.
     const { messages } = fixture;
     const entries = messages.entries.bind(messages);
     const readsBefore = messages.reads;

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Each check of limited keys: its name and file, the text, what stands there without it, and the tests that must notice. */
+/** Each check of limited keys: its name and file, its text, what replaces it, and the tests that must notice. */
 const MUTATIONS = JSON.parse(readFileSync(new URL('access.json', import.meta.url), 'utf8'));
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -31,7 +31,7 @@ for (const { name, file, text, mutated, tests, note = '' } of MUTATIONS) {
       original.replace(text, () => mutated),
     );
     if (tests.some((test) => test.startsWith('test/e2e'))) {
-      // What does not compile any more is not what is to be seen, so the bundle alone is made.
+      // Only the bundle is built, because a mutation that the compiler would reject should still reach the tests.
       const { status, stderr } = run(process.execPath, ['build.mjs']);
       if (status !== 0) throw new Error(stderr);
     }

@@ -14,23 +14,23 @@ export const BEN = '+15550101';
 export const CLEO = 'cleo@example.org';
 export const MALLORY = '+15550166';
 export const GARDEN = 'any;+;chat77';
-/** A group of people who are all listed one by one, but not as a group. */
+/** A group whose members are all listed individually, but not as a group. */
 export const BOOK_CLUB = 'any;+;chat88';
 
-/** Words that stand in the messages of each conversation and nowhere else. */
+/** Words that occur in the messages of one conversation only. */
 export const WORDS = {
   [`any;-;${ANA}`]: 'from-ana',
   [`any;-;${BEN}`]: 'from-ben',
   [`any;-;${CLEO}`]: 'from-cleo',
   [GARDEN]: 'in-the-garden',
   [BOOK_CLUB]: 'in-the-book-club',
-  // The id names a number that is listed; who reads it is somebody else.
+  // The id names a listed number, but somebody else reads the conversation.
   'any;-;+15550120': 'from-an-impostor',
 } as const;
 
 export type KeyAnswer = KeyRecord & { readonly key: string };
 
-/** A limited key in use. */
+/** A limited key and the requests made with it. */
 export interface LimitedClient {
   readonly record: KeyAnswer;
   readonly get: (path: string) => Promise<Answer>;
@@ -38,12 +38,12 @@ export interface LimitedClient {
   readonly request: (method: string, path: string) => Promise<Answer>;
 }
 
-/** A service over a chat.db of a few people, with an osascript that writes down how it was called. */
+/** A service whose chat.db has a few people, with an osascript that records its calls. */
 export class AccessFixture {
   readonly folder = mkdtempSync(join(tmpdir(), 'postern-access-'));
   readonly chats = new ChatFixture(join(this.folder, 'chat.db'));
   readonly osascript = new FakeExecutable(this.folder);
-  /** Row ids of a message of each conversation, by its id. */
+  /** Row id of one message of each conversation, by conversation id. */
   readonly messages: Readonly<Record<string, number>>;
   readonly chatIds: Readonly<Record<string, number>>;
   service!: Service;
@@ -111,9 +111,9 @@ export class AccessFixture {
     };
   }
 
-  /** Every run of osascript: to whom, and what. */
+  /** Returns the recipient and text of every send through osascript. */
   sends(): readonly { readonly to: string; readonly text: string }[] {
-    // Messages is also asked things that send nothing.
+    // Messages is also asked for things that send nothing.
     return this.osascript
       .runs()
       .filter(({ env }) => env.POSTERN_RECIPIENT !== undefined)

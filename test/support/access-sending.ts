@@ -43,7 +43,7 @@ export const GARDEN = 'any;+;chat77';
 export const ME = 'me@example.com';
 export const SELF_CHAT = `any;-;${ME}`;
 
-/** Limited keys, the real sender and a real chat.db in one process, on a clock made for tests. */
+/** Limited keys, the real sender and a real chat.db in one process, with a fake clock. */
 export class AccessSending {
   readonly clock: FakeClock;
   readonly chats: ChatFixture;
@@ -157,7 +157,7 @@ export class AccessSending {
     });
   }
 
-  /** A caller with a new key that may send to Ana. */
+  /** Returns a caller with a new key that may send to Ana. */
   caller(key: Partial<NewKey['settings']> & { readonly scopes?: NewKey['scopes'] } = {}): Caller {
     const { scopes = ['send'], ...settings } = key;
     const made = this.access.keys.add({
@@ -180,13 +180,13 @@ export class AccessSending {
     return (await this.access.approvals.get(answer.approval.id, 0)) as Approval & { readonly shown: string };
   }
 
-  /** Publishes what is new in chat.db, and lets everything that follows from it happen. */
+  /** Publishes new rows of chat.db, and waits for everything that follows. */
   async publish(): Promise<void> {
     this.publisher.publishPending();
     await this.clock.advance(0);
   }
 
-  /** The texts that Messages was given. */
+  /** Returns the texts that Messages was given. */
   texts(): readonly string[] {
     return this.messages.runs.map(({ content }) => ('body' in content ? content.body : content.attachment));
   }
@@ -199,7 +199,7 @@ export class AccessSending {
   }
 }
 
-/** The code of what was thrown. */
+/** Returns the code of the error that `work` throws. */
 export async function codeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;

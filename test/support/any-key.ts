@@ -2,7 +2,7 @@ import { DEFAULT_CAPS, type Key, SCOPES } from '../../src/domain/key.ts';
 
 export const LIMITED_KEY = 'postern_00000000_limited';
 
-/** A limited key that may do everything. */
+/** A limited key with every right. */
 export const ANY_KEY: Key = {
   id: '00000000',
   name: 'test',

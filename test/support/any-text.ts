@@ -3,7 +3,7 @@ import fc from 'fast-check';
 const FIRST_HALF = 0xd800;
 const HALVES = 0x800;
 
-/** Any character but the halves of a pair. */
+/** Any character except unpaired surrogates. */
 const character = fc.integer({ min: 0, max: 0x10ffff - HALVES }).map(
   (place) => String.fromCodePoint(place < FIRST_HALF ? place : place + HALVES),
   (text) => {
@@ -13,7 +13,7 @@ const character = fc.integer({ min: 0, max: 0x10ffff - HALVES }).map(
   },
 );
 
-/** Returns texts of any characters, as `unit: 'binary'` of fast-check does, which each test file needs 1.3 s to make. */
+/** Returns texts of any characters, like `unit: 'binary'` of fast-check, which takes each test file 1.3 s to create. */
 export function anyText(maxLength?: number): fc.Arbitrary<string> {
   return fc.string({ unit: character, ...(maxLength !== undefined && { maxLength }) });
 }

@@ -1,4 +1,4 @@
-/** AppleScript's own words, as far as the scripts use them. */
+/** AppleScript's own words, as far as our scripts use them. */
 const OWN_WORDS = new Set(
   `a an and as contains contents count does else end equal equals error every exists false first get greater if in is it
    its less list make me missing my not number of or ref reference repeat return returns second seconds set some tell text
@@ -9,7 +9,7 @@ const MESSAGES = 'tell application id STRING';
 
 interface Line {
   readonly number: number;
-  /** Without comments; every string is `STRING`. */
+  /** Without comments, and with every string replaced by `STRING`. */
   readonly code: string;
   readonly strings: readonly string[];
 }
@@ -20,7 +20,7 @@ interface Block {
   readonly isMessages: boolean;
 }
 
-/** What is wrong with a script, as far as reading can tell: nothing outside macOS can compile one. */
+/** Returns the mistakes in a script that reading alone can find: only macOS can compile one. */
 export function applescriptMistakes(text: string, terms: readonly string[]): readonly string[] {
   const mistakes: string[] = [];
   const lines = linesOf(text, mistakes);
@@ -44,7 +44,7 @@ export function applescriptMistakes(text: string, terms: readonly string[]): rea
   return mistakes;
 }
 
-/** The words of the dictionary that a script uses. */
+/** Returns the words of Messages' dictionary that a script uses. */
 export function messagesWords(text: string, terms: readonly string[]): readonly string[] {
   const lines = linesOf(text, []);
   const blocks: Block[] = [];
@@ -62,7 +62,7 @@ export function messagesWords(text: string, terms: readonly string[]): readonly 
   return [...used];
 }
 
-/** Puts the line's block onto the pile or takes one off. */
+/** Opens or closes the block that a line begins or ends. */
 function follow(line: Line, blocks: Block[], say: (mistake: string) => void): void {
   const { code } = line;
   const top = blocks.at(-1);
@@ -101,14 +101,14 @@ function isTellMessages({ code, strings }: Line): boolean {
   return code.startsWith(MESSAGES) && strings[0] === 'com.apple.MobileSMS';
 }
 
-/** The part of the line that Messages' dictionary is for. */
+/** Returns the part of the line that Messages' dictionary applies to. */
 function messagesPart(line: Line, blocks: readonly Block[]): string {
   if (isTellMessages(line)) return line.code.slice(MESSAGES.length).replace(/^ to /, '');
   const isInside = blocks.at(-1)?.isMessages === true;
   return isInside ? line.code.replace(/\bmy \w+\(/g, '(') : '';
 }
 
-/** What the file itself names: variables, parameters of handlers. */
+/** Returns the names that the file itself defines: variables and parameters of handlers. */
 function variablesOf(lines: readonly Line[]): ReadonlySet<string> {
   const names = lines.flatMap(({ code }) => [
     ...[...code.matchAll(/\b(?:set|copy .* to|repeat with) (\w+)/g)].map(([, name]) => name ?? ''),
@@ -132,7 +132,7 @@ function termPattern(term: string): RegExp {
   return new RegExp(`(?<=\\W)${term}s?(?=\\W)`, 'g');
 }
 
-/** Lines joined at their continuations, without comments, each string replaced by one word. */
+/** Joins lines at their continuations, removes comments, and replaces each string by one word. */
 function linesOf(text: string, mistakes: string[]): readonly Line[] {
   const withoutBlocks = text.replace(/\(\*[\s\S]*?\*\)/g, (comment) => comment.replace(/[^\n]/g, ''));
   return withoutBlocks.split('\n').flatMap((raw, index) => {

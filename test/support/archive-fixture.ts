@@ -61,14 +61,14 @@ export async function compared(chatDb: string, folder: string): Promise<Comparis
   }
 }
 
-/** Paths of the NDJSON files, relative to the archive. */
+/** Returns the paths of the NDJSON files, relative to the archive. */
 export function chainsOf(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => /messages-\d{4}\.ndjson$/.test(path))
     .sort();
 }
 
-/** Every line of every file. */
+/** Returns every line of every file. */
 export function linesOf(folder: string): readonly ArchivedLine[] {
   return chainsOf(folder).flatMap((path) =>
     readFileSync(join(folder, path), 'utf8')
@@ -78,7 +78,7 @@ export function linesOf(folder: string): readonly ArchivedLine[] {
   );
 }
 
-/** Bodies of the messages that no later line replaces. */
+/** Returns the bodies of the messages that no later line replaces. */
 export function bodiesOf(folder: string): readonly string[] {
   return chainsOf(folder).flatMap((path) => {
     const standing = new Map<number, string>();
@@ -91,7 +91,7 @@ export function bodiesOf(folder: string): readonly string[] {
   });
 }
 
-/** Everything in a folder with its mode, size and time of change. */
+/** Lists everything in a folder with its mode, size and modification time. */
 export function everythingIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()

@@ -12,7 +12,7 @@ export interface Enveloped {
   };
 }
 
-/** Asks as the clients of BlueBubbles do: the key in the query, JSON in envelopes. */
+/** Sends requests as BlueBubbles' clients do: the key in the query, JSON in envelopes. */
 export class BlueBubblesClient {
   readonly #port: number;
   readonly #key: string;
@@ -43,7 +43,7 @@ export class BlueBubblesClient {
     return { status: answer.status, envelope: (await answer.json()) as Enveloped['envelope'] };
   }
 
-  /** A request with headers that fetch would not send. */
+  /** Sends a request with headers that fetch would not send. */
   async raw(
     method: string,
     path: string,

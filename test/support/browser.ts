@@ -13,19 +13,19 @@ import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
 import { BARE_ENVIRONMENT } from './temporary.ts';
 
-/** undefined where it is not installed. */
+/** undefined if it is not installed. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /**
- * Violations alone leave the page: axe also returns every node that passed. Transitions end before it looks: after a
- * change of the scheme a text has its new colour while its ground is still on the way to its own.
+ * Script that runs axe and returns only the violations, because axe also returns every node that passed. Transitions
+ * end first: after a change of the scheme a text has its new colour while its background is still changing.
  */
 const FAULTS = `Promise.allSettled(
   document.getAnimations().filter(({ effect }) => effect.getTiming().iterations !== Infinity).map((each) => each.finished),
 ).then(() => axe.run(document, { resultTypes: ['violations'] })).then(({ violations }) =>
   violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))]))`;
-/** The browser itself must ask nobody anything. */
+/** Flags that keep the browser from contacting anybody. */
 const QUIET = [
   '--no-sandbox',
   '--disable-gpu',
@@ -36,12 +36,15 @@ const QUIET = [
   '--disable-sync',
 ];
 
-/** A test that is skipped, with the reason in its name, where Chromium is not installed. */
+/** Declares a test that is skipped, with the reason in its name, without Chromium. */
 export function inBrowser(name: string, run: () => Promise<void>): void {
   testIf(CHROMIUM !== undefined, 'needs /usr/bin/chromium')(name, run);
 }
 
-/** An empty page in a browser of its own. Nothing moves: without a graphics card a pulsing dot takes a tenth of a core. */
+/**
+ * Opens an empty page in a new browser. Animations are off: without a graphics card a pulsing dot takes a tenth of a
+ * core.
+ */
 export async function openPage(executablePath: string): Promise<{ readonly browser: Browser; readonly page: Page }> {
   const browser = await chromium.launch({ executablePath, args: QUIET });
   const context = await browser.newContext({
@@ -54,14 +57,14 @@ export async function openPage(executablePath: string): Promise<{ readonly brows
   return { browser, page };
 }
 
-/** Faults that axe finds, in few words. */
+/** Returns the faults that axe finds, shortened. */
 export async function axeFaults(page: Page): Promise<readonly unknown[]> {
-  // Sending axe to the page takes longer than running it, so each document receives it once.
+  // Loading axe takes longer than running it, so each document loads it once.
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
   return page.evaluate<readonly unknown[]>(FAULTS);
 }
 
-/** The demo as a child process, and a browser in front of it that keeps what it complains about. */
+/** The demo as a child process, and a browser in front of it that records complaints. */
 export class BrowserStage {
   readonly url: string;
   readonly page: Page;
@@ -87,7 +90,7 @@ export class BrowserStage {
     });
   }
 
-  /** undefined where there is no browser. */
+  /** Resolves with undefined if there is no browser. */
   static async open(parent: string, requestsPerMinute?: number): Promise<BrowserStage | undefined> {
     if (CHROMIUM === undefined) return undefined;
     const folder = join(parent, 'demo');
@@ -107,17 +110,17 @@ export class BrowserStage {
     return new PosternClient({ socketPath: join(this.#folder, 'postern.sock'), key: this.key });
   }
 
-  /** Faults of the page that axe finds, in few words. */
+  /** Returns the faults that axe finds in the page, shortened. */
   faults(): Promise<readonly unknown[]> {
     return axeFaults(this.page);
   }
 
-  /** Asks the Messages of the demo to do something. */
+  /** Gives a command to the demo's Messages. */
   command<Answer>(command: Command): Promise<Answer> {
     return new SimulatedMac({ dir: this.#folder }).command<Answer>(command);
   }
 
-  /** Ends the service; the browser stays before what it shows. */
+  /** Ends the service; the browser keeps showing the page. */
   async stopService(): Promise<void> {
     const ended = once(this.#demo, 'exit');
     this.#demo.kill('SIGINT');
@@ -134,9 +137,9 @@ export class BrowserStage {
   }
 }
 
-/** Writes the configuration of a demo that has not been started yet. */
+/** Writes the configuration of a demo before its first start. */
 function allow(requestsPerMinute: number, folder: string): void {
-  // A folder without it is taken for no demo's.
+  // A folder without `home` is not accepted as a demo's.
   mkdirSync(join(folder, 'home'), { recursive: true, mode: 0o700 });
   const settings = [
     '[server]',

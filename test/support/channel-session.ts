@@ -5,7 +5,7 @@ import { MAIN } from './postern.ts';
 import type { Service } from './service.ts';
 import { BARE_ENVIRONMENT, whenFileEnds } from './temporary.ts';
 
-/** A message as the session shows it. */
+/** A message as the session displays it. */
 export interface Shown {
   readonly content: string;
   readonly meta: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ interface Line {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** Plays Claude Code: starts the program, and reads what it writes line by line. */
+/** Plays Claude Code: starts the program and reads its output line by line. */
 export class ChannelSession {
   readonly lines: Line[] = [];
   /** All of stdout. */
@@ -57,7 +57,7 @@ export class ChannelSession {
     return result;
   }
 
-  /** The whole answer, also if it is an error. */
+  /** Resolves with the whole answer, even if it is an error. */
   answer(method: string, params: object = {}): Promise<Line> {
     this.#ids += 1;
     const id = this.#ids;

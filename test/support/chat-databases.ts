@@ -6,12 +6,12 @@ import { ChatFixture, type Schema } from './chat-fixture.ts';
 import { collectingLog } from './log.ts';
 import { temporaryFolder } from './temporary.ts';
 
-/** Opens fresh databases beside their writers, for one test file; everything is closed when it is done. */
+/** Opens new databases and their writers for one test file, and closes everything at its end. */
 export function chatDatabases() {
   const folder = temporaryFolder();
   const opened: (() => void)[] = [];
   let files = 0;
-  // Runs before the folder goes.
+  // Runs before the folder is removed.
   afterAll(() => {
     for (const close of opened) close();
   });

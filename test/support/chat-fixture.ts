@@ -16,14 +16,14 @@ export function isSince13(schema: Schema): boolean {
 }
 type Columns = Readonly<Record<string, SqlValue>>;
 
-/** The least that decision B1 asks for: no index, no trigger, no WAL. */
+/** The minimum that decision B1 requires: no index, no trigger, no WAL. */
 const BARE = `
   CREATE TABLE message (ROWID INTEGER PRIMARY KEY, guid TEXT, text TEXT, date INTEGER, is_from_me INTEGER, handle_id INTEGER);
   CREATE TABLE chat (ROWID INTEGER PRIMARY KEY, guid TEXT);
   CREATE TABLE handle (ROWID INTEGER PRIMARY KEY, id TEXT);
   CREATE TABLE chat_message_join (chat_id INTEGER, message_id INTEGER);`;
 
-/** The files of empty databases: to copy one takes a fraction of the time that its hundred statements take. */
+/** Files of empty databases: copying one is much quicker than executing its hundred statements. */
 const emptyDatabases = new Map<Schema, Buffer>();
 
 function emptyDatabase(schema: Schema): Buffer {
@@ -41,14 +41,14 @@ function emptyDatabase(schema: Schema): Buffer {
   return bytes;
 }
 
-/** Nanoseconds since 2001 of an instant, as chat.db stores it. */
+/** Converts an instant into nanoseconds since 2001, as chat.db stores it. */
 export function appleNs(iso: string, nanos = 0): bigint {
   return appleDate(Date.parse(iso)) + BigInt(nanos);
 }
 
 /**
- * A chat.db that a test writes row by row, column by column, through a connection of its own. Columns that a test
- * names must exist; the defaults beside them are left out where the schema lacks them.
+ * A chat.db that a test writes row by row, through its own connection. Columns that a test names must exist; defaults
+ * are left out where the schema lacks their columns.
  */
 export class ChatFixture extends Tables {
   constructor(path: string, schema: Schema = 'macos-26', { wal = schema !== 'bare', isThere = false } = {}) {
@@ -60,14 +60,14 @@ export class ChatFixture extends Tables {
     if (!wal) this.sqlite.exec('PRAGMA journal_mode = DELETE');
   }
 
-  /** Inserts one row and gives its row id. */
+  /** Inserts one row and returns its row id. */
   override insert(table: string, columns: Columns, defaults: Columns = {}): number {
     const unknown = Object.keys(columns).filter((name) => !this.hasColumn(table, name));
     if (unknown.length > 0) throw new Error(`${table} has no column ${unknown.join(', ')}`);
     return super.insert(table, { ...defaults, ...columns });
   }
 
-  /** The handle of an address: one row for each service. */
+  /** Returns the handle of an address: one row for each service. */
   handle(address: string, service = 'iMessage'): number {
     const own = this.hasColumn('handle', 'service') ? `service = '${service}'` : 'true';
     const known = this.sqlite.prepare(`SELECT ROWID FROM handle WHERE id = ? AND ${own}`).get(address);
@@ -86,7 +86,7 @@ export class ChatFixture extends Tables {
     this.insert('chat_handle_join', { chat_id: chat, handle_id: handle });
   }
 
-  /** A complete row of `message` in one transaction, joined to `chat` when given. */
+  /** Writes a complete row of `message` in one transaction, joined to `chat` if given. */
   message({ chat = null, ...columns }: Columns & { readonly chat?: number | null } = {}): number {
     const defaults = {
       handle_id: 0,
@@ -103,7 +103,7 @@ export class ChatFixture extends Tables {
     });
   }
 
-  /** Joins a row to a chat, with its date beside the join as Messages does it. */
+  /** Joins a row to a chat, and stores its date in the join as Messages does. */
   join(chat: number, message: number, date?: SqlValue): void {
     const defaults = date === undefined ? {} : { message_date: date };
     this.insert('chat_message_join', { chat_id: chat, message_id: message }, defaults);
@@ -121,7 +121,7 @@ export class ChatFixture extends Tables {
     return String(this.sqlite.prepare('SELECT guid FROM message WHERE ROWID = ?').get(message)?.[0]);
   }
 
-  /** Closes and removes the files. */
+  /** Closes the database and removes its files. */
   remove(): void {
     this.close();
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.path + suffix, { force: true });

@@ -6,20 +6,20 @@ import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { eventually, waitFor } from './eventually.ts';
 import { freePort, KEY, type Service } from './service.ts';
 
-/** What the client talks to: the Postern of one Mac, or a hub with one Mac behind it. */
+/** The service that the client talks to: the Postern of one Mac, or a hub with one Mac behind it. */
 export interface ClientTarget {
-  /** Can be killed and started again. */
+  /** The service, which can be killed and restarted. */
   readonly service: Service;
   readonly isHub: boolean;
-  /** Puts a new message into chat.db; gives its row. */
+  /** Writes a new message into chat.db and returns its row id. */
   readonly write: (text: string) => number;
   newestRow(): number;
-  /** How clients see the id of a row, or of a conversation. */
+  /** Returns the id of a row or a conversation as clients see it. */
   id(own: string | number): string;
   dispose(): Promise<void>;
 }
 
-/** Rows that are there before the service is started. */
+/** Number of rows that exist before the service starts. */
 export const HISTORY = 450;
 
 export async function failure(work: Promise<unknown>): Promise<PosternError> {
@@ -29,7 +29,7 @@ export async function failure(work: Promise<unknown>): Promise<PosternError> {
   );
 }
 
-/** What the typed client does with a service, whichever it is. */
+/** Declares the tests of the typed client, for either kind of service. */
 export function clientCases(open: () => Promise<ClientTarget>): void {
   let target: ClientTarget;
   let client: PosternClient;
@@ -40,7 +40,7 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
   beforeAll(async () => {
     target = await open();
     client = new PosternClient({ url: urlOf(target.service), key: KEY });
-    // A hub has what its Mac had before as soon as the stream gives it.
+    // A hub has what its Mac had before as soon as the stream delivers it.
     await eventually(async () => {
       const [newest] = await client.events(0, 1000).then((events) => events.slice(-1));
       expect(newest?.data).toHaveProperty('id', target.id(HISTORY));
@@ -51,7 +51,7 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
     await target.dispose();
   });
 
-  /** Gathers row ids until it is ended. */
+  /** Collects row ids until it is ended. */
   function gather(options: Parameters<PosternClient['listen']>[0] = {}, from = client) {
     const stop = new AbortController();
     const gathered = {
@@ -95,14 +95,14 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
       expect(plain).not.toHaveProperty('details');
       expect(first).toEqual({ ...plain, details: expect.objectContaining(details) });
       expect(await client.message(first?.id ?? '', { include: 'details' })).toEqual(first);
-      // Over the edge of a page too.
+      // Across the end of a page too.
       let count = 0;
       for await (const message of client.allMessages({ include: 'details', limit: 2, order: 'asc' })) {
         expect(message.details?.kind).toBe('message');
         count += 1;
         if (count === 5) break;
       }
-      // Decision N2: not in the events of a hub.
+      // The events of a hub do not have it (decision N2).
       if (!target.isHub) {
         for await (const event of client.listen({ after: 0, include: 'details' })) {
           expect(event.data).toHaveProperty('details', expect.objectContaining(details));
@@ -146,7 +146,7 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
   test('webhooks are managed', async () => {
     const url = `http://127.0.0.1:${await freePort()}/`;
     const include = target.isHub ? {} : { include: ['details'] as const };
-    // A hub that has just started waits for its part of the webhooks.
+    // A hub that has just started waits until it is known which hub delivers.
     const added = await waitFor(() => client.addWebhook({ url, events: ROW_EVENT_TYPES, ...include }));
     expect(await client.webhook(added.id)).toMatchObject({ ...added, state: 'healthy' });
     expect(await client.webhooks()).toEqual([added]);
@@ -244,7 +244,7 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
   });
 }
 
-/** Passes connections on to the service, and drops every WebSocket handshake until it is told to admit them. */
+/** Forwards connections to the service, and drops every WebSocket handshake until told to admit them. */
 class Relay {
   handshakes = 0;
   #isAdmitting = false;

@@ -1,16 +1,16 @@
-/** One state of the console, and how to get there. */
+/** One state of the console, and how to reach it. */
 export interface ConsoleState {
   readonly name: string;
   readonly hash: string;
-  /** Present once the view is there. */
+  /** Selector of an element that exists once the view is there. */
   readonly shows: string;
-  /** A script that leads on from the view. The page is loaded again after it. */
+  /** Script that leads from the view to the state. The page is reloaded afterwards. */
   readonly does?: string;
-  /** Present once the script has done its work. */
+  /** Selector of an element that exists once the script has finished. */
   readonly until?: string;
-  /** Answers of the service that are changed on their way to the page. The page is loaded again after them. */
+  /** Answers of the service that are changed on their way to the page, which is reloaded afterwards. */
   readonly answers?: readonly (readonly [glob: string, change: (real: never) => unknown])[];
-  /** Too long for axe, which takes 40 s for it in a wide window: it looks at the narrow one alone. */
+  /** Too long for axe in a wide window, where it takes 40 s; it checks only the narrow one. */
   readonly isLong?: true;
 }
 
@@ -25,7 +25,7 @@ const nothing = (glob: string) => [glob, () => []] as const;
 const MANY = 10_000;
 const WIZARD = { hash: '#/keys/new', shows: '#key-form-new input' };
 
-/** Sends the form of a step as often as it takes. */
+/** Submits the form of each step until this one is reached. */
 const toStep = (step: number): string => `(async () => {
   ${type('#key-form-new input.input', 'agent')}
   for (let turn = 1; turn < ${step}; turn += 1) {
@@ -39,7 +39,7 @@ interface ListedConversation {
   readonly id: string;
 }
 
-/** The states that axe looks at. `ID` and `KEY` in an address stand for a webhook and a key. */
+/** The states that axe checks. `ID` and `KEY` in an address stand for a webhook and a key. */
 export const CONSOLE_STATES: readonly ConsoleState[] = [
   { name: 'overview', hash: '#/overview', shows: '#overview .todo' },
   { name: 'messages', hash: '#/messages', shows: '#conversation-list a' },

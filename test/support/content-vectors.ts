@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 
-/** A row of chat.db as Messages writes it, invented, and what it must say. */
+/** An invented row of chat.db as Messages would write it, and what it must decode to. */
 export interface ContentVector {
   readonly name: string;
   readonly kind: string;
   readonly columns: Readonly<Record<string, ContentValue>>;
   /** Members of `details` that the row adds, and its kind. */
   readonly expect: Readonly<Record<string, unknown>>;
-  /** What its body decodes to; of a long one the length. */
+  /** The decoded body; of a long one only the length. */
   readonly text?: string | { readonly length: number } | null;
   readonly sentence?: string;
   /** Addresses by the row id of their handle. */
   readonly handles?: Readonly<Record<string, string>>;
-  /** Rows that name this one, in order. */
+  /** Rows that refer to this one, in order. */
   readonly related?: readonly { readonly sender: string; readonly columns: ContentVector['columns'] }[];
 }
 
@@ -23,7 +23,7 @@ export const contentVectors = JSON.parse(
   readFileSync(new URL('content-vectors.json', import.meta.url), 'utf8'),
 ) as readonly ContentVector[];
 
-/** A value as SQLite has it. */
+/** Converts a value into the form that SQLite stores. */
 export function storedValue(value: ContentValue | undefined): string | number | null | Buffer {
   if (typeof value !== 'object' || value === null) return value ?? null;
   return 'hex' in value ? Buffer.from(value.hex, 'hex') : gunzipSync(Buffer.from(value.gzip_base64, 'base64'));

@@ -1,4 +1,4 @@
-// A reader thread that ends without a word at its first calls: as many as `workerData.home` says.
+// A reader thread that exits silently at its first calls, as often as `workerData.home` says.
 import { existsSync, writeFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 

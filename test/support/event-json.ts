@@ -1,7 +1,7 @@
 import { encodeOffset } from '../../src/domain/offset.ts';
 import { type EventJson, eventSerializer } from '../../src/schema/event-json.ts';
 
-/** Events as the service writes them, where no details are and nobody is known. */
+/** Returns the JSON of events as the service writes it without details and names. */
 export function plainJson(): EventJson {
   return eventSerializer({
     details: () => undefined,

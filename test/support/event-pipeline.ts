@@ -5,7 +5,7 @@ import { FakeClock } from './fake-clock.ts';
 import { collectingLog } from './log.ts';
 import { MemoryCursor, MemoryLog } from './memory-log.ts';
 
-/** The message log, the publisher, the channel and the feed, wired as in the service, on a clock made for tests. */
+/** Creates the message log, the publisher, the channel and the feed, connected as in the service, with a fake clock. */
 export function eventPipeline() {
   const messages = new MemoryLog();
   const cursor = new MemoryCursor();
@@ -16,7 +16,7 @@ export function eventPipeline() {
   return { messages, cursor, clock, channel, log, publisher, feed: new Feed({ channel, messages, clock, log }) };
 }
 
-/** Looks, and lets everything that follows from it happen. */
+/** Lets the publisher look for new rows, and waits for everything that follows. */
 export async function look({ publisher, clock }: ReturnType<typeof eventPipeline>): Promise<void> {
   publisher.publishPending();
   await clock.advance(0);

@@ -1,9 +1,9 @@
-/** Longer than what other processes do can take on a machine with ten times the load: a limit for what never happens. */
+/** A limit for what never happens, longer than anything takes on a machine with ten times the load. */
 const WITHIN_MS = 60_000;
-/** Asking costs both sides something, so the longer it takes, the less often it is asked. */
+/** Each attempt costs both sides something, so the pauses grow. */
 const PAUSE_MS = { shortest: 5, longest: 50, share: 0.05 };
 
-/** Repeats assertions until they hold. When time is up, the one that failed last is thrown. */
+/** Repeats assertions until they hold. Throws the last failure when time is up. */
 export async function eventually(assertions: () => unknown, withinMs = WITHIN_MS): Promise<void> {
   const start = performance.now();
   for (;;) {
@@ -19,7 +19,10 @@ export async function eventually(assertions: () => unknown, withinMs = WITHIN_MS
   }
 }
 
-/** Asks for a value until it is neither undefined nor false and asking does not throw. A failure quotes the question. */
+/**
+ * Repeats a question until its answer is neither undefined nor false and it does not throw. A failure quotes the
+ * question.
+ */
 export async function waitFor<Value>(
   ask: () => Value | Promise<Value>,
   withinMs = WITHIN_MS,

@@ -1,6 +1,9 @@
 import type { Chance } from '../../src/simulator/chatter.ts';
 
-/** What expensive inputs are made of: marks, signs of every syntax that is read here, and beginnings of what is looked for. */
+/**
+ * Parts of expensive inputs: combining marks, characters of every syntax that is parsed here, and beginnings of what is
+ * searched for.
+ */
 const PARTS = [
   ...[
     'а\u0301',
@@ -95,7 +98,7 @@ const PARTS = [
     'W/"',
   ],
 ] as const;
-/** What opens and what closes it. */
+/** An opening part and its closing part. */
 type Nest = readonly [string, string];
 const NESTS: readonly [Nest, ...Nest[]] = [
   ['[', ']'],
@@ -105,7 +108,7 @@ const NESTS: readonly [Nest, ...Nest[]] = [
   ['[a.', ']'],
 ];
 
-/** A text of at most so many units, in one of five shapes: long, deep, of two parts, almost what is wanted, or of everything. */
+/** Returns a text of at most `units`, in one of five shapes: long, deep, made of two parts, almost valid, or mixed. */
 export function expensiveText(chance: Chance, units: number, wanted: readonly [string, ...string[]]): string {
   const part = chance.of(PARTS);
   const size = chance.below(4) === 0 ? units : 1 + chance.below(units);

@@ -5,11 +5,11 @@ export interface CommandFault {
   readonly matches: (line: string) => boolean;
   readonly code: number | (() => number);
   readonly stderr?: string;
-  /** True: the program does its work and reports a failure all the same. */
+  /** If true, the program does its work but still reports a failure. */
   readonly runs?: boolean;
 }
 
-/** Runs commands, but lets those fail that the fault matches. */
+/** Returns a runner of commands whose calls fail if the fault matches them. */
 export function failingCommands(run: RunCommand, fault: CommandFault): RunCommand {
   return async (command, args, options): Promise<CommandResult> => {
     if (!fault.matches([command, ...args].join(' '))) return run(command, args, options);
@@ -19,7 +19,7 @@ export function failingCommands(run: RunCommand, fault: CommandFault): RunComman
   };
 }
 
-/** Matches the first so many calls whose line begins like this. */
+/** Matches the first calls, up to `count`, whose line begins with `start`. */
 export function firstCalls(start: string, count = 1): (line: string) => boolean {
   let left = count;
   return (line) => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/domain/ports/host.ts';
 
-/** A clock that stops until a test advances it; timers run in order as it passes them. */
+/** A clock that stands still until a test advances it, and runs timers in order. */
 export class FakeClock implements Clock {
   #now: number;
   #monotonic = 0;
@@ -29,7 +29,7 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Lets `ms` pass, running each timer at its own moment and letting promises settle in between. */
+  /** Advances the clock by `ms`, running each timer at its own time and letting promises settle in between. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     for (;;) {
@@ -44,12 +44,12 @@ export class FakeClock implements Clock {
     await settle();
   }
 
-  /** Lets `ms` pass for a process that is paused: timers that are due run with the next `advance`. */
+  /** Advances the clock of a paused process: timers that are due run with the next `advance`. */
   pause(ms: number): void {
     this.#move(this.#monotonic + ms);
   }
 
-  /** The wall clock is set, as by the person or by network time; timers do not notice. */
+  /** Sets the wall clock, as the user or network time would; timers do not notice. */
   step(ms: number): void {
     this.#now += ms;
   }

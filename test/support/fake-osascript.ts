@@ -1,15 +1,15 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What one run does after it has written down how it was called. */
+/** What one run does after recording its call. */
 export interface Step {
   readonly exit?: number;
   readonly stdout?: string;
   readonly stderr?: string;
-  /** Stays until it is killed, and starts a child of its own that does the same. */
+  /** Runs until it is killed, with a child process that does the same. */
   readonly hang?: boolean;
   readonly signal?: string;
-  /** Ends only when this file is there. */
+  /** Ends only once this file exists. */
   readonly waitsForFile?: string;
 }
 
@@ -21,14 +21,14 @@ export interface RecordedRun {
   readonly stdinIsEmpty: boolean;
 }
 
-/** An executable that does as it is told, one step a run, and writes down how it was called. */
+/** An executable that follows a plan, one step per run, and records its calls. */
 export class FakeExecutable {
   readonly folder: string;
   readonly path: string;
   readonly #records: string;
   readonly #steps: string;
 
-  /** `parent`: a temporary folder; the executable gets one of its own in it, unless `folder` names one. */
+  /** `parent`: a temporary folder in which the executable gets its own, unless `folder` names one. */
   constructor(parent: string, name = 'osascript', folder = mkdtempSync(join(parent, 'bin-'))) {
     this.folder = folder;
     this.path = join(folder, name);
@@ -39,7 +39,7 @@ export class FakeExecutable {
     chmodSync(this.path, 0o755);
   }
 
-  /** Steps of the runs to come; after the last one every run succeeds. */
+  /** Sets the steps of the coming runs; after the last one every run succeeds. */
   plan(...steps: readonly Step[]): void {
     writeFileSync(this.#steps, JSON.stringify(steps));
   }

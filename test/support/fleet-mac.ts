@@ -19,14 +19,14 @@ const KEY = 'a-key-for-all-the-tests';
 
 const ENDED = { code: 0, stdout: '', stderr: '', trouble: null };
 
-/** The whole service on a real chat.db, in this process, as an agent of a fleet. */
+/** A whole service on a real chat.db, in this process, as an agent of a fleet. */
 export class FleetMac {
   readonly log = collectingLog();
   readonly folder: string;
   readonly #osascriptPath: string;
   readonly chatDbPath: string;
   database: ChatFixture | undefined;
-  /** Id of its hardware; undefined: the machine of this test. */
+  /** Hardware id; undefined for that of the machine that runs the tests. */
   machine: string | undefined;
   settings: Partial<Record<string, unknown>>;
   #app: RunningApp | undefined;
@@ -43,14 +43,14 @@ export class FleetMac {
     if (simulated === undefined) this.createDatabase();
   }
 
-  /** A chat.db with one conversation and no message, in place of any that was there. */
+  /** Replaces chat.db by one that has one conversation and no messages. */
   createDatabase(): void {
     this.database?.remove();
     this.database = new ChatFixture(this.chatDbPath);
     this.database.chat('any;-;+15550100', ['+15550100']);
   }
 
-  /** A message of this moment. */
+  /** Writes a message of this moment and returns its row id. */
   write(text: string): number {
     const date = appleDate(Date.now());
     if (this.database === undefined) throw new Error('its database is not a fixture');
@@ -99,13 +99,13 @@ export class FleetMac {
     return answer.json();
   }
 
-  /** What a balancer is told, without a key. */
+  /** Returns the answer for a balancer, without a key. */
   async ready(): Promise<readonly [number, unknown]> {
     const answer = await fetch(`${this.#app?.url}/ready`);
     return [answer.status, await answer.json()];
   }
 
-  /** `fleet` of the status, once it fits. */
+  /** Waits until `fleet` of the status fits, and returns it. */
   async fleet(fits: (fleet: Record<string, unknown>) => boolean = () => true): Promise<Record<string, unknown>> {
     return waitFor(async () => {
       const { fleet } = (await this.get('/status')) as { fleet: Record<string, unknown> };
@@ -113,7 +113,7 @@ export class FleetMac {
     });
   }
 
-  /** Until the stream has acknowledged everything up to this row. */
+  /** Waits until the stream has acknowledged everything up to this row. */
   published(row: number): Promise<unknown> {
     return this.fleet(({ published_row: published }) => Number(published) >= row);
   }
@@ -124,7 +124,7 @@ export interface StreamEvent extends EventMessage {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Returns everything that a stream holds of one Mac, in its order. */
+/** Returns everything that a stream holds of one Mac, in order. */
 export async function streamOf(nc: NatsConnection, mac: string, envelope = new Envelope()): Promise<StreamEvent[]> {
   const jsm = await jetstreamManager(nc);
   const { num_pending: total, name } = await jsm.consumers.add(EVENTS.stream, {
@@ -144,7 +144,7 @@ export async function streamOf(nc: NatsConnection, mac: string, envelope = new E
     }
   }
   await jsm.consumers.delete(EVENTS.stream, name).catch((error: unknown) => {
-    // The broker drops it 5 s after its last use.
+    // The broker removes it 5 s after its last use.
     const isGone = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
     if (!isGone) throw error;
   });
@@ -153,7 +153,7 @@ export async function streamOf(nc: NatsConnection, mac: string, envelope = new E
 
 export const rowsOf = (events: readonly EventMessage[]): number[] => events.map(({ row }) => row);
 
-/** A client of the broker for a test itself. */
+/** Connects the test itself to the broker. */
 export function clientOf(server: { readonly url: string }): Promise<NatsConnection> {
   return connect({ servers: server.url, reconnectTimeWait: 50, maxReconnectAttempts: -1 });
 }

@@ -6,7 +6,7 @@ import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { waitFor } from './eventually.ts';
 import { whenFileEnds } from './temporary.ts';
 
-/** A real nats-server with the configuration that `postern fleet` wrote, on a free port of loopback. */
+/** A real nats-server with the configuration that `postern fleet` wrote, on a free loopback port. */
 export class FleetServer {
   readonly #child: ChildProcess;
   readonly url: string;
@@ -36,7 +36,7 @@ export class FleetServer {
     return new FleetServer(child, url);
   }
 
-  /** What a person does after `postern fleet revoke`. */
+  /** Reloads the configuration, as told after `postern fleet revoke`. */
   reload(): void {
     this.#child.kill('SIGHUP');
   }
@@ -49,7 +49,7 @@ export class FleetServer {
   }
 }
 
-/** A fleet of one server on loopback, in a new folder. */
+/** Creates a fleet with one server on loopback, in a new folder. */
 export async function newFleet(path: string, macs: readonly string[]): Promise<FleetFolder> {
   const loopback = { host: '127.0.0.1', port: 4222, isLoopback: true, url: 'nats://127.0.0.1:4222' };
   const settings = { servers: [loopback], serverVersion: '2.9', content: 'encrypted', hasCertificates: true } as const;

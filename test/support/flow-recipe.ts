@@ -14,14 +14,14 @@ export interface FlowRecipe {
   readonly name: string;
   /** An empty folder. */
   readonly folder: string;
-  /** What a request without the header is answered. */
+  /** Status of the answer to a request without the header. */
   readonly refusal: number;
-  /** Runs the recipe, and resolves with the URL of its webhook. */
+  /** Starts the recipe. Resolves with the URL of its webhook. */
   readonly start: (service: Service) => Promise<string>;
   readonly closers: (() => unknown)[];
 }
 
-/** Asserts that a recipe answers each question once, also when its event comes twice, and nobody without the header. */
+/** Expects that a recipe answers each question once, even if its event comes twice, and nobody without the header. */
 export async function expectOneAnswerEach({ name, folder, refusal, start, closers }: FlowRecipe): Promise<void> {
   const mac = new SimulatedMac({ dir: join(folder, 'mac'), moduleFolder: MODULES });
   await mac.start();
@@ -53,7 +53,7 @@ export async function expectOneAnswerEach({ name, folder, refusal, start, closer
     const records = (await service.get(`/webhooks/${id}/deliveries`)).json as DeliveryRecord[];
     expect(records.map(({ outcome }) => outcome)).toEqual(Array(4).fill('delivered'));
   });
-  // A third question, whose answer comes after whatever the repeats would have sent.
+  // The answer to a third question arrives after anything that the repeats would have sent.
   await mac.command({ do: 'receive', from: ANA, text: 'And the opening hours on Sunday?' });
   await eventually(async () => expect((await sent()).length).toBe(2));
 }

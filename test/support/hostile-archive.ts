@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { appleNs, ChatFixture } from './chat-fixture.ts';
 
-/** A text that breaks out of elements, attributes and comments where it is not escaped. */
+/** Breaks out of elements, attributes and comments unless it is escaped. */
 export const EVIL = `"'><img src=x onerror=alert(1)><script>alert(1)</script></style>&amp;\u0000<!--`;
 
-/** A conversation in which everything that a person can write is an attack. */
+/** Creates a conversation in which everything that a person can write is an attack. */
 export function hostileChat(folder: string): {
   chatDb: string;
   fixture: ChatFixture;

@@ -1,9 +1,9 @@
-/** In every hostile text but one, so that a log can be looked through for all of them. */
+/** Occurs in every hostile text but one, so that a log can be searched for all of them. */
 export const MARK = 'h0stile';
 
 /**
- * Texts that would be something else to a program that is careless with them: marks of direction, controls, ends of
- * lines, of strings and of elements, paths, options and commands. The commands would make the file.
+ * Returns texts that a careless program would misread: direction marks, controls, ends of lines, strings and elements,
+ * paths, options and commands. The commands would create the file.
  */
 export function hostileTexts(file: string): readonly string[] {
   return [
@@ -27,7 +27,7 @@ export function hostileTexts(file: string): readonly string[] {
   ];
 }
 
-/** The text as UTF-8 can hold it: half of a pair becomes U+FFFD. */
+/** Returns the text as UTF-8 can hold it: unpaired surrogates become U+FFFD. */
 export function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '\ufffd');
 }

@@ -94,7 +94,7 @@ function notFound(): never {
 }
 const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(new Error('not used')) });
 
-/** Of a service that just started. */
+/** The status of a service that has just started. */
 export const STATUS: StatusReport = {
   version: '0.0.0',
   uptime_s: 1,
@@ -106,12 +106,12 @@ export const STATUS: StatusReport = {
   contacts: { state: 'off', message: null },
 };
 
-/** A reader that knows one message and one conversation, and keeps what it was asked. */
+/** A reader that knows one message and one conversation, and records its requests. */
 class MemoryReader implements MessageReader {
   readonly queries: MessageQuery[] = [];
   next: string | undefined;
   failure: Error | undefined;
-  /** As its row is now. */
+  /** The current state of its row. */
   stored: Message = MESSAGE;
 
   async listMessages(query: MessageQuery): Promise<Page<Message>> {
@@ -144,7 +144,7 @@ class MemoryReader implements MessageReader {
   }
 }
 
-/** A sender that keeps what it was asked to send; files beneath /missing are not there. */
+/** A sender that records what it was asked to send; files below /missing do not exist. */
 class MemorySender implements CallerSender {
   readonly sent: SendRequest[] = [];
   answer: (request: SendRequest) => SendResult | Promise<SendResult> = () => ({
@@ -165,7 +165,7 @@ class MemorySender implements CallerSender {
   }
 }
 
-/** Webhooks that nothing is delivered to. */
+/** Webhooks to which nothing is delivered. */
 class MemoryWebhooks implements WebhookRegistry {
   readonly webhooks = new Map<string, StoredWebhook>();
   limit = 64;
@@ -217,7 +217,7 @@ class MemoryWebhooks implements WebhookRegistry {
   readonly replay = (): never => this.deliveries();
 }
 
-/** An index that finds `hits` and keeps what it was asked. */
+/** An index that finds `hits` and records its queries. */
 export class MemorySearch implements SearchIndex {
   readonly asked: (SearchQuery & SearchPage)[] = [];
   hits: readonly SearchHit[] = [{ message: MESSAGE, highlights: [[0, 5]] }];
@@ -254,17 +254,17 @@ export interface HttpAnswer {
 export interface Call {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Uint8Array;
-  /** Sends the key unless it is false. */
+  /** Sends the key unless this is false. */
   readonly key?: boolean;
 }
 
 type Options = Partial<Omit<HttpServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
   readonly settings?: Partial<HttpServerParts['settings']>;
-  /** The limited key that `LIMITED_KEY` stands for; without it there is none. */
+  /** The limited key that `LIMITED_KEY` stands for; none if absent. */
   readonly limited?: Key;
 };
 
-/** The real HTTP server on port 0 in front of in-memory ports. */
+/** The real HTTP server on port 0, with in-memory ports behind it. */
 export class HttpGateway {
   readonly server: HttpServer;
   readonly reader = new MemoryReader();
@@ -357,7 +357,7 @@ export class HttpGateway {
     return this.call('POST', path, { body: JSON.stringify(body), ...call });
   }
 
-  /** One request with exactly these headers, the path as it is. */
+  /** Sends one request with exactly these headers and this path. */
   async call(method: string, path: string, { headers = {}, body, key = true }: Call = {}): Promise<HttpAnswer> {
     const request = httpRequest({
       host: '127.0.0.1',
@@ -367,9 +367,9 @@ export class HttpGateway {
       agent: false,
       headers: { ...(key && { 'x-api-key': Buffer.from(KEY).toString('latin1') }), ...headers },
     });
-    // A body of which the rest cannot be written any more, because the answer came before it was read.
+    // The rest of the body cannot be written if the answer came first.
     request.on('error', () => undefined);
-    // As bytes: Node would write the headers, too, in the encoding of a string.
+    // As bytes: for a string, Node would write the headers in its encoding too.
     request.end(body === undefined ? undefined : Buffer.from(body));
     const [response] = (await once(request, 'response')) as [
       AsyncIterable<Buffer> & { statusCode: number; headers: IncomingHttpHeaders },
@@ -379,7 +379,7 @@ export class HttpGateway {
     return answerOf(response.statusCode, response.headers, Buffer.concat(chunks).toString());
   }
 
-  /** Sends bytes and gives everything that comes back until the server closes. */
+  /** Sends bytes and returns everything received until the server closes. */
   async raw(text: string): Promise<string> {
     const socket = connect(this.port, '127.0.0.1');
     socket.write(Buffer.from(text, 'latin1'));

@@ -19,7 +19,7 @@ export async function eventsOf(hub: HubFixture, after = '0', limit = 1000): Prom
 
 export const idsOf = (events: readonly ShownEvent[]): string[] => events.map(({ data }) => data.id);
 
-/** Everything after an offset, page by page. */
+/** Returns the ids of all events after an offset, page by page. */
 export async function allIdsAfter(hub: HubFixture, after = '0'): Promise<string[]> {
   const ids: string[] = [];
   for (let next = after; ; ) {
@@ -43,11 +43,11 @@ export function rowsOf(mac: string, from: number, to: number): string[] {
 
 export interface Listener {
   readonly ids: string[];
-  /** The code that it was closed with. */
+  /** The code that closed it. */
   closed: number | undefined;
 }
 
-/** Gathers what a WebSocket is sent. */
+/** Collects what a WebSocket receives. */
 export async function listenTo(hub: HubFixture, query = ''): Promise<Listener> {
   const listener: Listener = { ids: [], closed: undefined };
   const socket = new WebSocket(`${hub.api.replace('http', 'ws')}/ws?api_key=${KEY}${query}`);

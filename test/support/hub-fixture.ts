@@ -12,7 +12,7 @@ import { collectingLog } from './log.ts';
 import { KEY } from './service.ts';
 import { whenFileEnds } from './temporary.ts';
 
-/** A real hub in this process, which is started again in the same folder by `start`. */
+/** A real hub in this process; `start` in the same folder restarts it. */
 export class HubFixture {
   readonly folder: string;
   readonly log = collectingLog();
@@ -31,7 +31,7 @@ export class HubFixture {
     this.folder = folder;
   }
 
-  /** `fleet`: more of the section of config.toml. Resolves when it is connected. */
+  /** `fleet`: further settings of that section of config.toml. Resolves once it is connected. */
   static async start(
     servers: readonly string[],
     fleet: Readonly<Record<string, unknown>> = {},
@@ -43,7 +43,7 @@ export class HubFixture {
     return hub;
   }
 
-  /** As `start`, for a hub that cannot serve. */
+  /** Like `start`, for a hub that cannot serve. */
   static async launch(
     servers: readonly string[],
     fleet: Readonly<Record<string, unknown>>,
@@ -97,7 +97,7 @@ export class HubFixture {
     await waitFor(async () => (await this.client.health()).backend.connected);
   }
 
-  /** What a balancer is told, without a key. */
+  /** Returns the answer for a balancer, without a key. */
   async ready(): Promise<readonly [number, unknown]> {
     const answer = await fetch(`${this.url}/ready`);
     return [answer.status, await answer.json()];

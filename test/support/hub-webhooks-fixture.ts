@@ -33,7 +33,7 @@ class CountedConnection extends FleetConnection {
   }
 }
 
-/** The webhooks of a hub with a log, a connection and a time of its own. */
+/** The webhooks of a hub with its own log, connection and clock. */
 export class TestHub {
   readonly clock = new FakeClock();
   readonly messages = new MemoryLog();
@@ -88,20 +88,20 @@ export class TestHub {
     return new TestHub(await Line.to(port), `hub-${hubs}`);
   }
 
-  /** The next rows, which every hub of the fleet gets alike. */
+  /** Publishes the next rows, which every hub of the fleet receives alike. */
   publish(from: number, to: number): void {
     const rows = Array.from({ length: to - from + 1 }, (_, index) => arrival(from + index));
     this.messages.add(...rows);
     this.channel.publish(rows);
   }
 
-  /** Lets time pass, once the broker has answered what was asked before. */
+  /** Advances the clock after the broker has answered all earlier requests. */
   async pass(ms: number): Promise<void> {
     await this.connection.unanswered.settled();
     await this.clock.advance(ms);
   }
 
-  /** As if it was killed: nothing is sent, finished or given up. */
+  /** Ends like a killed process: nothing is sent, finished or released. */
   async kill(): Promise<void> {
     await Promise.all(this.#dispatchers.map((dispatcher) => dispatcher.close(0)));
     await this.line.close();
@@ -115,7 +115,7 @@ export class TestHub {
   }
 }
 
-/** Lets time pass for these hubs until it is so. */
+/** Advances the clocks of these hubs until the assertion holds. */
 export async function until(passing: readonly TestHub[], isSo: () => unknown): Promise<void> {
   await eventually(async () => {
     await Promise.all(passing.map((hub) => hub.pass(500)));

@@ -12,7 +12,7 @@ export interface RpcAnswer {
   readonly error?: { readonly code: number; readonly message: string; readonly data: unknown };
 }
 
-/** A message as the client takes it: all of these, or it drops the whole message in silence. */
+/** A message in the form that the client accepts: if any member is missing, it silently drops the message. */
 export interface TakenMessage {
   readonly id: number;
   readonly guid: string;
@@ -28,7 +28,7 @@ export interface TakenMessage {
   readonly [name: string]: unknown;
 }
 
-/** The types that OpenClaw's plugin checks one by one; null is allowed, another type is not. */
+/** The types that OpenClaw's plugin checks one by one; null is allowed, other types are not. */
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   id: (value) => typeof value === 'number' && Number.isInteger(value),
   guid: isText,
@@ -62,12 +62,12 @@ function isFlag(value: unknown): boolean {
   return typeof value === 'boolean';
 }
 
-/** Plays OpenClaw's side of imsg's JSON-RPC: starts the program as its plugin does, and reads what it writes. */
+/** Plays OpenClaw's side of imsg's JSON-RPC: starts the program as its plugin does, and reads the output. */
 export class ImsgClient {
   readonly child: ChildProcess;
   readonly answers: RpcAnswer[] = [];
   readonly messages: TakenMessage[] = [];
-  /** Lines and fields that the real client would not have taken. */
+  /** Lines and fields that the real client would not have accepted. */
   readonly refused: string[] = [];
   /** All of stdout. */
   output = '';
@@ -97,7 +97,7 @@ export class ImsgClient {
     return new ImsgClient(child);
   }
 
-  /** The folder of files, of a client with the service's home. */
+  /** Returns the folder of files, for a client with the service's home. */
   static filesOf(service: Service): string {
     return join(service.folder, '.cache/postern/imsg');
   }
@@ -124,7 +124,7 @@ export class ImsgClient {
     return waitFor(() => this.messages.find(fits));
   }
 
-  /** Ends it as the plugin ends the child of each send: by closing stdin. Returns the exit code. */
+  /** Closes stdin, as the plugin does to the child process of each send. Returns the exit code. */
   async end(): Promise<number | null> {
     this.child.stdin?.end();
     return this.ended();

@@ -12,16 +12,16 @@ import type {
 } from '../../src/domain/ports/sending.ts';
 import { problem } from '../../src/domain/problems.ts';
 
-/** Own rows of a chat.db, in memory. */
+/** An in-memory chat.db of own rows. */
 export class InMemoryChat implements SendLookup {
   readonly rows: OwnRow[] = [];
   readonly known = new Map<string, readonly KnownChat[]>();
-  /** By address: the service of the newest own message. */
+  /** The service of the newest own message, by address. */
   readonly services = new Map<string, string>();
   inUse: ReadonlySet<string> = new Set();
   isAway = false;
 
-  /** A chat, known under every one of these spellings. */
+  /** Adds a chat that is known under each of these spellings. */
   know(guid: string, service: string | null, ...typed: readonly string[]): void {
     for (const name of [guid, ...typed]) this.known.set(name, [...(this.known.get(name) ?? []), { guid, service }]);
   }
@@ -93,7 +93,7 @@ export class InMemoryChat implements SendLookup {
   }
 }
 
-/** Messages, in memory: what a run does is asked of `behave`. */
+/** An in-memory Messages; `behave` decides what each run does. */
 export class InMemoryMessages implements MessagesApp {
   readonly runs: SendPart[] = [];
   opened = 0;
@@ -113,14 +113,14 @@ export class InMemoryMessages implements MessagesApp {
     return this.liveIds;
   }
 
-  /** The coming runs end like this, in turn; the ones after them succeed. */
+  /** Sets the outcomes of the coming runs, in order; later runs succeed. */
   endWith(...outcomes: readonly RunOutcome[]): void {
     const left = [...outcomes];
     this.behave = () => left.shift() ?? { kind: 'done' };
   }
 }
 
-/** The store of decision D9 in memory. */
+/** The store of decision D9, in memory. */
 export class InMemoryStore implements IdempotencyStore {
   readonly kept = new Map<string, { readonly requestHash: string; outcome: StoredOutcome }>();
 

@@ -17,15 +17,15 @@ import { ISSUER, tunnelTo } from './oauth.ts';
 import { temporaryFolder } from './temporary.ts';
 
 interface IssuerDoorOptions {
-  /** A folder with the state.db of a door before. */
+  /** The folder with an earlier door's state.db. */
   readonly folder?: string;
-  /** Client documents by their addresses. */
+  /** Client documents by address. */
   readonly documents?: Readonly<Record<string, unknown>>;
   readonly rateLimitPerMinute?: number;
   readonly allowedHosts?: readonly string[];
 }
 
-/** The door of the issuer before a gateway whose keys are not made, with the clock of the test. */
+/** Opens the issuer's door in front of a gateway without real keys, with the test's clock. */
 export async function openIssuerDoor({
   folder = temporaryFolder(),
   documents = {},
@@ -36,7 +36,7 @@ export async function openIssuerDoor({
   const clock = new FakeClock();
   const revoked: string[] = [];
   let made = 0;
-  // The names of the tools need no more.
+  // Enough for the names of the tools.
   const caller = {
     key: ANY_KEY,
     search: new MemorySearch(),

@@ -6,7 +6,7 @@ export interface LimitedKey {
   readonly key: string;
 }
 
-/** A key of an agent, made by the owner over HTTP. */
+/** Creates an agent's key as the owner, over HTTP. */
 export async function limitedKey(service: Service, settings: Readonly<Record<string, unknown>>): Promise<LimitedKey> {
   const answer = await service.post('/keys', { name: 'agent', ...settings });
   if (answer.status !== 201) throw new Error(answer.text);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** The way from a hub to the broker, which can be held up as a network can. */
+/** The connection from a hub to the broker, which can be delayed like a network's. */
 export class Line {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -6,7 +6,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A log that keeps its lines for a test to look at. */
+/** Returns a log that keeps its lines for the test. */
 export function collectingLog(
   lines: LogLine[] = [],
   base: Readonly<Record<string, unknown>> = {},

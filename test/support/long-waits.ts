@@ -1,4 +1,4 @@
-/** Waits before retries that no test lives to see the end of, and how many have begun. */
+/** Returns waits before retries that outlast any test, and counts how many have begun. */
 export function longWaits(): { readonly ms: readonly number[]; readonly begun: number } {
   let begun = 0;
   const ms = new Proxy([60_000, 60_000], {

@@ -4,7 +4,7 @@ import { NatsServer } from './nats-server.ts';
 import { quickClock } from './quick-clock.ts';
 import { StandInAgent } from './stand-in-agent.ts';
 
-/** A broker that tests make lose something, hubs, and the stand-ins m1 and m2, which are new for each test. */
+/** A broker that can be made to lose data, hubs, and the stand-ins m1 and m2, which are new for each test. */
 export class LossyFleet {
   server!: NatsServer;
   m1!: StandInAgent;
@@ -13,7 +13,7 @@ export class LossyFleet {
   readonly #closers: (() => unknown)[] = [];
   #tests = 0;
 
-  /** Call it in a `describe`. With `isFollowing`, each message of m1 and m2 names the sequence before it. */
+  /** Must be called in a `describe`. With `isFollowing`, each message of m1 and m2 names the sequence before it. */
   constructor({ isFollowing = false } = {}) {
     beforeAll(async () => {
       this.server = await NatsServer.forFleet(['m1', 'm2']);
@@ -31,7 +31,7 @@ export class LossyFleet {
     });
   }
 
-  /** Differs for each test, because all of them share a server. */
+  /** Different for each test, because all of them share a server. */
   get epoch(): string {
     return `e${this.#tests}`;
   }
@@ -51,7 +51,7 @@ export class LossyFleet {
   }
 }
 
-/** Status and code of a hub's answer to the events after an offset. */
+/** Returns the status and code of a hub's answer to the events after an offset. */
 export async function codeAfter(hub: HubFixture, after: string): Promise<unknown> {
   const answer = await hub.get(`/events?after=${after}`);
   return [answer.status, ((await answer.json()) as { code?: string }).code];

@@ -6,7 +6,7 @@ import { PARTS } from '../../src/cli/doctor/send-to-me.ts';
 import type { RunCommand } from '../../src/runtime/command.ts';
 import type { StandInMac } from './stand-in-mac.ts';
 
-/** npm takes half a second; what it prints is a version. */
+/** Replaces npm, which takes half a second and prints only a version here. */
 export const withQuickNpm =
   (run: RunCommand): RunCommand =>
   (command, args, options) =>
@@ -14,7 +14,7 @@ export const withQuickNpm =
       ? Promise.resolve({ code: 0, stdout: '10.9.2\n', stderr: '', trouble: null })
       : run(command, args, options);
 
-/** A service where everything works. */
+/** A client of a service in which everything works. */
 export const reportClient: ReportClient = {
   health: () => Promise.resolve({ status: 'ok', backend: { connected: true, message: null } }),
   status: () => Promise.resolve(examples.status),
@@ -24,7 +24,7 @@ export const reportClient: ReportClient = {
   message: () => Promise.resolve({ ...examples.sent, body: Object.values(PARTS).join(' / ') }),
 };
 
-/** The report of this Mac, unless said otherwise with everything that may be asked. */
+/** Returns the report of this Mac, with all optional parts unless said otherwise. */
 export function reportOf(
   mac: StandInMac,
   changes: Partial<ReportOptions> & { readonly run?: RunCommand; readonly platform?: string } = {},

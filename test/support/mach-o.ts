@@ -1,11 +1,11 @@
-/** What a test wants in a Mach-O file. */
+/** Options of a Mach-O file. */
 export interface MachOptions {
   readonly cpu?: number;
   readonly libraries?: readonly string[];
-  /** `LC_BUILD_VERSION`'s lowest macOS, packed; left out when undefined. */
+  /** The lowest macOS in `LC_BUILD_VERSION`, packed; omitted if undefined. */
   readonly minimumMacos?: number;
   readonly bigEndian?: boolean;
-  /** `LC_UUID`; null leaves it out. */
+  /** `LC_UUID`; null omits it. */
   readonly uuid?: Buffer | null;
 }
 
@@ -15,7 +15,7 @@ export const OFFICIAL_UUID = Buffer.from('a3d55146709537e881fabda56a6b52d1', 'he
 export const ARM64 = 0x0100000c;
 export const X64 = 0x01000007;
 
-/** A 64-bit Mach-O executable as far as its load commands go. */
+/** Returns a 64-bit Mach-O executable, as far as its load commands go. */
 export function machFile(options: MachOptions = {}): Buffer {
   const number = (value: number): Buffer => {
     const bytes = Buffer.alloc(4);
@@ -37,7 +37,7 @@ export function machFile(options: MachOptions = {}): Buffer {
   return Buffer.concat([header, ...commands, Buffer.alloc(64)]);
 }
 
-/** A universal file holding these. */
+/** Returns a universal file that contains these. */
 export function fatFile(...slices: readonly Buffer[]): Buffer {
   const head = Buffer.alloc(8 + slices.length * 20);
   head.writeUInt32BE(0xcafebabe, 0);

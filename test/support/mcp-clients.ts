@@ -21,7 +21,7 @@ export interface McpAnswer {
   readonly content: readonly { readonly type: string; readonly [name: string]: unknown }[];
 }
 
-/** What the tests need of a client, whatever its generation. */
+/** What the tests need from a client, whatever its generation. */
 export interface McpClient {
   readonly protocol: string;
   readonly raw: Client1 | Client2;
@@ -30,7 +30,7 @@ export interface McpClient {
   close(): Promise<void>;
 }
 
-/** Connects as a program of a user would; `key` comes in a header or in the environment. */
+/** Connects as a user's program would; `key` is sent in a header or in the environment. */
 export async function connectMcp(kind: McpClientKind, service: Service, key: string): Promise<McpClient> {
   const url = new URL(`http://127.0.0.1:${service.port}/mcp`);
   const web = { requestInit: { headers: { 'X-API-Key': key } } };

@@ -8,7 +8,7 @@ import type { Service } from './service.ts';
 export const SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes, 32').toString('base64')}`;
 export const OTHER_SECRET = `whsec_${Buffer.from('other secret of thirty-two bytes').toString('base64')}`;
 
-/** For services whose keys subscribe to nothing. */
+/** Subscriptions of services whose keys subscribe to nothing. */
 export const noSubscriptions: SubscriptionService = {
   start: () => Promise.resolve(),
   of: () => [],
@@ -19,7 +19,7 @@ export const noSubscriptions: SubscriptionService = {
   close: () => Promise.resolve(),
 };
 
-/** The members of any result that the tests read. */
+/** The members that the tests read in any result. */
 interface RpcResult {
   readonly id: string;
   readonly cursor: string;
@@ -44,7 +44,7 @@ export interface Told {
   readonly error?: object;
 }
 
-/** A client of MCP Events that sends each message as the protocol's text says, and nothing else. */
+/** A client of MCP Events that sends each message exactly as the specification says. */
 export class EventsClient {
   readonly #service: Service;
   readonly #key: string;
@@ -62,14 +62,14 @@ export class EventsClient {
     return { ...message, status: response.status };
   }
 
-  /** The result of a call; throws its error. */
+  /** Returns the result of a call. Throws its error. */
   async ask(method: string, params: object = {}): Promise<RpcResult> {
     const { result, error } = await this.call(method, params);
     if (result === undefined) throw new Error(JSON.stringify(error));
     return result;
   }
 
-  /** The messages of one `events/stream`, as they come. */
+  /** Yields the messages of one `events/stream` as they arrive. */
   async *stream(params: object, signal?: AbortSignal): AsyncGenerator<Told> {
     const response = await this.#post('events/stream', params, signal);
     if (response.headers.get('content-type') !== 'text/event-stream') {
@@ -115,7 +115,7 @@ function messagesIn(text: string): Told[] {
     .map((line) => JSON.parse(line.slice('data:'.length)) as Told);
 }
 
-/** A body that a subscription posts. */
+/** A body that a subscription posted. */
 export interface Posted {
   readonly eventId?: string;
   readonly name?: string;
@@ -128,7 +128,7 @@ export interface Posted {
 
 type Answer = (response: ServerResponse, posted: Posted) => void;
 
-/** A receiver of subscriptions that confirms its address, and otherwise answers as it is told. */
+/** A receiver of subscriptions that confirms its address, and otherwise answers as told. */
 export class Callback {
   readonly receiver: Receiver;
   #answer: Answer;
@@ -171,7 +171,7 @@ export class Callback {
   }
 }
 
-/** The signatures that a delivery must have, by a second implementation of Standard Webhooks. */
+/** Returns the signatures that a delivery must have, from a second implementation of Standard Webhooks. */
 export function signatureOf({ headers, body }: Delivery, ...secrets: readonly string[]): string {
   const content = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body.toString()}`;
   return secrets

@@ -4,7 +4,7 @@ import { type Offset, rowOffset } from '../../src/domain/offset.ts';
 import type { CursorStore, MessageLog } from '../../src/domain/ports/feed.ts';
 import { problem } from '../../src/domain/problems.ts';
 
-/** A row as the log shows it; complete unless said otherwise. */
+/** Returns a row as the log reports it; complete unless said otherwise. */
 export function arrival(rowId: number, options: Partial<PendingRow> = {}): PendingRow {
   return {
     offset: rowOffset(rowId),
@@ -32,7 +32,7 @@ export function arrival(rowId: number, options: Partial<PendingRow> = {}): Pendi
   };
 }
 
-/** A log in memory, for tests of what reads one. */
+/** An in-memory log. */
 export class MemoryLog implements MessageLog {
   readonly rows = new Map<number, PendingRow>();
   inode = '1';
@@ -85,7 +85,7 @@ export class MemoryLog implements MessageLog {
   }
 }
 
-/** A cursor store in memory that keeps every cursor it was given. */
+/** An in-memory cursor store that keeps every cursor it was given. */
 export class MemoryCursor implements CursorStore {
   readonly saved: Cursor[] = [];
   restarts = 0;

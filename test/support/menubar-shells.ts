@@ -2,15 +2,15 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A shell and the awk that comes first on PATH for a script. */
+/** A shell, and the awk that is first on the PATH of its script. */
 export interface MenubarShell {
   readonly command: readonly [string, ...string[]];
   readonly awk: string;
 }
 
 /**
- * macOS has bash 3.2 in its POSIX mode as /bin/sh, and the awk of its authors, which Debian calls original-awk. Debian
- * has no bash 3.2; mksh and dash know as little beyond POSIX.
+ * macOS has bash 3.2 in POSIX mode as /bin/sh, and the original awk, which Debian calls original-awk. Debian has no
+ * bash 3.2; mksh and dash support as little beyond POSIX.
  */
 const SHELLS: readonly MenubarShell[] = [
   { command: ['/bin/sh'], awk: 'awk' },
@@ -18,11 +18,11 @@ const SHELLS: readonly MenubarShell[] = [
   { command: ['bash', '--posix'], awk: 'original-awk' },
   { command: ['mksh'], awk: 'original-awk' },
   { command: ['dash'], awk: 'original-awk' },
-  // Called awk, busybox is an awk.
+  // busybox acts as awk when called by that name.
   { command: ['busybox', 'sh'], awk: 'busybox' },
 ];
 
-/** Name and shell of every combination, and for those that are not on this machine the program that is missing. */
+/** Returns the name and shell of every combination, and the missing program for those that are not on this machine. */
 export function menubarShells(): {
   readonly present: readonly (readonly [string, MenubarShell])[];
   readonly missing: readonly (readonly [string, string])[];
@@ -39,7 +39,7 @@ export function menubarShells(): {
   };
 }
 
-/** A folder in which `awk` is the one of this shell; made below `parent` when it is not there yet. */
+/** Returns a folder in which `awk` is this shell's, and creates it below `parent` if necessary. */
 export function awkFolder(parent: string, { awk }: MenubarShell): string {
   const folder = join(parent, `of-${awk}`);
   if (mkdirSync(folder, { recursive: true }) !== undefined) symlinkSync(pathOf(awk), join(folder, 'awk'));

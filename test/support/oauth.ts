@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 export const ISSUER = 'https://messages.example';
 export const REDIRECT = 'https://agent.example/callback';
 
-/** Stands in for a tunnel: what is asked of the issuer's address arrives at the port, with the Host of the asker. */
+/** Stands in for a tunnel: requests to the issuer's address reach the port, with the client's Host. */
 export function tunnelTo(port: number): typeof fetch {
   return async (input, init) => {
     const asked = new Request(input, init);
@@ -34,12 +34,12 @@ export function tunnelTo(port: number): typeof fetch {
   };
 }
 
-/** The fields of the consent page's form, hidden ones included. */
+/** Returns the fields of the consent page's form, including hidden ones. */
 export function consentOf(page: string): string {
   return /name="consent" value="([\w-]+)"/.exec(page)?.[1] ?? '';
 }
 
-/** A person at the consent page. */
+/** A person's answers on the consent page. */
 export interface Owner {
   readonly key: string;
   readonly people?: string;
@@ -60,7 +60,7 @@ export interface Tokens {
   readonly refresh_token: string;
 }
 
-/** What a program sends by hand, with PKCE. */
+/** A program that sends every request by hand, with PKCE. */
 export class OAuthProgram {
   readonly verifier = randomBytes(32).toString('base64url');
   clientId = '';
@@ -70,7 +70,7 @@ export class OAuthProgram {
     this.#tunnel = tunnel;
   }
 
-  /** A program that is registered. */
+  /** Returns a registered program. */
   static async registered(tunnel: typeof fetch, metadata?: object): Promise<OAuthProgram> {
     const program = new OAuthProgram(tunnel);
     const { status } = await program.register(metadata);
@@ -78,7 +78,7 @@ export class OAuthProgram {
     return program;
   }
 
-  /** A program that the owner has allowed what it asked for. */
+  /** Returns a program that the owner has allowed everything it asked for. */
   static async allowed(tunnel: typeof fetch, key: string): Promise<{ program: OAuthProgram; tokens: Tokens }> {
     const program = await OAuthProgram.registered(tunnel);
     const answer = await program.redeem(await program.code(key));
@@ -111,13 +111,13 @@ export class OAuthProgram {
     return this.#tunnel(`${ISSUER}/oauth/authorize?${query.toString()}`);
   }
 
-  /** Asks, lets the owner allow it, and returns where he is sent. */
+  /** Asks, lets the owner allow it, and returns where the owner is redirected. */
   async consent(owner: Owner): Promise<URL> {
     const answer = await decide(this.#tunnel, consentOf(await (await this.authorize()).text()), owner);
     return new URL(answer.headers.get('location') ?? 'about:blank');
   }
 
-  /** The code for which the owner's answer sends the program back. */
+  /** Returns the code with which the owner's answer redirects to the program. */
   async code(key: string): Promise<string> {
     return (await this.consent({ key })).searchParams.get('code') ?? '';
   }
@@ -137,7 +137,7 @@ export class OAuthProgram {
   }
 }
 
-/** Asks `/mcp` with an access token for its tools. */
+/** Asks `/mcp` for its tools with an access token. */
 export function toolsWith(
   tunnel: typeof fetch,
   token: string,
@@ -155,7 +155,10 @@ export function toolsWith(
   });
 }
 
-/** The official client, from 401 to the names of the tools; `documentUrl` is its client id if it has a document. */
+/**
+ * Runs the official client from the first 401 to the names of the tools; `documentUrl` is its client id if it has a
+ * document.
+ */
 export async function officialClient(tunnel: typeof fetch, owner: Owner, documentUrl?: string) {
   const stored = new Map<string, unknown>();
   const authProvider = {

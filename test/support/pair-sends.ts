@@ -11,7 +11,7 @@ import type { Chance } from '../../src/simulator/chatter.ts';
 import { FakeClock } from './fake-clock.ts';
 import { collectingLog } from './log.ts';
 
-/** What can happen to the sends of a pair. Most steps let one of the requests to the broker or to a Mac go through. */
+/** What can happen to the sends of a pair. Most steps let one request to the broker or to a Mac through. */
 const STEPS = [
   ...[
     'send',
@@ -56,7 +56,7 @@ export function drawSendSchedule(chance: Chance): readonly SendStep[] {
 export const describedSends = (steps: readonly SendStep[]): string =>
   steps.map((step) => `${step.do} ${step.which}`).join(', ');
 
-/** A request that has been made and goes through when the schedule says so. */
+/** A request that was made, and is let through when the schedule says so. */
 interface Pending {
   readonly run: () => unknown;
   readonly resolve: (value: never) => void;
@@ -73,7 +73,7 @@ interface Callback {
   readonly callback: (error: null, message: { readonly data: Uint8Array }) => void;
 }
 
-/** A broker in memory: buckets, queues and subjects. */
+/** An in-memory broker: buckets, queues and subjects. */
 class ModelBroker {
   readonly pending: Pending[] = [];
   readonly queues: Readonly<Record<string, SendOrder[]>> = { m1: [], m2: [] };
@@ -86,7 +86,7 @@ class ModelBroker {
     return new Promise((resolve, reject) => void this.pending.push({ run, resolve, reject }));
   }
 
-  /** Lets one request go through. With `isAnswerLost` it has its effect, and its sender hears of a time limit. */
+  /** Lets one request through. With `isAnswerLost` it takes effect, but its sender sees a timeout. */
   go(which: number, isAnswerLost: boolean): void {
     const [one] = this.pending.splice(which % Math.max(1, this.pending.length), 1);
     if (one === undefined) return;
@@ -112,7 +112,7 @@ class ModelBroker {
     for (const { callback } of this.#subscribers.get(subject) ?? []) callback(null, { data });
   }
 
-  /** The connection of a hub. */
+  /** Returns the connection of a hub. */
   connection(): HubSenderParts['connection'] {
     const bucket = (name: string) => ({
       get: (key: string) => this.request(() => this.#buckets.get(name)?.get(key) ?? null),
@@ -126,7 +126,7 @@ class ModelBroker {
       js: {
         publish: (subject: string, body: Uint8Array, { msgID, headers }: { msgID: string; headers: never }) =>
           this.request(() => {
-            // Published once, however often it is tried.
+            // Published once, however often it is attempted.
             if (this.#attempts.has(msgID)) return;
             this.#attempts.add(msgID);
             const mac = subject.slice(subject.indexOf('.') + 1);
@@ -149,12 +149,12 @@ function conflict(): JetStreamApiError {
   return new JetStreamApiError(error);
 }
 
-/** A Mac that takes sends as an agent does: the claim of a key is durable before Messages is given the text. */
+/** A Mac that takes sends as an agent does: it stores the claim of a key before it gives Messages the text. */
 class ModelMac {
   readonly id: string;
-  /** Keys that were claimed; undefined until the outcome is stored. */
+  /** Claimed keys; undefined until the outcome is stored. */
   readonly claimed = new Map<string, boolean>();
-  /** Keys in the order in which Messages was given their texts. */
+  /** Keys in the order in which Messages got their texts. */
   readonly sent: string[] = [];
   state: 'up' | 'hung' | 'dead' = 'up';
   #order: { readonly order: SendOrder; isSent: boolean } | undefined;
@@ -326,7 +326,7 @@ class SendSimulation {
     };
   }
 
-  /** A Mac that hangs or is dead does not answer, which a hub notices by a time limit. */
+  /** A Mac that hangs or is dead does not answer, which a hub notices by a timeout. */
   #readsOfHub() {
     const asked = (id: string): ModelMac => {
       const mac = this.#macs.find((one) => one.id === id);
@@ -348,7 +348,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }
 
-/** What went wrong in a schedule; undefined if nothing did. */
+/** Returns what went wrong in a schedule; undefined if nothing did. */
 export function sendFailureOf(steps: readonly SendStep[]): Promise<string | undefined> {
   return new SendSimulation().run(steps);
 }

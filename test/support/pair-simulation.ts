@@ -11,7 +11,7 @@ import type { ReceivedEvent } from '../../src/fleet/hub/stored-event.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import type { Chance } from '../../src/simulator/chatter.ts';
 
-/** What can happen to two Macs of a pair, two hubs and a broker that forgets. */
+/** What can happen to the two Macs of a pair, two hubs and a broker that loses data. */
 const STEPS = [
   ...['message', 'message', 'arrive', 'arrive', 'publish', 'publish', 'publish', 'copy', 'copy', 'copy'],
   ...['read', 'read', 'read', 'read', 'wait', 'hour', 'restart', 'forget', 'loseEnd', 'newHub'],
@@ -24,7 +24,7 @@ export interface PairStep {
   readonly size: number;
 }
 
-/** Steps that a broker or a hub that loses nothing does not take. */
+/** Steps that do not happen to a broker or a hub that loses nothing. */
 const LOSSES: ReadonlySet<PairStepName> = new Set(['forget', 'loseEnd', 'newHub']);
 const MACS = ['m1', 'm2'] as const;
 const START_MS = Date.UTC(2026, 0, 2);
@@ -53,7 +53,7 @@ export function parsedPair(text: string): readonly PairStep[] {
   });
 }
 
-/** The shortest part of a schedule that still fails. */
+/** Returns the shortest part of a schedule that still fails. */
 export function shrunkPair(steps: readonly PairStep[], fails: (steps: readonly PairStep[]) => boolean) {
   let shortest = steps;
   for (let size = Math.ceil(steps.length / 2); size >= 1; ) {
@@ -85,7 +85,7 @@ interface Stored extends Row {
 /** The databases of all hubs, emptied for each schedule. */
 export class PairFiles {
   readonly databases: readonly (readonly HubDatabase[])[];
-  /** Those that the last schedule wrote to. */
+  /** Databases that the last schedule wrote to. */
   readonly used = new Set<HubDatabase>();
 
   constructor(folder: string) {
@@ -113,7 +113,7 @@ export class PairFiles {
   }
 }
 
-/** A hub: the product's own log of events over a stream that the test makes up. */
+/** A hub: the product's event log over a stream that the test invents. */
 class ModelHub {
   readonly #files: readonly HubDatabase[];
   readonly #used: Set<HubDatabase>;
@@ -157,7 +157,7 @@ class PairSimulation {
   readonly #hubs: readonly ModelHub[];
   readonly #clients: readonly ModelClient[];
   readonly #rows: Readonly<Record<string, Row[]>> = { m1: [], m2: [] };
-  /** Messages that iCloud has not brought to a Mac yet. */
+  /** Messages that iCloud has not yet brought to a Mac. */
   readonly #coming: Readonly<Record<string, Row[]>> = { m1: [], m2: [] };
   #stream = { created: '', messages: [] as Stored[], next: 1 };
   #nowMs = START_MS;
@@ -206,14 +206,14 @@ class PairSimulation {
     this.#stream = { created: new Date(this.#nowMs).toISOString(), messages: [], next: 1 };
   }
 
-  /** A broker that was restored: its sequences are used again. */
+  /** Restores the broker to an earlier state, so that sequences are used again. */
   #loseEnd(count: number): void {
     const { messages } = this.#stream;
     messages.splice(messages.length - Math.min(count, messages.length));
     this.#stream.next = (messages.at(-1)?.sequence ?? 0) + 1;
   }
 
-  /** A message that each Mac gets at once, later, or never. */
+  /** Writes a message that each Mac gets at once, later, or never. */
   #write(which: number): void {
     this.#messages += 1;
     const row = { guid: `G${this.#messages}`, message: this.#messages, writtenMs: this.#nowMs };
@@ -224,7 +224,7 @@ class PairSimulation {
     }
   }
 
-  /** Brings what is coming, in any order; an old message may get another guid at one of the Macs. */
+  /** Brings pending messages in any order; an old message may get another guid at one of the Macs. */
   #arrive(mac: string, count: number, which: number): void {
     const coming = this.#coming[mac] ?? [];
     for (let left = count; left > 0 && coming.length > 0; left -= 1) {
@@ -235,7 +235,7 @@ class PairSimulation {
     }
   }
 
-  /** As an agent does: what the stream has of its own decides where it continues. */
+  /** Publishes as an agent does: what the stream has of its own decides where it continues. */
   #publish(mac: string, count: number): void {
     const { messages } = this.#stream;
     const rows = this.#rows[mac] ?? [];
@@ -251,7 +251,7 @@ class PairSimulation {
     }
   }
 
-  /** As StreamCopy does: from the last message that the hub and the stream have in common. */
+  /** Copies as StreamCopy does: from the last message that the hub and the stream have in common. */
   #copy({ store }: ModelHub, count: number): void {
     const { created, messages } = this.#stream;
     const { position } = store;
@@ -292,7 +292,7 @@ class PairSimulation {
     }
   }
 
-  /** False if the hub answers 503 `hub_behind`. */
+  /** Returns false if the hub answers 503 `hub_behind`. */
   #hasReached({ store }: ModelHub, { stream, sequence }: StreamOffset): boolean {
     const { position } = store;
     const isPast =
@@ -330,7 +330,7 @@ function messageOf(body: Uint8Array): number {
   return Number((JSON.parse(Buffer.from(body).toString()) as { data: { body: string } }).data.body);
 }
 
-/** What went wrong in a schedule; undefined if nothing did. */
+/** Returns what went wrong in a schedule; undefined if nothing did. */
 export function pairFailureOf(files: PairFiles, steps: readonly PairStep[]): string | undefined {
   files.empty();
   return new PairSimulation(files, steps).run(steps);

@@ -1,6 +1,6 @@
 import { painter } from '../../src/cli/output/style.ts';
 
-/** Of a command's context: no colour, no progress, lines of any length. */
+/** Members of a command's context: no colour, no progress, lines of any length. */
 export const PLAIN = {
   isErrorTerminal: false,
   columns: undefined,

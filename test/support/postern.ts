@@ -15,11 +15,11 @@ export interface Ended {
 export interface PosternOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** What stdin holds; without it stdin is empty. */
+  /** The content of stdin; empty by default. */
   readonly input?: string | Uint8Array;
 }
 
-/** Runs the built program to its end. */
+/** Runs the built program until it ends. */
 export async function postern(args: readonly string[], options: PosternOptions = {}): Promise<Ended> {
   const running = startPostern(args, options);
   return { exitCode: await running.ended, stdout: running.stdout, stderr: running.stderr };
@@ -29,11 +29,11 @@ export interface Running {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
   readonly stdout: string;
   readonly stderr: string;
-  /** The exit code, once it has ended and everything it printed was read. */
+  /** The exit code, once the program has ended and its whole output was read. */
   readonly ended: Promise<number | null>;
 }
 
-/** Starts the built program; what it has printed so far can be looked at. */
+/** Starts the built program, whose output so far can be inspected. */
 export function startPostern(
   args: readonly string[],
   { env = {}, cwd = '/', input = '' }: PosternOptions = {},

@@ -5,14 +5,14 @@ import { FakeClock } from './fake-clock.ts';
 const STEP_MS = 10;
 
 export interface QuickClock extends Clock {
-  /** The wall clock is set, as by the person or by network time; timers do not notice. */
+  /** Sets the wall clock, as the user or network time would; timers do not notice. */
   step(ms: number): void;
 }
 
 /**
- * A clock whose timers run so many times as fast, for what takes long and need not. It continues in steps that wait for
- * this process, so that a busy machine slows it down too. The time of day is the real one. Call it outside tests and
- * hooks.
+ * Returns a clock whose timers run this many times as fast, for long waits that a test need not sit through. It
+ * advances in steps that wait for this process, so that a busy machine slows it down too. The time of day is real. Must
+ * be called outside tests and hooks.
  */
 export function quickClock(times: number): QuickClock {
   const timers = new FakeClock();

@@ -1,17 +1,17 @@
-// A process that sends frames over an open WebSocket, so that what a client costs is not counted as the service's.
+// A process that sends frames over an open WebSocket, so that the client's cost is not counted as the service's.
 import { connect } from 'node:net';
 
 const GREETING =
   'GET /api/v1/ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-/** Without a word from the service it has nothing more to do. */
+/** Milliseconds of silence after which the service has nothing more to do. */
 const SILENCE_MS = 60;
 const MASK = [1, 2, 3, 4];
 const MASKED = 0x80;
-/** Bytes before a payload of fewer than 126: two, and the mask. */
+/** Bytes before a payload of fewer than 126 bytes: two, and the mask. */
 const HEAD = 6;
 
-/** On the wire everything together is as long as the text. */
+/** Everything together is as long on the wire as the text. */
 process.on('message', ({ port, text, first, others, size }) => {
   const payload = Buffer.from(text);
   const bytes =

@@ -8,7 +8,7 @@ export interface Delivery {
   readonly event: { readonly type: string; readonly data: { readonly id: string } & Readonly<Record<string, unknown>> };
 }
 
-/** A webhook receiver: a real HTTP server on port 0 that keeps what it gets and answers as it is told. */
+/** A webhook receiver: a real HTTP server on port 0 that records deliveries and answers as told. */
 export class Receiver {
   readonly deliveries: Delivery[] = [];
   readonly #server: Server;
@@ -48,7 +48,7 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
   }
 
-  /** How it answers from now on. */
+  /** Sets how it answers from now on. */
   answerWith(answer: (response: ServerResponse, delivery: Delivery) => void): void {
     this.#answer = answer;
   }

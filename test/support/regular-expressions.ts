@@ -14,7 +14,7 @@ export interface Expression {
 /** More repetitions than this count as unbounded. */
 const MANY = 64;
 
-/** Every regular expression in these folders: literals, and calls of `RegExp` with constants of their file. */
+/** Returns every regular expression in these folders: literals, and calls of `RegExp` with constants of their file. */
 export function expressionsIn(root: string, folders: readonly string[]): readonly Expression[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -62,7 +62,7 @@ function constantsOf(tree: ts.SourceFile): Constants {
   return constants;
 }
 
-/** The text that an expression of constants has; both, where it has a choice. What is known at run time only is a word. */
+/** Returns the possible texts of an expression of constants. What is known only at run time counts as a word. */
 function valuesOf(node: ts.Expression, constants: Constants): readonly string[] {
   if (ts.isTemplateExpression(node)) {
     return node.templateSpans.reduce(
@@ -102,7 +102,7 @@ function parsed({ source, flags }: Expression): AST.Pattern {
   });
 }
 
-/** Quantifiers without a bound that stand in another one or in a look-behind, as they are written. */
+/** Returns the unbounded quantifiers, as written, that are inside another one or in a look-behind. */
 export function forbiddenIn(expression: Expression): readonly string[] {
   const found: string[] = [];
   visitRegExpAST(parsed(expression), {
@@ -121,7 +121,7 @@ function* around(node: AST.Node): Generator<AST.Node> {
   for (let { parent } = node; parent !== null; { parent } = parent) yield parent;
 }
 
-/** One of each kind of character that expressions tell apart. */
+/** One of each kind of character that expressions distinguish. */
 const KINDS = [
   ...'aZé0 .-_,:;/\\"\'()[]{}<>=+@!?*&%#|~\n\r\t\0',
   '\u0301',
@@ -133,7 +133,10 @@ const KINDS = [
   '\uFE0F',
 ];
 
-/** Texts made to be expensive: `units` long, of parts that the expression almost matches. Empty for what costs the same for any text. */
+/**
+ * Returns texts made to be expensive: `units` long, of parts that the expression almost matches. Empty if any text
+ * costs the same.
+ */
 export function attacksOn(expression: Expression): readonly ((units: number) => string)[] {
   const flags = expression.flags.replace(/[gy]/g, '');
   const attacks: ((units: number) => string)[] = [];
@@ -155,7 +158,7 @@ export function attacksOn(expression: Expression): readonly ((units: number) => 
   return attacks;
 }
 
-/** What the repeated part takes at once: each kind of character, or an example of each alternative. */
+/** Returns what the repeated part matches at once: each kind of character, or an example of each alternative. */
 function pumpsOf(element: AST.Element, flags: string): readonly string[] {
   if (element.type === 'Group' || element.type === 'CapturingGroup') {
     return element.alternatives.map((one) => exampleOf(one, flags)).filter((text) => text !== '');
@@ -169,7 +172,7 @@ function charactersOf(element: AST.Element, flags: string): readonly string[] {
   return found.length > 0 ? found : [exampleOf(element, flags)].filter((text) => text !== '');
 }
 
-/** A text that reaches this quantifier. */
+/** Returns a text that reaches this quantifier. */
 function before(node: AST.Node, flags: string): string {
   const { parent } = node;
   if (parent === null) return '';

@@ -19,13 +19,13 @@ import { collectingLog } from './log.ts';
 
 type SearchFeed = Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
 
-/** A log of events that a test writes entry by entry, handled in order and at its pace. */
+/** An event log that a test writes entry by entry, handled in order and at the test's pace. */
 export class ScriptedFeed implements SearchFeed {
   last: Offset = { rowId: 0, change: 0 };
   generation = 1;
   /** What `resolve` throws. */
   refusal: Error | undefined;
-  /** Offsets at which somebody began. */
+  /** Offsets at which readers began. */
   readonly begun: Offset[] = [];
   #task: ConsumerTask<unknown> | undefined;
 
@@ -74,7 +74,7 @@ export class ScriptedFeed implements SearchFeed {
     return this.changed(change, row, { type: 'message.removed', data });
   }
 
-  /** The log was started over. */
+  /** Starts the log over. */
   replace(): void {
     this.#task?.storedOffset();
   }
@@ -85,7 +85,7 @@ export const ANYTHING: SearchQuery = { terms: [], excluded: [], senders: [], con
 export const bodies = (hits: readonly SearchHit[]): string[] => hits.map(({ message }) => message.body);
 export const ids = (hits: readonly SearchHit[]): number[] => hits.map(({ message }) => Number(message.id));
 
-/** Real databases, indexes and queries; the log of events alone is scripted. */
+/** Creates real databases, indexes and queries; only the event log is scripted. */
 export function searchFixture() {
   const { folder, open } = chatDatabases();
   const running: (() => Promise<void>)[] = [];
@@ -96,7 +96,7 @@ export function searchFixture() {
 
   return {
     folder,
-    /** An empty chat.db, and search that can be started on it as often as one likes. */
+    /** Creates an empty chat.db on which search can be started as often as needed. */
     create: (schema?: Schema) => {
       files += 1;
       const { fixture, connection } = open(schema);
@@ -137,7 +137,7 @@ export function searchFixture() {
             feed,
             messages: new ChatLog(connection),
             onOpened: (file) => void opened.push(file),
-            // Days pass as a test says, and everything else as it does.
+            // The test decides which day it is; everything else runs in real time.
             clock: { ...systemClock, now: () => clock.now() },
             log,
             thread: {

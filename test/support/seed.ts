@@ -1,14 +1,14 @@
 import { Chance } from '../../src/simulator/chatter.ts';
 import { isLong } from './conditions.ts';
 
-/** A seed for one test. It is printed, so that a failure can be repeated with `SEED=… npm test -- FILE`. */
+/** Returns a seed for one test, and prints it, so that a failure can be repeated with `SEED=… npm test -- FILE`. */
 export function newSeed(name: string): number {
   const seed = process.env.SEED === undefined ? Date.now() >>> 0 : Number(process.env.SEED) >>> 0;
   process.stderr.write(`${name}: SEED=${seed}\n`);
   return seed;
 }
 
-/** A seed that is `fixed` in the short form and new in the long one. */
+/** Returns a seed that is `fixed` in the short form and new in the long one. */
 export function seedOfForm(name: string, fixed: number): number {
   return isLong || process.env.SEED !== undefined ? newSeed(name) : fixed;
 }

@@ -15,7 +15,7 @@ export interface Tapback {
   readonly emoji?: string;
 }
 
-/** A service whose owner has a conversation with himself, configured to decide there. */
+/** A service whose owner has a conversation with themselves, configured to decide there. */
 export class SelfChatFixture {
   readonly #folder: string;
   service: AccessSending;
@@ -31,7 +31,7 @@ export class SelfChatFixture {
     return Number(this.service.chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(guid)?.[0]);
   }
 
-  /** guid of the newest message with this in its text. */
+  /** Returns the guid of the newest message that contains this text. */
   guidOf(text: string): string {
     const found = this.service.chats.sqlite.prepare(
       'SELECT guid FROM message WHERE instr(text, ?) ORDER BY ROWID DESC',
@@ -39,7 +39,7 @@ export class SelfChatFixture {
     return String(found.get(text)?.[0] ?? '');
   }
 
-  /** The code in what was written last. */
+  /** Returns the code in the newest message. */
   code(): string {
     return /\d{6}/.exec(this.service.texts().at(-1) ?? '')?.[0] ?? '';
   }
@@ -58,7 +58,7 @@ export class SelfChatFixture {
     await this.published();
   }
 
-  /** A send that waits, and is written into the self-chat when that is proved. */
+  /** Sends something that is held; it is shown in the self-chat if that is proved. */
   async asked(body = 'May I?') {
     const held = await this.service.hold(this.service.caller({ approval: 'always' }), { body });
     await this.published();
@@ -82,7 +82,7 @@ export class SelfChatFixture {
     await this.published();
   }
 
-  /** Over the same state.db; a process that dies leaves the same. */
+  /** Restarts the service with the same state.db, as after a crash. */
   async restart(options: { readonly chats?: ChatFixture; readonly selfAddress?: string } = {}): Promise<void> {
     const { chats, clock } = this.service;
     await this.service.close();

@@ -11,14 +11,14 @@ import { InMemoryChat, InMemoryMessages, InMemoryStore } from './in-memory-messa
 import { collectingLog } from './log.ts';
 import { temporaryFolder } from './temporary.ts';
 
-/** Two pictures and the folder of the configuration are in it. */
+/** Contains two pictures and the folder of the configuration. */
 export const folder = temporaryFolder();
 mkdirSync(join(folder, 'config'));
 export const photo = join(folder, 'photo.png');
 export const other = join(folder, 'other.png');
 for (const path of [photo, other]) writeFileSync(path, 'picture');
 
-/** Of a message about which there is nothing to say. */
+/** The details of a message without any. */
 export const NO_DETAILS: MessageDetails = {
   service: 'iMessage',
   kind: 'message',
@@ -35,13 +35,13 @@ export const NO_DETAILS: MessageDetails = {
 
 let databases = 0;
 
-/** A store of sent parts in a state.db of its own. */
+/** Creates a store of sent parts in a new state.db. */
 export function newSentParts(): SentPartStore {
   databases += 1;
   return sentPartStore(openStateDatabase(join(folder, `state-${databases}.db`)));
 }
 
-/** A sender with a Messages, a chat.db and an idempotency store in memory, on a clock made for tests. */
+/** Creates a sender with in-memory Messages, chat.db and idempotency store, and a fake clock. */
 export function setUp(more: Partial<SenderOptions> = {}) {
   const clock = new FakeClock();
   const chat = new InMemoryChat();
@@ -65,12 +65,12 @@ export function setUp(more: Partial<SenderOptions> = {}) {
   return { clock, chat, messages, store, sentParts, log, sender, send };
 }
 
-/** Lets every step that needs no time happen. */
+/** Waits for every step that needs no time. */
 export async function idle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }
 
-/** Messages that writes the row at once, in the chat of the address. */
+/** Returns a behaviour of Messages that writes the row at once, in the chat of the address. */
 export function obedient({ chat, messages }: { chat: InMemoryChat; messages: InMemoryMessages }): void {
   messages.behave = ({ recipient, content }) => {
     const address = `-;${recipient}`;

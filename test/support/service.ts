@@ -11,21 +11,21 @@ import { BARE_ENVIRONMENT, whenFileEnds } from './temporary.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** The key of every service a test starts. */
+/** The key of every service that a test starts. */
 export const KEY = 'a-key-for-all-the-tests';
 
 export interface ServiceOptions {
   readonly chatDbPath: string;
   readonly osascriptPath?: string;
-  /** Keys of config.toml, by section. */
+  /** Settings of config.toml, by section. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly arguments?: readonly string[];
-  /** `serve` unless it is given. */
+  /** `serve` by default. */
   readonly command?: 'serve' | 'hub';
-  /** Path of another version's main.js; today's unless it is given. */
+  /** Path of another version's main.js; the current one by default. */
   readonly program?: string | undefined;
-  /** A program that makes itself the service in the end, and its arguments. */
+  /** A program, with its arguments, that finally executes the service. */
   readonly through?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** The real service as a child process, spoken to over real HTTP and WebSocket. */
+/** The real service as a child process, used over real HTTP and WebSocket. */
 export class Service {
   readonly folder: string;
   readonly #options: ServiceOptions;
@@ -50,7 +50,7 @@ export class Service {
     this.#options = options;
   }
 
-  /** Writes a configuration and starts; resolves when health answers. */
+  /** Writes a configuration and starts the service. Resolves when health answers. */
   static async start(options: ServiceOptions): Promise<Service> {
     const folder = mkdtempSync(join(tmpdir(), 'postern-service-'));
     const service = new Service(folder, options);
@@ -58,7 +58,7 @@ export class Service {
     mkdirSync(service.configFolder, { mode: 0o700 });
     service.configure();
     await service.launch();
-    // After a restart its clients find it where it was.
+    // The port stays the same, so that clients find the service after a restart.
     service.configure();
     return service;
   }
@@ -67,7 +67,7 @@ export class Service {
     return join(this.folder, 'config');
   }
 
-  /** The one that the system chose at the first start. */
+  /** The port that the system chose at the first start. */
   get port(): number {
     return this.#port;
   }
@@ -80,7 +80,7 @@ export class Service {
     return `http://127.0.0.1:${this.port}/api/v1`;
   }
 
-  /** Everything the process has written to stdout and stderr. */
+  /** Everything that the process has written to stdout and stderr. */
   get output(): string {
     return this.#output;
   }
@@ -126,7 +126,7 @@ export class Service {
     writeFileSync(join(this.configFolder, 'config.toml'), `${toml}\n`, { mode: 0o600 });
   }
 
-  /** Starts the process, again after `kill` or `stop`. */
+  /** Starts the process, also again after `kill` or `stop`. */
   async launch(): Promise<void> {
     const { arguments: more = [], command = 'serve', through = [], env, program: main = MAIN } = this.#options;
     const [program, ...rest] = [
@@ -165,7 +165,7 @@ export class Service {
     });
   }
 
-  /** One request, with the right key unless `x-api-key` is given; an empty one means none. */
+  /** Sends one request, with the right key unless `x-api-key` is given; an empty one sends none. */
   async request(
     method: string,
     path: string,
@@ -184,7 +184,7 @@ export class Service {
     return { status: response.status, headers: response.headers, text, json };
   }
 
-  /** A WebSocket that keeps what it hears; resolves when it is open. */
+  /** Opens a WebSocket that records its events. Resolves when it is open. */
   async socket(query = ''): Promise<Listener> {
     const socket = new WebSocket(`ws://127.0.0.1:${this.port}/api/v1/ws?api_key=${encodeURIComponent(KEY)}${query}`);
     const listener = new Listener(socket);
@@ -192,18 +192,18 @@ export class Service {
     return listener;
   }
 
-  /** Asks it to stop; resolves with the exit code. */
+  /** Sends the signal. Resolves with the exit code. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-    // Once everything it printed was read.
+    // Its whole output has been read by then.
     const ended = once(child, 'close');
     child.kill(signal);
     const [code] = (await ended) as [number | null];
     return code;
   }
 
-  /** Stops and removes its folder. */
+  /** Stops the service and removes its folder. */
   async dispose(): Promise<void> {
     await this.stop('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
@@ -219,7 +219,7 @@ export interface ReceivedEvent {
   readonly data: Readonly<Record<string, unknown>> & { readonly id: string };
 }
 
-/** A WebSocket client that keeps every frame. */
+/** A WebSocket client that records every frame. */
 export class Listener {
   readonly socket: WebSocket;
   readonly frames: string[] = [];
@@ -233,14 +233,14 @@ export class Listener {
     });
   }
 
-  /** Of every frame; each is parsed once, however often somebody looks. */
+  /** The events of all frames; each frame is parsed once. */
   get events(): ReceivedEvent[] {
     if (this.frames.length < this.#parsed.length) this.#parsed.length = 0;
     for (const frame of this.frames.slice(this.#parsed.length)) this.#parsed.push(JSON.parse(frame) as ReceivedEvent);
     return [...this.#parsed];
   }
 
-  /** The first event that fits, as soon as it is there. */
+  /** Resolves with the first event that fits, as soon as it arrives. */
   event(fits: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
     return waitFor(() => this.events.find(fits));
   }
@@ -254,8 +254,8 @@ export class Listener {
 }
 
 /**
- * A port of loopback that nobody listens on. It is below those that a system gives to connections by itself (from
- * 32768 on Linux, from 49152 on macOS), so that none of them takes it before it is used, or between two starts.
+ * Returns an unused loopback port below those that the system assigns to connections (from 32768 on Linux, from 49152
+ * on macOS), so that no connection takes it before it is used or between two starts.
  */
 export async function freePort(): Promise<number> {
   return waitFor(async () => {

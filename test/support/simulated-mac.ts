@@ -6,7 +6,7 @@ import { type MacOptions, SimulatedMac } from '../../src/simulator/mac.ts';
 import { waitFor } from './eventually.ts';
 import { whenFileEnds } from './temporary.ts';
 
-/** A simulated Mac in a folder of its own, its Messages a real process of the compiled simulator. */
+/** Starts a simulated Mac in a new folder; its Messages is a real process of the compiled simulator. */
 export async function simulatedMac(
   options: Partial<MacOptions> = {},
 ): Promise<SimulatedMac & { dispose(): Promise<void> }> {
@@ -24,8 +24,8 @@ export async function simulatedMac(
 }
 
 /**
- * Reports whether an osascript of this Mac is still running. One whose service was killed ends by itself once Messages
- * has, which takes a moment. Linux only.
+ * Reports whether an osascript of this Mac is still running. If its service was killed, it ends a moment after Messages
+ * does. Linux only.
  */
 function hasOsascript(dir: string): boolean {
   if (process.platform !== 'linux') return false;
@@ -34,7 +34,7 @@ function hasOsascript(dir: string): boolean {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       return command.includes('osascript.js') && command.includes(dir);
     } catch {
-      return false; // no process, or it ended meanwhile
+      return false; // there is no such process, or it has just ended
     }
   });
 }

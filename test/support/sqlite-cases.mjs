@@ -21,7 +21,7 @@ const newFile = () => {
   return join(folder, `${files}.db`);
 };
 
-/** Bytes and numbers that JSON cannot tell apart, as text. */
+/** Shows bytes, and numbers that JSON cannot distinguish, as text. */
 const shown = (value) => {
   if (value instanceof Uint8Array) return `bytes ${Buffer.from(value).toString('hex')}`;
   if (Array.isArray(value)) return value.map(shown);
@@ -59,7 +59,7 @@ const cases = {
     const db = open(':memory:');
     db.exec('CREATE TABLE t (a INTEGER)');
     const insert = db.prepare('INSERT INTO t VALUES (?)');
-    // Dates of Messages in nanoseconds, and the ends of what a column holds.
+    // Dates of Messages in nanoseconds, and the limits of the column.
     for (const value of [764190123456789012n, 764190123456789013n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n])
       for (const signed of [value, -value]) insert.run(signed);
     insert.run(-(2n ** 63n));

@@ -13,7 +13,7 @@ import type { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
 import type { FleetOperation, FleetRequest, RowEvent } from '../../src/schema/fleet-reads.ts';
 
-/** Publishes events as an agent does, of rows that a test makes up. */
+/** Publishes events as an agent does, of invented rows. */
 export class StandInAgent {
   readonly mac: string;
   readonly epoch: string;
@@ -21,10 +21,10 @@ export class StandInAgent {
   readonly #nc: NatsConnection;
   readonly #js: JetStreamClient;
   #previousRow = 0;
-  /** Sequence of its newest message, which the next one names once `follow` was called. */
+  /** Sequence of its newest message. After `follow`, the next message names it. */
   #sequence = 0;
   #isChained = false;
-  /** Questions of hubs for rows. */
+  /** Number of requests for rows from hubs. */
   asked = 0;
 
   private constructor(nc: NatsConnection, mac: string, envelope: Envelope, epoch: string) {
@@ -44,7 +44,7 @@ export class StandInAgent {
     );
   }
 
-  /** With the rights and the keys of a Mac of this fleet. */
+  /** Connects with the rights and keys of a Mac of this fleet. */
   static async in(fleet: FleetFolder, url: string, mac: string): Promise<StandInAgent> {
     const seed = readFileSync(join(fleet.memberFolder({ mac }), MEMBER_FILES.key), 'utf8').trim();
     const authenticator = nkeyAuthenticator(new TextEncoder().encode(seed));
@@ -52,7 +52,7 @@ export class StandInAgent {
     return new StandInAgent(nc, mac, fleet.envelope, 'e1');
   }
 
-  /** Rows `from` to `to`; `previousRow` of the first may be another than that of the last. */
+  /** Publishes rows `from` to `to`; `previousRow` is the row before the first of them. */
   async publish(from: number, to = from, previousRow = this.#previousRow): Promise<void> {
     this.#previousRow = previousRow;
     for (let row = from; row <= to; row += 1) {
@@ -75,7 +75,7 @@ export class StandInAgent {
     }
   }
 
-  /** Names the sequence before each of its messages from now on, as an agent does; 0 if the stream has none. */
+  /** From now on each message names the sequence before it, as an agent's does; 0 if the stream has none. */
   follow(earlier: { readonly sequence: number } = this): void {
     this.#isChained = true;
     this.#sequence = earlier.sequence;
@@ -85,7 +85,7 @@ export class StandInAgent {
     return this.#sequence;
   }
 
-  /** Says that it is present, as an agent does when it joins. */
+  /** Announces itself, as an agent does when it joins. */
   async announce(instance = 'i', addresses: readonly string[] = []): Promise<void> {
     const { created } = await (await this.#js.jetstreamManager(false)).streams.info(EVENTS.stream);
     const last = { stream: created, sequence: this.#sequence, row: this.#previousRow };
@@ -97,7 +97,7 @@ export class StandInAgent {
     await this.#js.publish(`$KV.${BUCKETS.macs}.${this.mac}`, packPresence(this.#envelope, this.mac, presence));
   }
 
-  /** Answers a hub that asks for rows, of which it has all but these. `null`: it has another database by now. */
+  /** Answers hubs that request rows; it lacks those in `without`. With `isReplaced` it has another database by now. */
   async supply({ isReplaced = false, without = [] as readonly number[] } = {}): Promise<void> {
     this.#nc.subscribe(readSubject(this.mac, 'events'), {
       callback: (_, message) => {
@@ -114,7 +114,7 @@ export class StandInAgent {
     await this.#nc.flush();
   }
 
-  /** Answers every question of this kind alike; undefined: never. */
+  /** Answers every request of this kind alike; undefined: never. */
   async answer(operation: FleetOperation, reply: Reply | undefined): Promise<void> {
     this.#nc.subscribe(readSubject(this.mac, operation), {
       callback: (_, message) => {
@@ -125,7 +125,7 @@ export class StandInAgent {
     await this.#nc.flush();
   }
 
-  /** Whatever a broken or hostile publisher may send. */
+  /** Publishes whatever a broken or hostile publisher may send. */
   async publishRaw(body: string, given: Readonly<Record<string, string>> = {}): Promise<void> {
     const headers = newHeaders();
     for (const [name, value] of Object.entries(given)) headers.set(name, value);

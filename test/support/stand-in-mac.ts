@@ -25,22 +25,22 @@ const STAND_INS = join(REPOSITORY, 'test', 'support', 'mac-stand-ins');
 const scripts = readdirSync(join(REPOSITORY, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
   name.endsWith('.applescript'),
 );
-/** What the installer waits for passes so many times faster. */
+/** The installer's waiting passes this many times faster. */
 const HURRY = 100;
 
 export interface GatewayBehaviour {
   readonly permissions: Readonly<Record<string, 'granted' | 'denied' | 'unknown'>>;
   readonly details?: Readonly<Record<string, string>>;
   readonly reasons?: Readonly<Record<string, PermissionReason>>;
-  /** What the person does when macOS asks about Messages; `none`: it never asks. Takes the place of `permissions`. */
+  /** What the user does when macOS asks about Messages; `none`: it never asks. Replaces `permissions`. */
   readonly dialog?: 'allow' | 'refuse' | 'none';
-  /** Versions that end at once. */
+  /** Versions that exit at once. */
   readonly broken?: readonly string[];
-  /** Versions that change state.db at their start, so that older ones could not read it. */
+  /** Versions that change state.db when they start, so that older ones cannot read it. */
   readonly migrates?: readonly string[];
-  /** What the agent finds out about chat.db; 404 unless given. */
+  /** What the agent reports about chat.db; 404 by default. */
   readonly diagnostics?: Partial<Diagnostics>;
-  /** So many permission checks are answered 429. */
+  /** Number of permission checks that are answered with 429. */
   readonly busyChecks?: number;
 }
 
@@ -51,7 +51,7 @@ interface Job {
   readonly isGone: boolean;
 }
 
-/** A Mac of stand-in programs, with a home folder, on this machine. `close` stops what launchd's stand-in started. */
+/** A Mac of stand-in programs with a home folder, on this machine. `close` stops what launchd's stand-in started. */
 export class StandInMac {
   readonly folder = mkdtempSync(join(tmpdir(), 'postern-mac-'));
   readonly home: string;
@@ -60,7 +60,7 @@ export class StandInMac {
   readonly port: number;
   #time = 0;
 
-  /** The seed decides which of its possible answers a program of macOS gives. */
+  /** The seed decides which of its possible answers each program of macOS gives. */
   private constructor(userName: string, port: number, seed: number) {
     this.port = port;
     this.keep('draws.json', JSON.stringify({ seed, count: 0 }));
@@ -82,8 +82,8 @@ export class StandInMac {
   }
 
   /**
-   * Messages with some of its dictionary on 26.5.2 (gaelic-ghost/spelunking), in the file that its Info.plist names.
-   * There is no `sdef` here: with the Command Line Tools alone it is a shim that only says that it requires Xcode.
+   * Creates Messages with part of its dictionary on 26.5.2 (gaelic-ghost/spelunking), in the file that its Info.plist
+   * names. There is no `sdef` here: with only the Command Line Tools it is a stub which says that it requires Xcode.
    */
   #placeMessages(): void {
     const contents = join(this.messagesApp, 'Contents');
@@ -104,7 +104,7 @@ export class StandInMac {
     writeFileSync(join(contents, 'Resources', 'Messages.sdef'), dictionary.join('\n'));
   }
 
-  /** Makes this macOS forget a word of Messages' dictionary. */
+  /** Removes a word from Messages' dictionary. */
   forgetWord(word: string): void {
     this.keep('unknown-words', word);
     const file = join(this.messagesApp, 'Contents', 'Resources', 'Messages.sdef');
@@ -172,7 +172,7 @@ export class StandInMac {
     return this.#jobs.some(({ pid, isLeaving, isGone }) => !isGone && (isLeaving || (pid !== null && pid !== ready)));
   }
 
-  /** A built project: real template, plugin, scripts and package.json, but a small gateway. */
+  /** Creates a built project: real template, plugin, scripts and package.json, but a small gateway. */
   project(version = '0.1.0'): string {
     const root = join(this.folder, `project-${version}`);
     const put = (path: string, content: string | Buffer): void => {
@@ -206,7 +206,7 @@ export class StandInMac {
     };
   }
 
-  /** Puts the pinned package with this Node into the registry's stand-in; returns what to pin. */
+  /** Puts the pinned package with this Node into the stand-in for the registry. Returns what to pin. */
   offerNode(node: Buffer): NonNullable<InstallOptions['packages']> {
     const folder = join(this.folder, 'offer', 'package', 'bin');
     mkdirSync(folder, { recursive: true });
@@ -221,30 +221,30 @@ export class StandInMac {
     this.keep('gateway.json', JSON.stringify({ port: this.port, ...behaviour }));
   }
 
-  /** Leaves something for the stand-ins to find: a flag by its name, or content. Returns its path. */
+  /** Stores a flag or content under a name that the stand-ins look for. Returns its path. */
   keep(name: string, content: string | Buffer = ''): string {
     const path = join(this.folder, name);
     writeFileSync(path, content, { mode: 0o755 });
     return path;
   }
 
-  /** What the stand-ins or a test left; empty when there is nothing. */
+  /** Returns what the stand-ins or a test stored; empty if there is nothing. */
   read(name: string): string {
     const path = join(this.folder, name);
     return existsSync(path) ? readFileSync(path, 'utf8') : '';
   }
 
-  /** The person grants both permissions to the bundle that is there now. */
+  /** Grants both permissions to the current bundle, as the user would. */
   grant(): void {
     this.keep('tcc.json', JSON.stringify({ SystemPolicyAllFiles: this.cdhash, AppleEvents: this.cdhash }));
   }
 
-  /** The permissions that macOS keeps, each with the cdhash it belongs to. */
+  /** The stored permissions, each with the cdhash it belongs to. */
   get grants(): Readonly<Record<string, string>> {
     return JSON.parse(this.read('tcc.json') || '{}') as Record<string, string>;
   }
 
-  /** Of the bundle that is there now. */
+  /** The cdhash of the current bundle. */
   get cdhash(): string | undefined {
     const program = existsSync(this.layout.executable) ? readFileSync(this.layout.executable, 'latin1') : '';
     return /^# cdhash (\w+)$/m.exec(program)?.[1];
@@ -262,7 +262,7 @@ export class StandInMac {
       .map((line) => line.split('\t'));
   }
 
-  /** The verbs launchctl was asked for, without the mere looking. */
+  /** Verbs of the calls to launchctl that change something. */
   get launchctlVerbs(): readonly string[] {
     return this.asked
       .filter(([name, verb = '']) => name === 'launchctl' && !verb.startsWith('print'))
@@ -277,7 +277,7 @@ export class StandInMac {
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // It has ended by itself.
+          // It has already exited.
         }
       }
     }
@@ -285,7 +285,7 @@ export class StandInMac {
   }
 }
 
-/** What this Node answered to a question about itself: it would say the same again. */
+/** This Node's answers to questions about itself, which never change. */
 const answers = new Map<string, Promise<CommandResult>>();
 
 function remembered(question: string, ask: () => Promise<CommandResult>): Promise<CommandResult> {

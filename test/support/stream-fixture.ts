@@ -24,7 +24,7 @@ export const SSE = 'text/event-stream';
 export const NDJSON = 'application/x-ndjson';
 
 type Options = Partial<Pick<Caller, 'json' | 'onEnd' | 'streams'>> & {
-  /** Of a limited key: reports whether it may see an event. */
+  /** Reports whether a limited key may see an event. */
   readonly admits?: (entry: LogEntry) => boolean;
   readonly ready?: () => Promise<void> | undefined;
 };
@@ -74,7 +74,7 @@ export class StreamFixture {
     }
   }
 
-  /** Asks for events, and reads what comes until told otherwise. */
+  /** Requests events, and reads the answer until told otherwise. */
   async events(accept: string, query = '', headers: Readonly<Record<string, string>> = {}): Promise<Reading> {
     const { port } = await this.#gateway;
     const before = this.streams.counts.clients;
@@ -125,7 +125,7 @@ class Reading {
     return JSON.parse(this.text) as unknown;
   }
 
-  /** Server-Sent Events, comments left out. */
+  /** The Server-Sent Events without comments. */
   get messages(): readonly { readonly id: string; readonly data: Envelope }[] {
     const blocks = this.text.split('\n\n').slice(0, -1);
     return blocks

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 let files = 0;
 
-/** A log in memory, a state database and the subscriptions over both, with the clock of the test. */
+/** An in-memory log, a state database and the subscriptions over both, with the test's clock. */
 export class SubscriptionFixture {
   readonly clock = new FakeClock();
   readonly messages = new MemoryLog();
@@ -49,7 +49,7 @@ export class SubscriptionFixture {
     return fixture;
   }
 
-  /** Another process over the same state, which continues where the stored progress is. */
+  /** Starts another process over the same state, which continues from the stored progress. */
   async restart(): Promise<void> {
     await this.close();
     this.registry = this.#newRegistry();
@@ -88,7 +88,7 @@ export class SubscriptionFixture {
     }
   }
 
-  /** The row up to which deliveries are stored as done. */
+  /** Returns the row up to which deliveries are stored as done. */
   deliveredTo(): number {
     const row = this.state.prepare('SELECT max(row_id) FROM consumer').get();
     return Number(row?.[0] ?? 0);

@@ -1,4 +1,4 @@
-// Runs a limit of 300 ms on a clock of this process, which its parent stops meanwhile, and prints what both clocks say.
+// Runs a limit of 300 ms on this process's clock while its parent stops it, and prints what both clocks say.
 import { AwakeClock } from '../../dist/src/runtime/awake-clock.js';
 import { systemClock } from '../../dist/src/runtime/clock.js';
 

@@ -11,7 +11,7 @@ export interface Forwarded {
 
 interface Forward {
   readonly to: URL;
-  /** Dials this socket; the address then only names the Host. */
+  /** Connects to this socket; the address then only provides the Host. */
   readonly socketPath?: string | undefined;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
@@ -45,7 +45,7 @@ interface Command {
   readonly shard_token: string;
   readonly command_type: 'jsonrpc';
   readonly channel: 'main';
-  /** One whole number and a unit; the deadline of everything, counted from the poll. */
+  /** A whole number with a unit: the deadline for everything, counted from the poll. */
   readonly response_timeout?: string;
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly jsonrpc: Readonly<Record<string, unknown>>;
@@ -59,7 +59,7 @@ export interface Response {
 }
 
 interface TunnelClientParts {
-  /** As `mcp.server_urls` of its configuration. */
+  /** One of `mcp.server_urls` in its configuration. */
   readonly url: string;
   readonly unixSocket?: string;
   /** As `mcp.extra_headers`. */
@@ -68,7 +68,7 @@ interface TunnelClientParts {
 
 /**
  * Stands in for OpenAI's control plane and its `tunnel-client`: polls for commands, posts each to the MCP server, and
- * posts back what it says. A command whose time is over is cancelled and never answered, as the protocol demands.
+ * posts back the answer. A command past its deadline is cancelled and never answered, as the protocol demands.
  */
 export class OpenAiTunnel {
   readonly dropped: string[] = [];
@@ -115,7 +115,7 @@ export class OpenAiTunnel {
     return tunnel;
   }
 
-  /** What the connector asks. Resolves with all that was posted for it. */
+  /** Sends a request as the connector does. Resolves with everything that was posted for it. */
   ask(
     jsonrpc: Command['jsonrpc'],
     more: Partial<Pick<Command, 'headers' | 'response_timeout'>> = {},
@@ -181,7 +181,7 @@ function responsesOf({ status, headers, text }: Forwarded): readonly Omit<Respon
   });
 }
 
-/** A target that answers no JSON-RPC becomes an error of the client's own. */
+/** An answer that is not JSON-RPC becomes an error of the client itself. */
 function jsonOr(text: string, status: number): unknown {
   const parsed = JSON.parse(text) as Readonly<Record<string, unknown>>;
   return 'jsonrpc' in parsed
@@ -193,9 +193,9 @@ interface AnthropicProxyParts {
   readonly tunnelDomain: string;
   /** Subdomain to `scheme://host:port`, without a path. */
   readonly routes: Readonly<Record<string, string>>;
-  /** True for what `upstream.allowed_ips` lists. By default private networks alone, without loopback. */
+  /** True for addresses that `upstream.allowed_ips` lists. By default these are private networks without loopback. */
   readonly isAllowed?: (address: string) => boolean;
-  /** Anthropic's pages do not say which Host the server sees: that of the tunnel, or its own. */
+  /** Anthropic's pages do not say which Host the server sees: the tunnel's, or its own. */
   readonly host: 'of the tunnel' | 'of the server';
 }
 

@@ -1,12 +1,14 @@
 import { isPromise } from 'node:util/types';
 import type { KV } from '@nats-io/kv';
 
-/** Real time that a step of a test's clock waits at most: what is sent over a line that was cut is never answered. */
+/**
+ * Maximum milliseconds of real time that a step of a test's clock waits: requests over a cut line are never answered.
+ */
 const PATIENCE_MS = 2000;
 
 /**
- * Requests to the broker that are under way. A test's clock passes seconds in an instant; it waits for these first,
- * because a broker that needs 50 ms would otherwise be too slow to renew a lease of seven seconds.
+ * Pending requests to the broker. A test's clock passes seconds in an instant, so it waits for these first: otherwise a
+ * broker that needs 50 ms would be too slow to renew a lease of seven seconds.
  */
 export class Unanswered {
   readonly #requests = new Set<Promise<unknown>>();
@@ -19,7 +21,7 @@ export class Unanswered {
     return request;
   }
 
-  /** The bucket, with every request to it counted. */
+  /** Returns the bucket with every request to it counted. */
   in(bucket: KV): KV {
     return new Proxy(bucket, {
       get: (target, member) => {
@@ -33,7 +35,7 @@ export class Unanswered {
     });
   }
 
-  /** Resolves when nothing is under way, and nothing more is asked because of the answers. */
+  /** Resolves when no request is pending and the answers have caused no new ones. */
   async settled(): Promise<void> {
     let isOver = false;
     let timer: NodeJS.Timeout | undefined;

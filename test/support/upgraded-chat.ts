@@ -7,8 +7,8 @@ export const PUBLISHED_ROWS = 12;
 const EDITED_AT = 700_000_000_000_000_000n;
 
 /**
- * Fills the chat.db whose fingerprints are in `state-version-8.sql`: one row of each kind whose fingerprint a version
- * may take differently. The guids are fixed, because the stored cursor names one.
+ * Fills the chat.db whose fingerprints are in `state-version-8.sql`: one row of each kind that versions may fingerprint
+ * differently. The guids are fixed, because the stored cursor names one.
  */
 export function fillUpgradedChat(fixture: ChatFixture): void {
   const chat = fixture.chat('any;-;+15550100', ['+15550100']);
@@ -24,7 +24,7 @@ export function fillUpgradedChat(fixture: ChatFixture): void {
   add({ ...own, is_delivered: 1, date_delivered: 1 });
   add({ ...own, error: 22, is_sent: 0 });
   add({ date_edited: EDITED_AT, message_summary_info: Buffer.alloc(90, 'e') });
-  // Unsent on macOS 26: only the date of an edit is set, and nothing is left of the text.
+  // Unsent on macOS 26: only the date of an edit is set, and no text is left.
   add({ text: null, date_edited: EDITED_AT, part_count: 0, message_summary_info: Buffer.alloc(70, 'u') });
   add({ balloon_bundle_id: 'com.apple.messages.URLBalloonProvider', payload_data: Buffer.alloc(300, 'p') });
   const voice = add({ text: null, attributedBody: encodeAttributedBody('\uFFFC'), is_audio_message: 1 });

@@ -17,7 +17,7 @@ import { arrival, MemoryLog } from './memory-log.ts';
 import { Receiver } from './receiver.ts';
 import { temporaryFolder } from './temporary.ts';
 
-/** Far fewer events than the service's, so that a webhook falls behind it sooner. */
+/** Far fewer events than the service keeps, so that a webhook falls behind sooner. */
 const CAPACITY = 128;
 /** Events published at once. */
 const AT_ONCE = 32;
@@ -28,14 +28,14 @@ afterEach(async () => {
 });
 let files = 0;
 
-/** A message log, a channel, a state database and a dispatcher, as the service wires them. */
+/** A message log, a channel, a state database and a dispatcher, connected as in the service. */
 export class WebhookFixture {
   readonly messages = new MemoryLog();
   readonly channel = new Channel(CAPACITY);
   readonly log = collectingLog();
   readonly feed = new Feed({ channel: this.channel, messages: this.messages, clock: systemClock, log: this.log });
   readonly store: WebhookStore;
-  /** The store as the next start opens it. */
+  /** Opens the store as the next start does. */
   readonly reopenedStore: () => WebhookStore;
   dispatcher: Dispatcher;
   readonly #posterClock: Clock;
@@ -59,7 +59,7 @@ export class WebhookFixture {
     this.dispatcher = this.restart();
   }
 
-  /** Another dispatcher over the same state, as after a restart. */
+  /** Starts another dispatcher over the same state, as after a restart. */
   restart(): Dispatcher {
     const poster = new Poster({ version: '1', clock: this.#posterClock, retryWaitsMs: this.#retryWaitsMs });
     const { feed, store } = this;
@@ -81,7 +81,7 @@ export class WebhookFixture {
     return dispatcher;
   }
 
-  /** Rows that appear and are published. */
+  /** Adds rows and publishes them. */
   publish(from: number, to: number, type: EventType = 'message.received'): void {
     for (let first = from; first <= to; first += AT_ONCE) {
       const rows: PendingRow[] = [];

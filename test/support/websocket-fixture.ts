@@ -74,7 +74,7 @@ export class WebSocketFixture {
     return fixture;
   }
 
-  /** Of all that asked for a WebSocket. */
+  /** Bytes read from all connections that requested a WebSocket. */
   get bytesRead(): number {
     return this.#upgraded.reduce((sum, socket) => sum + socket.bytesRead, 0);
   }
@@ -130,7 +130,7 @@ class Listener {
   }
 }
 
-/** A client that upgrades and then reads and says nothing by itself. */
+/** Opens a client that upgrades, then reads, and sends nothing by itself. */
 export async function dumbClient(fixture: WebSocketFixture, query = ''): Promise<Socket> {
   const socket = connect(fixture.port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -144,7 +144,7 @@ export async function dumbClient(fixture: WebSocketFixture, query = ''): Promise
   return socket;
 }
 
-/** An empty frame as a client sends it: masked, with a mask of zeros. */
+/** Returns an empty frame as a client sends it: masked, with a mask of zeros. */
 const emptyFrame = (opcode: number): Buffer => Buffer.from([0x80 | opcode, 0x80, 0, 0, 0, 0]);
 
 /** Sends an empty frame, and waits until it has arrived. */
@@ -154,13 +154,13 @@ export async function say(fixture: WebSocketFixture, socket: Socket, opcode: num
   await eventually(() => expect(fixture.bytesRead).toBeGreaterThan(before));
 }
 
-/** Plain events as the service writes them, those with details as given. */
+/** Returns the JSON of events: plain as the service writes it, with details as given. */
 export function withDetails(detailed: (entry: LogEntry) => string): EventJson {
   const plain = plainJson();
   return (entry, include) => (include.has('details') ? detailed(entry) : plain(entry, include));
 }
 
-/** Events of 8 kB, so that a few thousand are more than the kernel's buffers hold. */
+/** Events of 8 kB, so that a few thousand exceed the kernel's buffers. */
 export const bulky: Options = {
   json: withDetails((entry) => JSON.stringify({ data: { id: entry.rowId, x: 'x'.repeat(8000) } })),
 };

@@ -91,7 +91,7 @@ describe('who may be read and written to', () => {
   test('a conversation is judged by its member: an id with the number of somebody else opens nothing', () => {
     expect(mayRead(list, person('any;-;+15550100', '+15550166'))).toBe(false);
     expect(mayRead(list, person('any;-;+15550166', ANA))).toBe(true);
-    // Messages may take the id for an address, so both must be Ana.
+    // Messages may take the id for an address, so both must be Ana's.
     expect(sendable('any;-;+15550100', person('any;-;+15550100', '+15550166'))).toBe(false);
     expect(sendable('any;-;+15550166', person('any;-;+15550166', ANA))).toBe(false);
     expect(sendable('any;-;+15550100', person('any;-;+15550100', ANA))).toBe(true);
@@ -107,7 +107,7 @@ describe('who may be read and written to', () => {
     expect(sendable('any;+;chat7', group('any;+;chat7', ANA))).toBe(true);
     expect(sendable('any;+;chat7', group('any;+;chat7', ANA, '+15550101', '+15550166'))).toBe(false);
     expect(sendable('any;+;chat7', group('any;+;chat7'))).toBe(false);
-    // Under another service there is somebody else.
+    // On another service the group has somebody else.
     expect(sendable('any;+;chat7', group('any;+;chat7', ANA), group('iMessage;+;chat7', '+15550166'))).toBe(false);
     expect(mayRead(list, group('any;+;chat7', ANA, '+15550166'))).toBe(true);
     expect(closedGroups(list, () => [group('any;+;chat7', ANA, '+15550166')])).toEqual([

@@ -27,7 +27,7 @@ const stateOf = async (id: string) => (await service.access.approvals.get(id, 0)
 const approve = (held: { readonly id: string; readonly shown: string }) =>
   service.access.approvals.approve(held.id, held.shown);
 
-/** The service after a restart, over the same files. */
+/** Restarts the service over the same files. */
 async function restart(): Promise<void> {
   const { chats, clock } = service;
   await service.close();
@@ -270,7 +270,7 @@ describe('over a restart', () => {
     ];
     const decide = (id: string) =>
       service.state.prepare("UPDATE approval SET state = 'approved', decided_at = 'x' WHERE id = ?").run(id);
-    // As a process leaves it that dies after the decision; after the claim; after osascript.
+    // States left by a process that dies after the decision, after the claim, and after osascript.
     for (const { id } of [fresh, begun, done]) decide(id);
     const { idempotencyStore } = await import('../../src/store/state/idempotency.ts');
     const { requestHash } = await import('../../src/mac/sender/idempotency.ts');

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => service.close());
 
-/** Writes `count` lines of the same. */
+/** Writes `count` equal lines. */
 function fill(count: number, { keyId, action, outcome, target = null }: AuditNote): void {
   const insert = service.state.prepare(
     `WITH RECURSIVE line (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM line WHERE n < ?)

@@ -79,7 +79,7 @@ describe('in the self-chat', () => {
   const settled = async (): Promise<void> => {
     for (let round = 0; round < 30; round += 1) await self.published();
   };
-  /** Asks with other keys, because one has at most 20 held. */
+  /** Asks with several keys, because one may have at most 20 held sends. */
   const ask = async (count: number, what: string): Promise<void> => {
     for (let held = 0; held < count; held += 1) {
       const caller = self.service.caller({ ...always, caps: { per_minute: 60, per_day: 200 } });
@@ -129,7 +129,7 @@ describe('approvals that ended', () => {
 
   const rows = (): number => Number(service.state.prepare('SELECT count(*) FROM approval').get()?.[0]);
 
-  /** Ended ones without an Idempotency-Key, as a loop left them. */
+  /** Adds ended approvals without an Idempotency-Key, as a loop would leave them. */
   function fill(count: number, like: Approval): void {
     const store = approvalStore(service.state);
     const stored = store.get(like.id) as StoredApproval;

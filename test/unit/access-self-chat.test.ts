@@ -37,7 +37,7 @@ describe('the proof', () => {
     expect(await self.stateOf(held.id)).toBe('held');
     selfChat().prove(self.code());
     await self.published();
-    // Only what is written from now on counts, and what waited already is.
+    // Only what is written from now on counts, including sends that were already held.
     await self.tapback({ on: earlier });
     expect(await self.stateOf(held.id)).toBe('held');
     expect(self.guidOf(held.id)).not.toBe(earlier);

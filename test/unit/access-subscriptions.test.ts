@@ -7,7 +7,7 @@ import { noSubscriptions, SECRET } from '../support/mcp-events.ts';
 
 const HOSTS = ['hooks.example'];
 
-/** The subscriptions of a key that may post to one host, kept in memory. */
+/** Creates the in-memory subscriptions of a key that may post to one host. */
 function subscriptions() {
   const kept: StoredSubscription[] = [];
   const noted: string[] = [];

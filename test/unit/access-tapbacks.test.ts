@@ -91,7 +91,7 @@ describe('in the self-chat that was proved', () => {
       await self.published();
       expect(await self.stateOf(held.id)).toBe('held');
       expect(self.service.texts().length).toBe(before);
-      // The message still asks: it was not the test that was wrong.
+      // The message still asks for a decision, so the test itself was not at fault.
       await self.tapback({ on: guid, type: DOWN });
       expect(await self.stateOf(held.id)).toBe('denied');
     };
@@ -346,7 +346,7 @@ describe('in the self-chat that was proved', () => {
         expect(await self.stateOf(held.id)).toBe('held');
         expect(selfChat().get().proved_at).toBeNull();
         await self.prove();
-        // Written again, since what was written before counts no more.
+        // Written again, because what was written before no longer counts.
         await self.tapback({ on: self.guidOf(held.id), type: DOWN });
         expect(await self.stateOf(held.id)).toBe('denied');
       }

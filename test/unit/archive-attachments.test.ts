@@ -26,7 +26,7 @@ beforeEach(() => {
   chat = fixture.chat('iMessage;-;+15550100', ['+15550100']);
 });
 
-/** A message with a file; undefined for one whose file is not on this Mac. */
+/** Adds a message with a file; undefined if the file is not on this Mac. */
 function attach(name: string, content: string | undefined): void {
   const row = fixture.message({ chat, text: name, date: appleNs('2026-05-01T10:00:00Z') });
   const file = join(dirname(chatDb), 'Attachments', name);

@@ -25,7 +25,7 @@ test('pages hold no element, attribute or link that somebody wrote', async () =>
   const pages = pagesIn(folder).map((path) => readFileSync(join(folder, path), 'utf8'));
   expect(pages).toHaveLength(2);
   for (const page of pages) {
-    // Without the style, which is the page's own.
+    // Without the page's own style.
     const shown = page.replace(/<style>.*?<\/style>/s, '');
     expect(shown).not.toMatch(/<(script|img|iframe|object|link|svg|style)\b/i);
     expect(shown).not.toMatch(/<[^>]*\son\w+=/i);

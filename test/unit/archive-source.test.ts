@@ -16,7 +16,7 @@ test('every reaction is archived, whatever form names its message, and among tho
   const chat = fixture.chat('iMessage;-;+15550100', ['+15550100']);
   const handle_id = fixture.handle('+15550100');
   const add = (columns: Record<string, string | number>): number => fixture.message({ chat, handle_id, ...columns });
-  // A few read like a form that names another message.
+  // Some look like a form that refers to another message.
   const guids = [...Array.from({ length: 100 }, (_, n) => `guid-${n}`), 'bp:guid-0', 'p:0/guid-1', 'größe', '𝒢'];
   fixture.transaction(() => {
     for (const guid of [...guids, 'alone']) add({ guid, text: guid });

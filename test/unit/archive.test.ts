@@ -50,7 +50,7 @@ function onlyChain(): string {
   return join(folder, path);
 }
 
-/** Puts another byte in place of one, somewhere in the first occurrence of a text. */
+/** Changes one byte in the first occurrence of a text. */
 function breakIn(path: string, text: string): void {
   const bytes = readFileSync(path);
   const at = bytes.indexOf(text);
@@ -223,7 +223,7 @@ describe('the check of an archive', () => {
     expect(faults).toEqual([{ file: chainsOf(folder)[0], line, what: expect.stringContaining(what) }]);
     write('four');
     const before = everythingIn(folder);
-    // A byte in the middle alone is seen by the check only: a run reads the ends of files.
+    // Only the check notices a changed byte in the middle: a run reads only the ends of files.
     rmSync(join(folder, 'index.db'));
     await expect(archived(chatDb, folder)).rejects.toMatchObject({ code: 'archive_damaged' });
     const isOwn = (entry: string): boolean => /^(index|lock)\.db/.test(entry);

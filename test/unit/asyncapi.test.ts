@@ -19,7 +19,7 @@ const document = JSON.parse(JSON.stringify(asyncApi('1.2.3'))) as {
 };
 
 test('the AsyncAPI document is one, by the schema of AsyncAPI 3', () => {
-  // It has the schema of schemas in it, so Ajv must not have its own.
+  // It contains the schema of schemas, so Ajv must not add its own.
   const official = createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json') as object;
   const ajv = new Ajv({ strict: false, meta: false, validateSchema: false, logger: false });
   addFormats.default(ajv);

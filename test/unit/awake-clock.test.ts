@@ -22,7 +22,9 @@ function build(clock = new FakeClock()) {
   return { clock, awake, log };
 }
 
-/** Lets the service sleep for an hour on a clock that runs on (macOS, SIGSTOP) or stands still (Linux). */
+/**
+ * Ways to let the service sleep for an hour: on a clock that keeps running (macOS, SIGSTOP) or stands still (Linux).
+ */
 const SLEEPS = [
   ['runs on', (clock: FakeClock) => clock.pause(HOUR_MS)],
   ['stands still', (clock: FakeClock) => clock.step(HOUR_MS)],
@@ -118,7 +120,7 @@ test('sleeps are counted, with the longest in seconds', async () => {
     clock.pause(ms);
     await clock.advance(5000);
   }
-  // The beat that was due during a sleep is no part of the gap.
+  // The beat that was due during a sleep does not count towards the gap.
   expect(awake.sleepGaps).toEqual({ count: 3, longest_s: HOUR_MS / 1000 - 1 });
 });
 

@@ -26,7 +26,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const SELF_CHAT = `any;-;${OWN_ADDRESS}`;
 const folder = temporaryFolder();
 
-/** A simulated Mac and a service's canary, on one clock. */
+/** A simulated Mac and a service's canary, with one clock. */
 class World {
   readonly clock = new FakeClock();
   readonly log = collectingLog();
@@ -48,7 +48,7 @@ class World {
     this.#connection.check();
     this.state = openStateDatabase(join(home, 'state.db'));
     this.store = canaryStore(this.state);
-    // A beat each second would be most of the test's work.
+    // A beat each second would make up most of the test's work.
     this.#awake = new AwakeClock(clock, log, { beatMs: MINUTE_MS });
     this.#awake.start();
     this.#sender = new Sender({
@@ -74,7 +74,7 @@ class World {
     this.canary = this.#made();
   }
 
-  /** The same state.db in another process. */
+  /** Opens the same state.db in another process. */
   restart({ store = canaryStore(this.state) }: { readonly store?: CanaryStore } = {}): void {
     void this.canary.close();
     this.store = store;
@@ -82,7 +82,7 @@ class World {
     this.canary.start();
   }
 
-  /** Lets time pass, in which commits are noticed. Hours pass faster up to the last. */
+  /** Lets time pass while commits are noticed. Hours pass faster, except the last. */
   async pass(ms: number): Promise<void> {
     let step: number;
     for (let left = ms; left > 0; left -= step) {
@@ -95,13 +95,13 @@ class World {
     }
   }
 
-  /** The Mac sleeps, and nothing runs meanwhile. */
+  /** Lets the Mac sleep, during which nothing runs. */
   async sleep(ms: number): Promise<void> {
     this.clock.pause(ms);
     await this.pass(1);
   }
 
-  /** Texts of the own rows in the conversation. */
+  /** Returns the texts of the own rows in the conversation. */
   sent(): readonly string[] {
     const rows = this.mac.database.sqlite.prepare('SELECT attributedBody FROM message WHERE is_from_me ORDER BY ROWID');
     return rows
@@ -150,7 +150,7 @@ beforeEach(() => {
 });
 afterAll(() => world.close());
 
-/** A canary has arrived, and the next one is due. */
+/** Lets one canary arrive, until the next is due. */
 async function proved(): Promise<void> {
   world.canary.start();
   await world.pass(6 * HOUR_MS - MINUTE_MS);
@@ -206,7 +206,7 @@ describe('a canary', () => {
     await world.pass(2 * MINUTE_MS);
     expect(world.canary.report()).toMatchObject({ state: 'push_dead', push_dead_since: since });
     expect(world.canary.warning()).toContain(`dead since ${since}`);
-    // The second one that is lost moves nothing, and a restart forgets nothing.
+    // A second lost canary changes nothing, and a restart forgets nothing.
     await world.pass(7 * HOUR_MS);
     world.restart();
     expect(world.canary.report()).toMatchObject({ state: 'push_dead', push_dead_since: since });

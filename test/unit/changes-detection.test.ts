@@ -8,7 +8,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A service with ten messages, of which a pass sees the newest four, and a reader with changes. */
+/** Starts a service with ten messages, of which a pass sees the newest four, and a reader with changes. */
 async function begun() {
   const chat = new ModelChat();
   const store = new MemoryChangeStore();

@@ -23,7 +23,7 @@ test(
   SCHEDULES * 600,
 );
 
-/** What shrinking left of schedules that failed: `name which size`, and what happens before a write in it. */
+/** Schedules that failed once, as shrinking left them: `name which size`, and what happens before a write in it. */
 const FAILED: readonly (Omit<Schedule, 'steps'> & { readonly what: string; readonly steps: string })[] = [
   {
     what: 'chat.db is replaced while rows of it are published',

@@ -14,7 +14,7 @@ test('a row that is deleted while the first sweep reads its block is removed onc
   await clock.advance(0);
   service.feed.resolve(undefined, { changes: true });
   await clock.advance(1000);
-  // The sweep has read the block, and its answer is on the way.
+  // The sweep has read the block, but its answer has not arrived.
   chat.remove(2);
   service.notice();
   await clock.advance(5000);

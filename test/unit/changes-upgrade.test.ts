@@ -26,7 +26,7 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-/** The event log of the present version over the state.db and chat.db of the version that had schema 8. */
+/** Opens the event log of the current version over the state.db and chat.db of the version with schema 8. */
 function upgraded(name: string) {
   const path = join(folder, name);
   const old = openSqlite(path);
@@ -75,7 +75,7 @@ function upgraded(name: string) {
   detection.start();
   publisher.start();
   const entries: LogEntry[] = [];
-  // Behind the first change of three, as a client keeps it.
+  // An offset after the first of three changes, as a client stores it.
   const kept = decodeOffset(encodeOffset({ rowId: PUBLISHED_ROWS, change: 1 }, 2));
   const reader = feed.resume(feed.resolve(kept, { changes: true }), () => {}, { changes: true });
   const commit = async (): Promise<readonly LogEntry[]> => {
@@ -97,7 +97,7 @@ const told = (entries: readonly LogEntry[]): string[] =>
 
 test('an upgrade alone tells an open offset nothing but what it still lacked', async () => {
   const { commit, store } = upgraded('quiet.db');
-  // What the earlier version had logged behind the offset: read, and unread again.
+  // Changes that the earlier version had logged after the offset: read, then unread again.
   expect(told(await commit())).toEqual(['12 message.updated read', '12 message.updated read']);
   expect(told(await commit())).toEqual([]);
   expect([store.generation(), store.newest()]).toEqual([2, 3]);

@@ -15,7 +15,7 @@ const ALL = { limit: 100, offset: 0, order: 'asc' } as const;
 const POLLS = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.messages.Polls';
 const GAME = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.example.games.ext';
 
-/** A conversation with a row of each kind, a second apart, all of them from the other person and unread. */
+/** Creates a conversation with a row of each kind, a second apart, all unread and from the other person. */
 function conversation(associatedRows: AssociatedRows) {
   const { fixture, connection } = databases.open('macos-26', undefined, associatedRows);
   const handle_id = fixture.handle('+15550100');
@@ -33,7 +33,7 @@ function conversation(associatedRows: AssociatedRows) {
   const kinds = {
     hello: { text: 'hello' },
     love: { text: 'Loved', associated_message_type: 2000, associated_message_guid: 'p:0/hello' },
-    // As a game writes its turns: each names the message that began the game.
+    // A game's turns: each names the message that began the game.
     turn: { text: 'Your turn', associated_message_type: 2, associated_message_guid: 'hello', balloon_bundle_id: GAME },
     // A payment.
     cash: { text: '$ 5', associated_message_type: 3, associated_message_guid: '', balloon_bundle_id: GAME },

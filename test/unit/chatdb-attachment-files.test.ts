@@ -23,7 +23,7 @@ afterAll(() => {
   database.close();
 });
 
-/** Puts each of the named files in the place of `target`, again and again. */
+/** Replaces `target` by each of the named files, again and again. */
 const SWAP = `
 const { linkSync, renameSync, rmSync } = require('node:fs');
 const [target, ...others] = process.argv.slice(1);

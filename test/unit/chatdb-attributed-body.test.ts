@@ -28,7 +28,7 @@ describe('the attributedBody decoder', () => {
     );
   });
 
-  // Other class chains move the references; the string is found by the structure, not at a fixed place.
+  // Other class chains move the references: the string is found by the structure, not at a fixed place.
   test.each(variants)('reads $name', ({ text, hex }) => {
     expect(decodeAttributedBody(Buffer.from(hex, 'hex'))).toBe(text);
   });

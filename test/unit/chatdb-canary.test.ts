@@ -13,13 +13,13 @@ import { appleNs, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 
 const databases = chatDatabases();
 const ME = "o'hara@example.com";
-/** An address is no other one in capital letters. */
+/** Addresses are the same in capital letters. */
 const SELF = "any;-;O'Hara@example.com";
 const OTHER = 'any;-;+15550100';
 const ALL = { limit: 100, offset: 0, order: 'asc' } as const;
 const CANARY = canaryText('0123abcd');
 
-/** A conversation with oneself and another, with canaries in both: only those in the first are some. */
+/** Creates a conversation with oneself and another one, both with canaries, which count only in the first. */
 function conversations(schema: (typeof MACOS_SCHEMAS)[number] = 'macos-26', canaryAddress = ME) {
   const { fixture, connection } = databases.open(schema, undefined, 'reactions', canaryAddress);
   const self = fixture.chat(SELF, [ME]);

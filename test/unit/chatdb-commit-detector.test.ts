@@ -223,7 +223,7 @@ describe('the change detector', () => {
   });
 });
 
-/** Fills the WAL within a transaction that is not committed yet. */
+/** Fills the WAL within an uncommitted transaction. */
 class ChatFixtureWriter {
   readonly #database: Database.Database;
 

@@ -50,7 +50,7 @@ function connect(path: string) {
   return { connection, guids: () => log.entries(rowOffset(0), rowOffset(1000), 1000).map(({ guid }) => guid) };
 }
 
-/** As a user whom the modes of files concern; root may open everything. */
+/** Runs as a user whom file modes restrict; root may open everything. */
 function asNobody(work: () => void): void {
   const user = process.geteuid?.();
   if (user === 0) process.seteuid?.(65_534);
@@ -106,7 +106,7 @@ describe('the connection', () => {
     expect(connection.mayHaveChanged()).toBe(false);
     fixture.close();
     writeFileSync(path, Buffer.alloc(8192, 7));
-    expect(connection.mayHaveChanged()).toBe(true); // the check says what is wrong
+    expect(connection.mayHaveChanged()).toBe(true); // the check finds the fault
     expect(connection.check()).toBe('away');
     expect(connection.mayHaveChanged()).toBe(true); // it may be back
   });

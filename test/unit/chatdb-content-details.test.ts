@@ -39,7 +39,7 @@ const ATTACHMENT_COLUMNS = [
 
 type Columns = Record<string, SqlValue>;
 
-/** Reads a vector's row as a client does, and takes it out again: many have the same guid. */
+/** Reads a vector's row as a client does, then removes it, because many have the same guid. */
 function read<Result>({ columns, related = [] }: ContentVector, use: (rowId: number) => Result): Result {
   const stored: Columns = Object.fromEntries(
     Object.entries(columns).map(([name, value]) => [name, exact(storedValue(value))]),
@@ -48,7 +48,7 @@ function read<Result>({ columns, related = [] }: ContentVector, use: (rowId: num
   const isOfAttachment = (name: string): boolean => ATTACHMENT_COLUMNS.includes(name);
   const row = Object.fromEntries(Object.entries(others).filter(([name]) => !isOfAttachment(name)));
   const attached = Object.fromEntries(Object.entries(others).filter(([name]) => isOfAttachment(name)));
-  // The handle of a message that is deleted goes with it.
+  // The handle of a message is deleted with it.
   for (const [id, address] of Object.entries(SENDERS)) {
     const columns = { ROWID: Number(id), id: address, service: 'iMessage' };
     if (fixture.number(`SELECT count(*) FROM handle WHERE ROWID = ${id}`) === 0) fixture.insert('handle', columns);
@@ -70,7 +70,7 @@ function read<Result>({ columns, related = [] }: ContentVector, use: (rowId: num
   }
 }
 
-/** Dates have more digits than a number. */
+/** Dates have more digits than a JavaScript number holds. */
 const exact = (value: ReturnType<typeof storedValue>): SqlValue =>
   typeof value === 'number' && !Number.isSafeInteger(value) ? BigInt(value) : value;
 
@@ -88,7 +88,7 @@ const isMessage = ({ columns, name }: ContentVector): boolean =>
   !['reaction', 'poll_update'].some(
     (member) => member in (contentVectors.find((one) => one.name === name)?.expect ?? {}),
   ) &&
-  // SQLite makes texts of the numbers.
+  // SQLite turns the numbers into texts.
   name !== 'column names hold numbers';
 
 describe('the details of a row', () => {

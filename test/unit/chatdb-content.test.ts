@@ -15,7 +15,7 @@ import { seedOfForm } from '../support/seed.ts';
 
 type Stored = Readonly<Record<string, ReturnType<typeof storedValue>>>;
 
-/** A row of a vector, its blobs as they are read from chat.db. */
+/** Returns a vector's row with its blobs as read from chat.db. */
 function rowOf(stored: Stored): ContentRow {
   const value = (name: string) => stored[name] ?? null;
   const text = (name: string): string => (typeof value(name) === 'string' ? String(value(name)) : '');
@@ -39,7 +39,7 @@ function rowOf(stored: Stored): ContentRow {
   };
 }
 
-/** Members of `details` that the blobs of a message decide. */
+/** Members of `details` that come from the blobs of a message. */
 const DECODED = [
   'parts',
   'mentions',
@@ -123,7 +123,7 @@ test('what many runs share is told no further than one body goes', () => {
 
 const MENTION = { __kIMMentionConfirmedMention: `${'a'.repeat(2000)}@example.org`, __kIMMessagePartAttributeName: 0 };
 
-/** A property list of these objects, the first one its top. */
+/** Returns a property list of these objects, the first of which is the root. */
 function plistOf(objects: readonly Buffer[]): Buffer {
   const offsets = Buffer.alloc(4 * objects.length);
   let at = 8;
@@ -157,7 +157,7 @@ describe('a property list', () => {
 /** Milliseconds of processor time that any row may cost. */
 const BOUND_MS = 50;
 const ROWS = isLong ? 1_000_000 : 20_000;
-/** Of so many rows one is large: they cost a hundred times as much. */
+/** Share of large rows, which cost a hundred times as much. */
 const LARGE_SHARE = 0.002;
 const SMALL_BYTES = 8192;
 
@@ -179,7 +179,7 @@ test(
         return processorMs() - startMs;
       };
       let ms = cost();
-      // Collecting garbage is counted too: what is too much is measured again, and for this machine's speed.
+      // Garbage collection counts too, so a high cost is measured again and corrected by this machine's speed.
       for (let again = 0; again < 3 && ms > BOUND_MS; again += 1) {
         const slower = slowness();
         ms = Math.min(ms, cost() / slower);
@@ -191,7 +191,7 @@ test(
   isLong ? 3_600_000 : 60_000,
 );
 
-/** Reads everything of a row after some bytes of its blobs changed, or went, or were repeated. */
+/** Reads everything of a row after some bytes of its blobs were changed, removed or repeated. */
 function mutatedRow(stored: Stored, chance: Chance): () => void {
   const mutated = Object.fromEntries(
     Object.entries(stored).map(([name, value]) => [

@@ -14,7 +14,7 @@ function open(schema?: Schema) {
   return { fixture, reader: new ChatReader(connection), connection };
 }
 
-/** Two people and a group. In the first chat two messages are not read, in the group one. */
+/** Writes two people and a group. The first chat has two unread messages, the group one. */
 function write(fixture: ChatFixture): void {
   const [ana, cho] = [fixture.handle('+15550100'), fixture.handle('cho@example.com')];
   const one = fixture.chat('any;-;+15550100', ['+15550100']);
@@ -33,7 +33,7 @@ function write(fixture: ChatFixture): void {
   incoming(one, 9, { associated_message_type: 2001, associated_message_guid: 'x' });
   if (fixture.hasColumn('message', 'is_system_message')) incoming(two, 10, { is_system_message: 1, text: 'system' });
   else incoming(two, 10, { is_read: 1, text: 'system' });
-  // It belongs to the chat with the lowest row id alone.
+  // It belongs only to the chat with the lowest row id.
   fixture.join(group, incoming(one, 0), at(0));
   incoming(group, 11, { handle_id: cho, text: '👩‍👩‍👧'.repeat(1000) });
   fixture.chat('any;-;empty');

@@ -52,7 +52,7 @@ test('the shapes count rows, and nothing that a row, a chat or a file says is in
   expect(sqlite).toMatchObject({ journal_mode: 'wal', version: expect.stringMatching(/^3\./) });
   const text = JSON.stringify([shapes, sqlite]).toLowerCase();
   for (const secret of [...WHO, 'zq.example', 'photo', folder]) expect(text).not.toContain(secret.toLowerCase());
-  // Whatever a service answers, the report takes numbers and known words alone.
+  // Whatever a service answers, the report accepts only numbers and known words.
   const answer = { ...examples.diagnostics, data_shapes: shapes, sqlite };
   expect(diagnosticsSchema.safeParse(answer).success).toBe(true);
   const planted = { ...shapes, services: { [WHO[0]]: 1 } };

@@ -10,7 +10,7 @@ import { type ChatFixture, isSince13, MACOS_SCHEMAS } from '../support/chat-fixt
 const { open } = chatDatabases();
 const NOWHERE = rowOffset(0);
 
-/** A message of each kind, with its print, and what a change of it is called. */
+/** Writes a message of each kind, with its print, and returns how changes of it are named. */
 function watch(schema: Parameters<typeof open>[0]) {
   const { fixture, connection } = open(schema);
   const reader = new Fingerprints(connection);
@@ -143,7 +143,7 @@ describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
   test('a deletion that can be taken back, and its end', () => {
     const row = fixture.message({ chat, text: 'gone' });
     if (isSince13(schema)) {
-      // Messages moves the join; the row stays for weeks (facts of macOS 13 and later).
+      // Messages moves the join; the row stays for weeks (macOS 13 and later).
       expect(
         named(row, () =>
           fixture.transaction(() => {
@@ -230,7 +230,7 @@ test('only ranges with a change are read row by row, whatever the change is', ()
   for (const [sql, rows] of changes) {
     fixture.sqlite.exec(sql);
     const found = look();
-    // For a row that is gone an older one is among the newest.
+    // When a row is removed, an older one becomes one of the newest.
     expect(found.rows.filter((rowId) => rowId > 100)).toEqual(rows);
     expect(found.looked).toBeLessThanOrEqual(64 * found.rows.length);
   }

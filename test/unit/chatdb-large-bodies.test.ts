@@ -20,7 +20,7 @@ import { MemoryCursor } from '../support/memory-log.ts';
 const databases = chatDatabases();
 const ROWS = 40;
 const BODY = 'x'.repeat(400_000);
-/** Of one read: what takes 5 to 10 ms. */
+/** Maximum text of one read, which takes 5 to 10 ms. */
 const MAX_READ_BYTES = 4_194_304;
 
 /** Counts the text that each read decodes. */

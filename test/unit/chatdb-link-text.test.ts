@@ -9,7 +9,7 @@ const databases = chatDatabases();
 const LINK = 'com.apple.messages.URLBalloonProvider';
 type Columns = Parameters<ChatFixture['message']>[0];
 
-/** A text and the row after it, which names it. */
+/** Writes a text and the row after it, which refers to it. */
 function pair(text: Columns, second: Columns) {
   const { fixture, connection } = databases.open();
   const chat = fixture.chat('any;-;+15550100', ['+15550100']);

@@ -84,7 +84,7 @@ describe('a message', () => {
     const small = fixture.message({ chat, attributedBody: encodeAttributedBody('small') });
     const { items } = await reader.listMessages({ order: 'asc', limit: 50, offset: 0 });
     expect(items.map(({ body }) => body.length)).toEqual([1e6, 1e6, 1e6, 1e6, 0, 0, 5]);
-    // Each by itself is whole, and so is the next page.
+    // Each one on its own is complete, and so is the next page.
     expect(reader.message(String(small - 1))?.body).toHaveLength(1_000_000);
     const next = await reader.listMessages({ order: 'desc', limit: 4, offset: 0 });
     expect(next.items.map(({ body }) => body.length)).toEqual([5, 1e6, 1e6, 1e6]);

@@ -11,7 +11,7 @@ describe('one-to-one conversations', () => {
   test.each(MACOS_SCHEMAS)('have their members, and no group is among them (%s)', async (schema) => {
     const { fixture, connection } = databases.open(schema);
     const chat = fixture.chat('iMessage;-;+15550100', [ANA]);
-    // The address of another service is the same one.
+    // The same address on another service.
     fixture.participant(chat, fixture.handle(ANA, 'SMS'));
     fixture.chat('SMS;-;+15550100', [ANA]);
     fixture.chat('iMessage;+;chat1', [ANA, BEN]);
@@ -30,7 +30,7 @@ describe('one-to-one conversations', () => {
 
   test('of a bare database have the address in their id', async () => {
     const { fixture, connection } = databases.open('bare');
-    // Two rows of one id are one conversation.
+    // Two rows with one id are one conversation.
     for (const guid of ['any;-;+15550100', 'any;+;chat1', 'odd', '', 'any;-;+15550100']) fixture.chat(guid);
     fixture.insert('chat', { guid: null });
     expect(await oneToOneChats(connection, undefined).list()).toEqual([

@@ -25,11 +25,11 @@ interface ModelRow {
   readonly isReaction: boolean;
   readonly isScheduled: boolean;
   readonly isRecoverable: boolean;
-  /** Only the bare schema has no key that forbids it. */
+  /** Possible only in the bare schema, which has no key that forbids it. */
   readonly isJoinedTwice: boolean;
 }
 
-/** The contract's rule, one value at a time, in whole numbers. */
+/** Applies the contract's rule to one value, in whole numbers. */
 function instant(date: Date): bigint {
   if (typeof date !== 'bigint') return 0n;
   return date >= -10_000_000_000n && date <= 10_000_000_000n ? date * NS : date;
@@ -71,7 +71,7 @@ const rowsWith = (date: fc.Arbitrary<Date>, isDated: fc.Arbitrary<boolean>): fc.
     isJoinedTwice: fc.integer({ min: 0, max: 3 }).map((number) => number === 0),
   });
 const rows = rowsWith(dates, fc.boolean());
-/** As Messages writes them today: the index has them in order. */
+/** Rows as Messages writes them today: the index has them in order. */
 const orderlyRows = rowsWith(fc.bigInt(700_000_000n * NS, 700_000_000n * NS + 5n), fc.constant(true));
 const models = fc.oneof(fc.array(rows, { maxLength: 25 }), fc.array(orderlyRows, { maxLength: 25 }));
 
@@ -104,7 +104,7 @@ function build(schema: Schema, model: readonly ModelRow[]): { reader: ChatReader
   return { reader: new ChatReader(connection), close };
 }
 
-/** Row ids in the order a list must have. */
+/** Returns row ids in the order that a list must have. */
 function expected(schema: Schema, model: readonly ModelRow[], query: MessageQuery): string[] {
   const listed = query.conversationIds ?? (query.conversationId === undefined ? undefined : [query.conversationId]);
   const chats = listed?.map((id) => Number(id.slice(6)));
@@ -211,7 +211,7 @@ test('a message that is joined twice appears once, though its joins have differe
   const fixture = new ChatFixture(join(folder, 'joined-twice.db'), 'bare');
   fixture.sqlite.exec('ALTER TABLE chat_message_join ADD COLUMN message_date INTEGER');
   fixture.sqlite.exec('CREATE INDEX by_chat_and_date ON chat_message_join (chat_id, message_date, message_id)');
-  // Not the key that would forbid it.
+  // A partial index is not the key that would forbid it.
   fixture.sqlite.exec('CREATE UNIQUE INDEX partial ON chat_message_join (chat_id, message_id) WHERE message_date < 0');
   const chat = fixture.chat('any;-;0');
   for (const second of [1n, 2n, 3n]) {

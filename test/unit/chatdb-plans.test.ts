@@ -56,7 +56,7 @@ describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
   ];
 
   test.each(hot)('no scan and no sort in %#', (sql) => {
-    // On macOS 13 the deleted rows have no index by message: the small table is read, once, when a row may be in it.
+    // On macOS 13 deleted rows have no index by message: the small table is read once, if a row may be in it.
     const steps = plan(sql).filter(
       (step) => !/SCAN (r\b|chat_recoverable_message_join|CONSTANT ROW|\(?subquery)/.test(step),
     );
@@ -67,7 +67,7 @@ describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
   test('rows without a date are read from an index, and each looked up', () => {
     for (const { mixed } of [all.asc, all.desc, chat.asc, chat.desc, lists.counted, lists.joined]) {
       const steps = plan(mixed);
-      // Only what is sorted anyway, and the small table of deleted rows, is scanned.
+      // Only the result that is sorted anyway, and the small table of deleted rows, are scanned.
       const scanned = steps.filter(
         (step) => /^SCAN /.test(step) && !/^SCAN (k|\(?subquery|chat_recover|CONSTANT)/.test(step),
       );

@@ -20,7 +20,7 @@ describe('a list of messages', () => {
     const chats = ['any;-;1', 'any;-;2', 'any;-;3'].map((guid) => fixture.chat(guid));
     const add = (day: string, rows: number) => {
       for (let n = 0; n < rows; n += 1) {
-        // Two rows of one instant each, in different conversations; the third one has undated rows alone.
+        // Two rows per instant, in different conversations. The third conversation has only undated rows.
         const date = appleNs(`${day}T00:00:00Z`, Math.floor(n / 2));
         fixture.message({ chat: chats[n % 2] ?? null, date });
       }
@@ -62,7 +62,7 @@ describe('a list of messages', () => {
     async (schema) => {
       const { fixture, reader } = open(schema);
       const chat = fixture.chat('any;-;1');
-      // One database may have seconds and nanoseconds.
+      // One database may have both seconds and nanoseconds.
       for (let second = 0; second < 6; second += 1) {
         const ns = appleNs(`2026-01-01T00:00:0${second}Z`);
         fixture.message({ chat, date: second === 1 ? ns / 1_000_000_000n : ns });
@@ -102,7 +102,7 @@ describe('a list of messages', () => {
       for (const conversationId of [undefined, 'any;-;1']) {
         const query = { order, limit: 2, ...(conversationId === undefined ? {} : { conversationId }) };
         const pages = [];
-        // The last one starts where an earlier page ended, the others do not.
+        // The last one starts where an earlier page ended; the others do not.
         for (const offset of [0, 2999, 3000, 3001, 6500, 6502]) {
           pages.push((await reader.listMessages({ ...query, offset })).items[0]?.body);
         }
@@ -258,7 +258,7 @@ describe('a conversation', () => {
         for (let n = 1; n <= 600; n += 1) {
           const chat = fixture.chat(`any;-;${n}`);
           fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', n) });
-          // The first 300 seem newest of all, but that is only planned.
+          // The first 300 have the newest dates, but are only scheduled.
           if (n <= 300)
             fixture.message({ chat, date: appleNs('2030-01-01T00:00:00Z', n), is_from_me: 1, schedule_type: 2 });
         }

@@ -19,7 +19,7 @@ let files = 0;
 const NS = 1_000_000_000n;
 const FIRST_S = 700_000_000n;
 
-/** A chat.db whose rows, and what is done to them, come from a seed. */
+/** A chat.db whose rows, and the changes to them, come from a seed. */
 class History {
   readonly path: string;
   readonly #chance: Chance;
@@ -46,7 +46,7 @@ class History {
     return fixture;
   }
 
-  /** One commit of one to four changes. */
+  /** Makes one commit of one to four changes. */
   commit(): string {
     const kinds = Array.from({ length: this.#chance.below(4) + 1 }, () => this.#pick(Object.keys(this.#changes)));
     if (kinds.includes('replaced')) {
@@ -111,7 +111,7 @@ class History {
     this.#join(rowId, joinDate);
   }
 
-  /** Never raises a date: what an update raised out of sight is found later, as the test below shows. */
+  /** Never raises a date: a date raised by an update outside the page is found later, as the test below shows. */
   #lower(condition: string, ...values: readonly number[]): void {
     const past = this.#past();
     this.#run(`UPDATE message SET date = ? WHERE date > ? AND ${condition}`, past, past, ...values);
@@ -131,7 +131,7 @@ class History {
     else this.#fixture.sqlite.prepare(sql).run(...values);
   }
 
-  /** A date newer than all before. */
+  /** Returns a date newer than all before. */
   #now(): bigint {
     this.#second += 1n;
     return this.#second;
@@ -197,7 +197,7 @@ test('an old message whose date was raised out of sight is in its order after a 
   const reader = new ChatReader(connect(fixture.path));
   const places = async () => (await reader.listConversations({ limit: 240, offset: 0 })).items.map(({ id }) => id);
   expect((await places()).at(-1)).toBe('any;-;1');
-  // Behind the newest hundred: nothing but reading everything tells.
+  // Behind the newest hundred, where only reading everything would find it.
   fixture.sqlite.prepare('UPDATE message SET date = ? WHERE ROWID = 1').run((FIRST_S + 1001n) * NS);
   for (let commit = 0; commit <= 100; commit += 1) {
     fixture.sqlite.exec('UPDATE message SET is_read = 1 - is_read');

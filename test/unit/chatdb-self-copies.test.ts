@@ -11,7 +11,7 @@ const ME = 'me@example.com';
 const DETAILS = { include: includeSet(['details']) };
 type Columns = Parameters<ChatFixture['message']>[0];
 
-/** A conversation with oneself, in which rows are written at a time of 1 January 2026. */
+/** Creates a conversation with oneself, to which rows are written at a time of 1 January 2026. */
 function selfChat(schema: Schema = 'macos-26') {
   const { fixture, connection } = databases.open(schema);
   const isBare = schema === 'bare';

@@ -8,11 +8,11 @@ import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.
 
 const databases = chatDatabases();
 const EDITED = { date_edited: appleNs('2026-01-01T10:01:00Z'), date_retracted: 0 };
-/** As Undo Send leaves it: each part with its range, and each as retracted. */
+/** What Undo Send leaves behind: each part with its range, marked as retracted. */
 const RETRACTED = encodeBinaryPlist({ otr: { '0': { lo: 0n, le: 5n } }, rp: [0n] });
 const RECEIPTS = encodeBinaryPlist({ amc: 1n, ust: true });
 
-/** When the details of a row say that it was edited and unsent. */
+/** Returns when a row was edited and unsent, according to its details. */
 function timesOf(columns: Parameters<ChatFixture['message']>[0], schema: Schema = 'macos-26') {
   const { fixture, connection } = databases.open(schema);
   const chat = fixture.chat('any;-;+15550100');
@@ -64,7 +64,7 @@ describe('an edited message is not shown as unsent', () => {
     ['has a body', { attributedBody: encodeAttributedBody('left'), part_count: 0 }],
     ['has lost its text and says nothing of parts', { part_count: 1 }],
     ['has lost its text with another summary', { part_count: 1, message_summary_info: RECEIPTS }],
-    // A part is unsent and another is left: see the body.
+    // One part is unsent and another is left; the body shows which.
     [
       'has a part left',
       { attributedBody: encodeAttributedBody('left'), part_count: 2, message_summary_info: RETRACTED },
@@ -106,7 +106,7 @@ describe('an edited message is not shown as unsent', () => {
         { part: 1, text: 'left' },
         { part: 2, text: '\uFFFC', runs: [{ start: 0, end: 1, attachment_guid: 'left' }] },
       ],
-      // The number of the other one stays.
+      // The other attachment keeps its number.
       attachments: [{ n: 1, path: '/photos/left.jpg', guid: 'left' }],
     });
   });

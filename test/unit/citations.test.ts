@@ -23,8 +23,8 @@ const FILES = ['src', 'installer', 'test', 'docs', 'launchd', 'bench', '.'].flat
 const SOURCES = FILES.filter((path) => /^(src|installer|test|bench)\/.*\.(ts|js|mjs|cjs)$/.test(path));
 
 /**
- * The comments, line by line, and the code without them. Good enough for this code: `//` in a string
- * follows a colon.
+ * Splits a file into its comments, line by line, and its code. Good enough here: `//` in a string always follows a
+ * colon.
  */
 function divided(text: string): { readonly comments: string; readonly code: string } {
   const pattern = /\/\*[\s\S]*?\*\/|(?<![:'"`\\/])\/\/.*$/gm;

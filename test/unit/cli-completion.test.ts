@@ -15,7 +15,7 @@ const HIDDEN = ['run', 'check-update', 'complete'];
 
 const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
 
-/** The words of a command from the program on. */
+/** Returns the words of a command, beginning with the program. */
 function pathOf(command: Command): readonly string[] {
   return command.parent === null ? [] : [...pathOf(command.parent), command.name()];
 }
@@ -74,7 +74,7 @@ test('every command has an example in its help', () => {
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
     expect(help).toMatch(/\nExamples?:\n {2}\S/);
     expect(help).toMatch(/exit codes/i);
-    // Of a terminal of the usual width; a command to copy is not broken.
+    // At the usual width of a terminal. Commands to copy are not wrapped.
     const lines = help.replace(/\nExamples?:\n[\s\S]*/, '').split('\n');
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
   }
@@ -82,7 +82,7 @@ test('every command has an example in its help', () => {
 
 const hasMandoc = spawnSync('mandoc', ['-T', 'lint'], { input: '' }).error === undefined;
 
-/** Bold, as a typewriter made it: a letter, back, and the letter again. */
+/** Bold as on a typewriter: a letter, a backspace, and the letter again. */
 const STRUCK_OVER = new RegExp(`.${String.fromCharCode(8)}`, 'g');
 
 testIf(hasMandoc, 'needs mandoc')(

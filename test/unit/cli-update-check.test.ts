@@ -11,7 +11,7 @@ const folder = temporaryFolder();
 const MEGABYTE = Buffer.alloc(1_000_000, ' ');
 const MAX_SENT = 64;
 
-/** Writes as long as somebody reads, 64 MB at most. Resolves with the megabytes that were taken. */
+/** Writes as long as somebody reads, at most 64 MB. Resolves with the megabytes taken. */
 async function pour(response: ServerResponse): Promise<number> {
   let sent = 0;
   while (sent < MAX_SENT && !response.destroyed) {

@@ -13,7 +13,7 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const root = temporaryFolder();
 const IDS = Object.keys(ROUTES) as RouteId[];
 
-/** Writes the samples of every operation in one language, and gives their paths. */
+/** Writes the samples of every operation in one language. Returns their paths. */
 function written(lang: string, ending: string): { readonly folder: string; readonly files: readonly string[] } {
   const folder = join(root, ending);
   mkdirSync(folder);

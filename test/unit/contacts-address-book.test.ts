@@ -42,7 +42,7 @@ function open(folder: string, options: Partial<AddressBookOptions> = {}) {
   const log = collectingLog();
   const book = new AddressBook({ folder, isAllowed: () => true, callingCode: () => '1', clock, log, ...options });
   books.push(book);
-  /** Looks once a minute until the addresses have these names. */
+  /** Checks once a minute until the addresses have these names. */
   const become = (expected: Readonly<Record<string, string | undefined>>) =>
     eventually(async () => {
       await clock.advance(MINUTE_MS);
@@ -51,7 +51,10 @@ function open(folder: string, options: Partial<AddressBookOptions> = {}) {
   return { book, clock, log, become };
 }
 
-/** Refuses a folder to this process, as macOS does without the permission, until the result is called. Root may do everything. */
+/**
+ * Denies this process a folder, as macOS does without the permission, until the returned function is called. Root may
+ * do everything.
+ */
 function refuse(folder: string): () => void {
   if (process.getuid?.() !== 0) {
     chmodSync(folder, 0);
@@ -212,7 +215,7 @@ describe('the files', () => {
   test('that may not be read say so once, and are read as soon as they may be', async () => {
     const folder = newFolder();
     writeAddressBook(folder);
-    // As macOS refuses a folder to a program without the permission: it cannot be listed.
+    // Without the permission macOS does not let a program list the folder.
     const sources = join(folder, 'Sources');
     const allow = refuse(sources);
     closers.push(allow);

@@ -3,7 +3,7 @@ import { callingCodeOf, dialableAddress } from '../../src/mac/contacts/dialable-
 
 describe('an address', () => {
   test.each([
-    // Home, as somebody typed it, the one form.
+    // Calling code of the home country, an address as typed, and its one form.
     ['1', '(817) 555-0100', '+18175550100'],
     ['1', '1 817 555 0100', '+18175550100'],
     ['1', '011 46 70 123 45 67', '+46701234567'],
@@ -20,19 +20,19 @@ describe('an address', () => {
     ['7', '8 912 345-67-89', '+79123456789'],
     ['36', '06 30 123 4567', '+36301234567'],
     ['44', '020 7946 0123', '+442079460123'],
-    // No trunk prefix: the first digit belongs to the number.
+    // There is no trunk prefix: the first digit belongs to the number.
     ['7', '812 345-67-89', '+78123456789'],
-    // Old prefixes of mobile numbers.
+    // Former prefixes of mobile numbers.
     ['1', '+52 1 55 1234 5678', '+525512345678'],
     ['52', '+52 55 1234 5678', '+525512345678'],
     ['54', '+54 9 11 2345-6789', '+541123456789'],
     // Short codes are the same everywhere.
     ['46', '741741', '741741'],
     [undefined, '32665', '32665'],
-    // Without the home only complete numbers are known.
+    // Without the home country only complete numbers are recognized.
     [undefined, '+46 70 123 45 67', '+46701234567'],
     [undefined, '070-123 45 67', undefined],
-    // Marks that copying leaves, and other digits.
+    // Marks left by copying, and other scripts' digits.
     ['46', '\u202a+46 70 123 45 67\u202c', '+46701234567'],
     ['81', '０９０－１２３４－５６７８', '+819012345678'],
     ['1', 'tel:+1-817-555-0100', '+18175550100'],

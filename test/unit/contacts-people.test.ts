@@ -10,7 +10,7 @@ const MAIL = 'ana@example.com';
 const HOME = '+15550199';
 
 const card = (name: string, ...addresses: readonly string[]): Card => ({ name, addresses, link: '' });
-/** Every step of the grouping at once. */
+/** Runs every step of the grouping at once. */
 function ownersOf(cards: readonly Card[]): ReadonlyMap<string, AddressOwner> {
   const work = groupCards(cards);
   for (;;) {
@@ -20,7 +20,7 @@ function ownersOf(cards: readonly Card[]): ReadonlyMap<string, AddressOwner> {
 }
 const linked = (link: string, one: Card): Card => ({ ...one, link });
 
-/** Addresses joined by `=`, those that are nobody's as `!address: names`; everything sorted. */
+/** Returns addresses joined by `=`, and ambiguous ones as `!address: names`, all sorted. */
 function groupsOf(cards: readonly Card[]): readonly string[] {
   const groups = new Map<unknown, string>();
   for (const [address, owner] of ownersOf(cards)) {
@@ -243,7 +243,7 @@ describe('people', () => {
     expect(await reader.person(ana?.id ?? '', mail)).toEqual(ana);
     expect(await reader.person(whole?.id ?? '', mail)).toBeUndefined();
     expect(await reader.search('5550100', 10, mail)).toEqual([]);
-    // An address without a conversation that may be read is nobody.
+    // An address without a readable conversation belongs to nobody.
     expect(await reader.search('', 10, view([ANA], []))).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => mac.close());
 
-/** What nobody may find in a report. The words begin with letters that no known word begins with. */
+/** What a report must never contain. The words begin with letters that no known word begins with. */
 const secrets = fc.record({
   first: fc.stringMatching(/^Zq[a-z]{3,8}$/),
   last: fc.stringMatching(/^Zqx[a-zë]{3,8}$/),
@@ -29,7 +29,7 @@ const secrets = fc.record({
 });
 type Secrets = { readonly [name in 'first' | 'last' | 'phone' | 'email' | 'key']: string };
 
-/** Puts them into what a program printed: into values, between lines, beside words, in quotes. */
+/** Inserts them into what a program printed: into values, between lines, beside words, in quotes. */
 function planted(text: string, { first, last, phone, email, key }: Secrets, how: number): string {
   const all = [`${first} ${last}`, phone, email, key, `/Users/${first}/Library`, `"${last}"`];
   const one = (index: number): string => all[(how + index) % all.length] ?? '';
@@ -58,7 +58,7 @@ function planted(text: string, { first, last, phone, email, key }: Secrets, how:
 const SHAPES = examples.diagnostics.data_shapes;
 const ERRORS = examples.diagnostics.delivery_errors;
 
-/** What a program of this Mac answers does not change, so each is asked once. */
+/** The programs of this machine always answer the same, so each is asked once. */
 const answers = new Map<string, ReturnType<RunCommand>>();
 
 const answerOf: RunCommand = (...call) => {

@@ -15,7 +15,7 @@ import { messageSchema } from '../../src/schema/message-schema.ts';
 import { reactionSchema } from '../../src/schema/reaction.ts';
 import { webhookChangesBody } from '../../src/schema/webhook.ts';
 
-/** The rows of every table on a page, cell by cell; an empty first cell means the one above it. */
+/** Returns the rows of every table on a page, cell by cell; an empty first cell repeats the one above it. */
 function rows(page: string): string[][] {
   const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
   let first = '';

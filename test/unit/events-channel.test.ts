@@ -56,9 +56,9 @@ describe('the channel', () => {
     expect(isDone).toBe(false);
     quick.take(10);
     await waiting;
-    expect(clock.monotonic()).toBe(350); // it did not wait the rest for the stalled one
+    expect(clock.monotonic()).toBe(350); // it did not wait any longer for the stalled one
     expect(clock.pending).toBe(0);
-    // Level again, it counts as anybody else does.
+    // Once it has caught up, it counts like any other reader.
     stalled.take(10);
     channel.publish([arrival(3)]);
     isDone = false;

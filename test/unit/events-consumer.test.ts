@@ -10,7 +10,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { arrival, MemoryLog } from '../support/memory-log.ts';
 
-/** A consumer that stores its offset in `stored`, over a log and a channel of its own. */
+/** A consumer that stores its offset in `stored`, with its own log and channel. */
 class Fixture implements ConsumerTask<string> {
   readonly name = 'test';
   readonly clock = new FakeClock();
@@ -21,7 +21,7 @@ class Fixture implements ConsumerTask<string> {
   stored = rowOffset(0);
   readonly handled: number[] = [];
   readonly records: (string | undefined)[] = [];
-  /** Replaces what handling an entry does. */
+  /** Handles an entry; tests replace it. */
   work: (entry: LogEntry) => Promise<Handled<string>> = async () => ({ isDone: true });
 
   storedOffset(): Offset {
@@ -69,7 +69,7 @@ describe('a consumer', () => {
   test.each(['an entry', 'what comes first'])('that repeats %s without end lets everything else run', async (what) => {
     const fixture = new Fixture();
     let repeats = 0;
-    /** Ends by itself, so that the test fails rather than hangs. */
+    /** Ends by itself, so that the test fails instead of hanging. */
     const repeat = async (): Promise<boolean> => {
       repeats += 1;
       return repeats < 1000;
@@ -142,7 +142,7 @@ describe('a consumer', () => {
     consumer.start();
     fixture.publish(1000);
     await eventually(() => expect(fixture.stored.rowId).toBe(1000));
-    fixture.stored = rowOffset(20); // as the restart of the cursor does for every consumer
+    fixture.stored = rowOffset(20); // done by the cursor's restart for every consumer
     fixture.channel.restart(rowOffset(20));
     fixture.publish(21, 22);
     await eventually(() => expect(fixture.stored.rowId).toBe(22));

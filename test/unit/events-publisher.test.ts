@@ -212,7 +212,7 @@ describe('the publisher', () => {
     pipeline.messages.addMany(1, 500);
     pipeline.cursor.save({ offset: rowOffset(1), guid: 'G1', inode: '1' });
     pipeline.publisher.start();
-    pipeline.feed.live(nothing); // takes nothing: it is waited for after the first stretch
+    pipeline.feed.live(nothing); // takes nothing: the publisher waits for it after the first stretch
     await look(pipeline);
     expect(pipeline.channel.last.rowId).toBe(257);
     pipeline.messages.rows.clear();

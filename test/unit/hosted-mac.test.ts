@@ -47,7 +47,7 @@ const TCC_TABLE = `CREATE TABLE access (service TEXT NOT NULL, client TEXT NOT N
   pid_version INTEGER, boot_uuid TEXT NOT NULL DEFAULT 'UNUSED', last_reminded INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (service, client, client_type, indirect_object_identifier))`;
 
-/** A Mac of programs that only note how they were called, but for sqlite3, which is real. */
+/** Creates a Mac of programs that only record their calls, except sqlite3, which is real. */
 function newMac() {
   macs += 1;
   const folder = join(root, `mac-${macs}`);
@@ -63,7 +63,7 @@ function newMac() {
   program(join(programs, 'codesign'), `${note}\necho CDHash=0123 >&2`);
   program(join(programs, 'make'), `${note}\n[ "$1" != uninstall ] || touch '${folder}/gone'`);
   program(join(programs, 'launchctl'), `${note}\n[ ! -e '${folder}/gone' ]`);
-  // Here the TCC database of the system is the one of the test.
+  // The system's TCC database is the test's here.
   const sudo = `${note}\nshift 3\nexec sqlite3 '${folder}/tcc.db' "$2"`;
   program(join(programs, 'sudo'), sudo);
   program(

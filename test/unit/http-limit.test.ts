@@ -53,7 +53,7 @@ test('a key that has used up its share uses up nothing of the owner’s', async 
     'rate_limited',
     'rate_limited',
   ]);
-  // All keys together have six: two are left for another key, though its own share is four.
+  // All keys together have six: two are left for another key, although its own share is four.
   expect(await lefts('b', 3)).toEqual([
     '"default";r=3;t=60, "key";r=1;t=60',
     '"default";r=2;t=60, "key";r=0;t=60',

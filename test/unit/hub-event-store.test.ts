@@ -21,7 +21,7 @@ function storeAt(name: string): EventStore {
   return new EventStore(database);
 }
 
-/** Row 1 of a Mac is message 1, and so on, a second apart. */
+/** Returns the event of a row: row 1 of a Mac is message 1, and so on, a second apart. */
 function event(row: number, mac = 'm1'): ReceivedEvent {
   const body = Buffer.from(`${row}`);
   const place = { sequence: row, messageId: `${mac}-${row}`, atMs: row * 1000 };
@@ -47,12 +47,12 @@ test('keeps what the stream keeps, and refuses an offset behind which something 
   store.cut(0, MADE, 5);
   expect(store.index.events(0, 99, 99).map(({ row }) => row)).toEqual([5, 6]);
   expect(offsets.numberOf(offset(5))).toBe(5);
-  // Everything behind it is there.
+  // Everything after it is there.
   expect(offsets.numberOf(offset(4))).toBe(4);
   expect(() => offsets.numberOf(offset(3))).toThrow(expect.objectContaining({ code: 'offset_expired', status: 410 }));
   store.cut(99_000, MADE, 99);
   expect(store.index.events(0, 99, 99).map(({ row }) => row)).toEqual([6]);
-  // A number is never given twice, nor a row that was cut taken for a new one.
+  // A number is never used twice, and a row that was cut is not taken for a new one.
   expect(store.add(MADE, rows(2, 7), at(7), 0).map(({ number, row }) => [number, row])).toEqual([[7, 7]]);
 });
 
@@ -82,7 +82,7 @@ test('a file that is damaged or of another version is made again, for this user 
 
 test('an unknown offset of a hub that waited for rows goes back to before them', () => {
   const store = storeAt('floor.db');
-  // m2's rows come second: the other hub waited for them, and gave the offset with a place that is not known here.
+  // m2's rows come second: the other hub waited for them, and its offset names a place that is unknown here.
   const all = [...rows(1, 2), { ...event(1, 'm2'), sequence: 3, messageId: 'm2-1' }, { ...event(3), sequence: 4 }];
   store.add(
     MADE,

@@ -42,7 +42,7 @@ class PairedStore {
     if (isPaired) this.pairs.add(PAIR);
   }
 
-  /** The next message in the stream. Returns the numbers that the hub gave out. */
+  /** Adds the next message of the stream. Returns the numbers that the hub assigned. */
   receive(mac: string, guid: string, { writtenMs = NOW_MS, atMs = NOW_MS, body = guid, skipped = 0 } = {}): number[] {
     const previousRow = (this.#rows.get(mac) ?? 0) + skipped;
     const row = previousRow + 1;
@@ -71,7 +71,7 @@ class PairedStore {
     return this.store.index.events(0, 99, 99).map((event) => (JSON.parse(String(event.body)) as Body).data.guid);
   }
 
-  /** The numbers behind another hub's offset for a place of the stream. */
+  /** Returns the numbers that follow another hub's offset for a place of the stream. */
   after(sequence: number, mac: string, guid: string, more: Partial<StreamOffset> = {}): number {
     return this.offsets.numberOf({
       ...{ stream: MADE, sequence, messageId: `${mac}-${guid}`, atMs: NOW_MS, copy: '0123abcd', ...more },
@@ -118,11 +118,11 @@ test('an old message to which iCloud gave another guid comes once, and two equal
   expect([hub.receive('m1', 'A1', old), hub.receive('m1', 'A2', old)]).toEqual([[1], [2]]);
   expect([hub.receive('m2', 'X1', old), hub.receive('m2', 'X2', old)]).toEqual([[], []]);
   expect(hub.receive('m2', 'X3', old)).toEqual([3]);
-  // Under the other guid it stays known.
+  // It stays known under the other guid.
   expect(hub.receive('m1', 'X1', old)).toEqual([]);
-  // Two new messages of one second are two.
+  // Two new messages of one second stay separate.
   expect([hub.receive('m1', 'N1', { body: 'yes' }), hub.receive('m2', 'N2', { body: 'yes' })]).toEqual([[4], [5]]);
-  // Without a text there is nothing to compare.
+  // Without a text nothing can be compared.
   const unknown = { writtenMs: NOW_MS - HOUR_MS, body: '' };
   expect([hub.receive('m1', 'E1', unknown), hub.receive('m2', 'E2', unknown)]).toEqual([[6], [7]]);
 });
@@ -148,11 +148,11 @@ test('an offset of a hub that published the other copy continues exactly there',
   for (const guid of ['A', 'B', 'C']) hub.receive('m1', guid);
   for (const guid of ['A', 'B', 'C']) hub.receive('m2', guid);
   hub.receive('m1', 'D');
-  // Sequence 5 is the copy of B: a client that has it there has everything up to it.
+  // Sequence 5 is the copy of B: a client that received it there has everything up to it.
   expect(hub.after(5, 'm2', 'B')).toBe(3);
   expect(hub.after(2, 'm1', 'B')).toBe(2);
   expect(hub.after(7, 'm1', 'D')).toBe(4);
-  // What that hub still missed comes again.
+  // What that hub had still missed comes again.
   expect(hub.after(5, 'm2', 'B', { floor: 1 })).toBe(1);
 });
 

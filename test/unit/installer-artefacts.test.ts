@@ -19,11 +19,11 @@ const template = readFileSync(
 );
 const hasPlistutil = spawnSync('plistutil', ['--version']).status === 0;
 
-/** Has Apple's format read by a second implementation. */
+/** Reports whether a second implementation of Apple's format accepts the text. */
 function passesPlistutil(xml: string): boolean {
   const file = join(folder, 'checked.plist');
   writeFileSync(file, xml);
-  // It ends with 0 even when it refuses a file; then it writes none.
+  // It exits with 0 even if it refuses a file; then it writes none.
   const { stdout } = spawnSync('plistutil', ['-i', file, '-f', 'bin']);
   return stdout.subarray(0, 8).toString() === 'bplist00';
 }

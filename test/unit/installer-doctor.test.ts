@@ -177,7 +177,7 @@ describe('doctor', () => {
     const text = said.join('\n');
     expect(text).toContain('webhooks deliveries');
     expect(text).not.toMatch(/\.\.(?!\.)|\/api\/v1\/|^\S \w+_\w+:/m);
-    // A path or a command is not broken.
+    // Paths and commands are not wrapped.
     for (const line of said.flatMap((one) => one.split('\n'))) {
       if (/webhooks deliveries 3ac7$|config rotate-key/.test(line)) continue;
       const longest = Math.max(

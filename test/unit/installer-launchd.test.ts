@@ -10,7 +10,7 @@ const result = (code: number | null, stdout = '', trouble: CommandResult['troubl
   trouble,
 });
 
-/** A launchctl that answers from a list a verb; the last answer stays. */
+/** Returns a launchctl whose answers come from a list per verb; the last one repeats. */
 function launchd(answers: Readonly<Record<string, readonly CommandResult[]>>): {
   agent: Launchd;
   clock: FakeClock;
@@ -32,7 +32,7 @@ function launchd(answers: Readonly<Record<string, readonly CommandResult[]>>): {
   return { agent, clock, asked };
 }
 
-/** Lets time pass until `work` has ended. */
+/** Advances the clock until `work` has ended. */
 async function passing<Result>(clock: FakeClock, work: Promise<Result>): Promise<Result> {
   let isDone = false;
   const ended = (): void => {

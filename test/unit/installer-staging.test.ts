@@ -7,14 +7,14 @@ import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 let isMounted = false;
-// Before the folder's own removal, which it would prevent.
+// Runs before the folder is removed, which a mounted disk would prevent.
 afterAll(() => {
   if (isMounted) spawnSync('umount', [disk]);
 });
 const folder = temporaryFolder();
 const disk = join(folder, 'disk');
 mkdirSync(disk);
-// A disk that is really full; where a test may not mount one, these tests are skipped.
+// Uses a disk that is really full; skipped if the test may not mount one.
 isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]).status === 0;
 const onFullDisk = testIf(isMounted, 'needs the right to mount a disk');
 
@@ -39,7 +39,7 @@ describe('a disk that becomes full', () => {
 });
 
 test.each([
-  // macOS 13 and newer, for an app of another terminal (Apple, App Management).
+  // On macOS 13 and newer, if another terminal made the app (Apple, App Management).
   ['EPERM', true],
   ['EACCES', false],
 ])('%s names App Management: %s', (code, isNamed) => {

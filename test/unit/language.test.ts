@@ -24,7 +24,7 @@ const PHRASES = [
   'cannot be told',
   'the trouble',
   'everybody',
-  // After these words it is the plain way to say it: "part of it", "because of it".
+  // After these words it is plain English: "part of it", "because of it".
   '(?<!\\b(?:ahead|all|any|because|each|front|instead|most|much|none|out|part|rest|some) )of it',
   // As a subject: "what it holds is read". Not in "know what it is".
   'what (?!to\\b|(?:it|that|this) is\\b)[a-z ]{1,20} is',

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/program/', import.meta.url));
-/** Texts of packages and modules that a service may do without. */
+/** Texts of packages and modules that most services never need. */
 const RARE = [
   ['a service that nobody asks over MCP loads nothing of the protocol', 'notifications/resources/updated'],
   ['a service without a fleet loads nothing of NATS', '$JS.API'],
@@ -13,7 +13,7 @@ const RARE = [
   ['a service without an issuer loads nothing of OAuth', 'code_challenge_methods_supported'],
 ] as const;
 
-/** The files that are loaded with these, without a dynamic import. */
+/** Returns the files that are loaded with these through static imports. */
 function loadedWith(files: readonly string[]): ReadonlySet<string> {
   const found = new Set(files);
   for (const file of found) {

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const folder = temporaryFolder();
 let count = 0;
 
-/** The lines that `use` writes to a log, all of them: one still on its way would find the file of the next test. */
+/** Returns all lines that `use` writes to a log: a line still on its way would end up in the file of the next test. */
 async function linesOf(level: LogOptions['level'], use: (log: ProcessLog) => void): Promise<Record<string, unknown>[]> {
   count += 1;
   const path = join(folder, `${count}.log`);

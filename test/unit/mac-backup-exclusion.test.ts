@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { excludeFromBackups } from '../../src/mac/system/backup-exclusion.ts';
 import { commandRunner, type RunCommand } from '../../src/runtime/command.ts';
 
-/** What the only object of a binary property list says: a string of at most 255 ASCII characters. */
+/** Returns the only object of a binary property list: a string of at most 255 ASCII characters. */
 function stringIn(plist: Buffer): string {
   const offsets = Number(plist.readBigUInt64BE(plist.length - 8));
   const object = plist.readUInt8(offsets);

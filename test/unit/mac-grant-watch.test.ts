@@ -96,7 +96,7 @@ describe('a permission that was just granted', () => {
     });
     watch.set({ isAway: true });
     await clock.advance(5000);
-    // Either it was granted, or the next check is scheduled.
+    // Either the permission was granted, or the next check is scheduled.
     await waitFor(() => granted > 0 || clock.pending > 0);
     expect(granted).toBe(isReadable ? 1 : 0);
     watch.close();

@@ -94,7 +94,7 @@ describe('Automation', () => {
     await clock.advance(400);
     writeFileSync(join(folder, 'answered'), '');
     expect(await asked).toMatchObject({ state: 'denied', reason: 'refused' });
-    // The person said no: that is not forgotten at the next, quick answer.
+    // The user said no, and the next quick answer does not change that.
     fake.plan(step);
     expect(await permissions.automation()).toMatchObject({ reason: 'refused' });
     rmSync(join(folder, 'answered'));

@@ -10,7 +10,7 @@ import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 const folder = temporaryFolder();
 const run = commandRunner({ PATH: `${folder}:/usr/bin:/bin` });
 
-/** What lsof prints with -F: one field a line. It ends with 1 when it finds nothing. */
+/** Sets what lsof prints with -F: one field per line. It exits with 1 if it finds nothing. */
 function lsof(...lines: readonly string[]): void {
   const path = join(folder, 'lsof');
   const print = lines.map((line) => `echo '${line}'`).join('\n');

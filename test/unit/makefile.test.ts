@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 
-/** What GNU make learnt after 3.81, which is the one of macOS: a Makefile that has it fails there or does less. */
+/** Features of GNU make newer than 3.81, the version of macOS: a Makefile that uses them fails there or does less. */
 const NEWER: Readonly<Record<string, RegExp>> = {
   'shell assignment (3.82 reads != as part of a name, 4.0 runs it)': /^\s*[\w.-]+\s*!=/m,
   'POSIX assignment ::= or :::= (4.0, 4.4)': /^\s*[\w.-]+\s*:{2,3}=/m,

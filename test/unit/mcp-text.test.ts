@@ -12,7 +12,7 @@ import type { Reaction } from '../../src/domain/reaction.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 
-/** The long form is for a change of what makes the text. */
+/** The long form is for changes of the code that makes the text. */
 const BODIES = isLong ? 200_000 : 300;
 const ANA = '+15550100';
 const NONCE = 'k3Yx0aQz';
@@ -71,7 +71,7 @@ function text(messages: readonly Message[], nameOf: NameOf = (address) => NAMES.
   return lines.text;
 }
 
-/** What people who want to be taken for somebody else would write. */
+/** What people write who want to be taken for somebody else. */
 const hostile = fc
   .array(
     fc.oneof(
@@ -97,7 +97,7 @@ const hostile = fc
   )
   .map((parts) => parts.join(''));
 
-/** Line ends by any program's rules. */
+/** Line ends by the rules of any program. */
 const ANY_LINE_END = /\r\n|\p{Zl}|\p{Zp}|(?!\t)\p{Cc}/u;
 
 describe('text of other people', () => {

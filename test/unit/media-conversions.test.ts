@@ -18,7 +18,7 @@ const DONE: CommandResult = { code: 0, stdout: '', stderr: '', trouble: null };
 const HEIC = Buffer.concat([Buffer.from('\0\0\0\x1cftypheic\0\0\0\0', 'latin1'), Buffer.alloc(70_000, 'x')]);
 const CAF = Buffer.from('caff\0\x01\0\0desc');
 
-/** A converter that writes what it was given behind a word, and files in memory. */
+/** Creates a converter that writes its input after a word, with files in memory. */
 function setUp({
   run,
   content = HEIC,
@@ -233,7 +233,7 @@ test('the cache keeps 500 MB, and loses first what was not asked for longest', a
     utimesSync(join(cacheFolder, name), 1000 + index, 1000 + index);
   }
   utimesSync(join(cacheFolder, kept), 1, 1);
-  // A use counts, so that it is not the oldest any more.
+  // It has been used again, so it is no longer the oldest.
   await get(1);
   await get(2);
   expect(readdirSync(cacheFolder)).toEqual(expect.arrayContaining(['newer', 'older', kept]));
@@ -259,7 +259,7 @@ test.each([
   expect(format === undefined ? 'none' : `${format.kind} ${format.extension}`).toBe(expected);
 });
 
-/** The first bytes of a picture that claims this size, and a little behind them. */
+/** Returns the beginning of a picture that claims this size. */
 function picture(start: string, sized: (head: Buffer) => void): Buffer {
   const head = Buffer.alloc(64);
   head.write(start, 'latin1');

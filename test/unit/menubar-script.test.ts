@@ -45,7 +45,7 @@ interface Output {
   readonly text: string;
 }
 
-/** The one that the tests run in. */
+/** The shell that the tests run in. */
 let shell: MenubarShell;
 
 function run(env: Readonly<Record<string, string>> = {}, ...args: string[]): Promise<Output> {
@@ -244,7 +244,7 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
     await new Promise((resolve) => squatter.once('listening', resolve));
     const { port } = squatter.address() as AddressInfo;
     configure(port);
-    // As macOS does with -z: connects, sends nothing, and exits with 0.
+    // Does what macOS does with -z: connects, sends nothing, and exits with 0.
     const connect = `require('net').connect(process.argv[2], process.argv[1], () => process.exit(0)).on('error', () => process.exit(1))`;
     const nc = join(programs, 'nc');
     writeFileSync(

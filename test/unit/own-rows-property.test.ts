@@ -21,7 +21,7 @@ const TEXTS = ['yes', 'no'];
 
 type OwnRows = Behaviour['ownRows'];
 type Step =
-  /** osascript ends so long after the row is written; `unknown`: it is killed. */
+  /** osascript ends this long after the row is written; `unknown`: it is killed. */
   | {
       readonly do: 'send';
       readonly to: number;
@@ -33,7 +33,7 @@ type Step =
   | { readonly do: 'elsewhere'; readonly to: number; readonly ownRows: OwnRows }
   | { readonly do: 'receive'; readonly from: number; readonly text: number; readonly joinAfterMs: number }
   | { readonly do: 'wake'; readonly count: number }
-  /** Nobody looks meanwhile, or somebody looks every millisecond. */
+  /** Time passes, either unwatched or with a look every millisecond. */
   | { readonly do: 'pass'; readonly ms: number; readonly isWatched: boolean };
 
 const person = fc.nat(PEOPLE.length - 1);
@@ -77,7 +77,7 @@ afterAll(() => {
   for (const close of closing.reverse()) close();
 });
 
-/** A simulated Mac, and what publishes and sends there, on one clock. */
+/** Creates a simulated Mac with a publisher and a sender, on one clock. */
 function world() {
   const clock = new FakeClock();
   const mac = new Messages({ home: folder, version: '26', clock });
@@ -138,7 +138,10 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
     const before = mac.database.newestRow();
     const entries: LogEntry[] = [];
     const reader = feed.live(() => entries.push(...reader.take(1000).entries));
-    /** Rows of other devices that carry another's handle: nothing tells them from received ones (docs/project/guarantees.md). */
+    /**
+     * Rows of other devices with another person's handle, which nothing distinguishes from received ones
+     * (docs/project/guarantees.md).
+     */
     const unknowable = new Set<number>();
     const joinedLate = new Set<number>();
     let running = 0;
@@ -157,10 +160,10 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
             running -= 1;
           });
         await idle();
-        // The next send has its own behaviour: one at a time, as the queue has them.
+        // Each send has its own behaviour: they run one at a time, as in the queue.
         await pass(one.endsAfterMs + 1, place % 2 === 0);
       } else if (one.do === 'elsewhere') {
-        // A text that no send has: an equal one beside a send that waits cannot be told apart by anybody.
+        // No send has this text: nothing could distinguish it from an equal pending send.
         const to = PEOPLE[one.to] ?? '';
         const { row } = (await mac.perform({ do: 'write', to, text: 'from my phone' })) as { row: number };
         if (one.ownRows === 'with_handle') unknowable.add(row);
@@ -193,5 +196,5 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(), play), {
     numRuns: isLong ? 3000 : 15,
   });
-  // For what hangs, and for nothing else: 3,000 schedules take many minutes of processor time.
+  // Only for hangs: 3,000 schedules take many minutes of processor time.
 }, 7_200_000);

@@ -11,7 +11,7 @@ const rows = results
   .map((line) => line.split(' | '))
   .filter(([, figure]) => /^\d/.test(figure ?? ''));
 
-/** The figures in a cell of the first row of the results whose name begins like this. */
+/** Returns the figures in a cell of the first row of the results whose name begins like this. */
 function figures(row: string, cell: number): readonly number[] {
   const text = rows.find(([name]) => name?.startsWith(`| ${row}`))?.[cell] ?? '';
   return (text.replaceAll(',', '').match(/\d+(?:\.\d+)?/g) ?? []).map(Number);

@@ -19,7 +19,7 @@ beforeEach(() => {
 
 const CONFIG = '[auth]\napi_key = "a key of at least 16 characters"\n';
 
-/** A backup with this configuration, changed afterwards by hand. */
+/** Makes a backup with this configuration, then changes it by hand. */
 function backupWith(config: string, sql = ''): string {
   const file = join(place, 'postern.backup');
   openStateDatabase(join(place, 'source.db')).close();

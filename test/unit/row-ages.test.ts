@@ -20,7 +20,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const folder = temporaryFolder();
 let files = 0;
 
-/** A service on a clock made for tests, with its state.db; `cursor` is kept for the runs after it. */
+/** Starts a service with a fake clock and its state.db; `cursor` is kept for later runs. */
 async function start(clock = new FakeClock(), path = join(folder, `state-${++files}.db`), isFirstStart = false) {
   const pipeline = eventPipeline();
   const { messages, channel, cursor, log, feed } = pipeline;
@@ -41,7 +41,7 @@ async function start(clock = new FakeClock(), path = join(folder, `state-${++fil
   return {
     ...{ clock, path, ages, noteHealth, messages, state },
     close: () => closers.close(),
-    /** The age of a row that comes now and is dated so long ago; undefined for one that is not old. */
+    /** Returns the age of a row that arrives now and is dated this long ago; undefined if it is not old. */
     async ageS(datedMsAgo: number): Promise<number | undefined> {
       rowId += 1;
       messages.add(arrival(rowId, { datedMs: clock.now() - datedMsAgo }));
@@ -52,7 +52,7 @@ async function start(clock = new FakeClock(), path = join(folder, `state-${++fil
   };
 }
 
-/** Passes time as a service that is awake does: with a timer every second. */
+/** Advances the clock as in a service that is awake: with a timer every second. */
 const pass = (clock: FakeClock, ms: number): Promise<void> => clock.advance(ms);
 
 describe('a row that is older than its arrival', () => {
@@ -71,7 +71,7 @@ describe('a row that is older than its arrival', () => {
     service.clock.pause(8 * HOUR_MS);
     await pass(service.clock, 10_000);
     expect(await service.ageS(4 * HOUR_MS)).toBeUndefined();
-    // One that was written before that sleep should have come before it.
+    // A row written before that sleep should have arrived before it.
     expect(await service.ageS(9 * HOUR_MS)).toBeGreaterThan(LATE_S);
   });
 
@@ -153,7 +153,7 @@ describe('after a restart', () => {
     const killed = await start();
     await pass(killed.clock, 2 * HOUR_MS);
     expect(await killed.ageS(HOUR_MS)).toBe(3600);
-    // The cursor was not stored, and neither was when this run watched chat.db.
+    // The cursor was not stored, nor when this run watched chat.db.
     const second = await start(killed.clock, killed.path);
     expect(await second.ageS(HOUR_MS)).toBe(3600);
     expect(await second.ageS(HOUR_MS)).toBeUndefined();

@@ -8,7 +8,7 @@ import { failed, InMemoryMessages } from '../support/in-memory-messages.ts';
 
 const ANA = '+15550100';
 const chat = (guid: string, service: string | null = 'iMessage'): KnownChat => ({ guid, service });
-/** `id` for a chat, `@service` for the participant of an account, `@` for a participant of any. */
+/** Spells an attempt: `id` for a chat, `@service` for the participant of an account, `@` for a participant of any. */
 const spelled = ({ chatId, service }: Attempt): string => chatId ?? `@${service ?? ''}`;
 const order = (typed: string, ...chats: readonly KnownChat[]): readonly string[] =>
   plan(typed, chats).attempts.map(spelled);
@@ -185,7 +185,7 @@ describe('whatever is typed and known', () => {
   test('a group is never a person, a typed service never left, and nothing is tried after something may be out', async () => {
     await fc.assert(
       fc.asyncProperty(typed, fc.array(known, { maxLength: 3 }), fc.array(outcome), async (to, chats, outcomes) => {
-        // One recipient means chats of one style and identifier.
+        // One recipient means chats of the same style and identifier.
         const same = chats.filter((one) => tail(one.guid) === tail(chats[0]?.guid ?? ''));
         const messages = new InMemoryMessages();
         messages.endWith(...outcomes);

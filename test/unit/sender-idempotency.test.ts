@@ -15,7 +15,9 @@ import { temporaryFolder } from '../support/temporary.ts';
 const folder = temporaryFolder();
 let worlds = 0;
 
-/** One Messages and one chat.db that outlive any number of services; each service opens the state database again. */
+/**
+ * Creates one Messages and one chat.db that outlive any number of services; each service reopens the state database.
+ */
 function setUp() {
   worlds += 1;
   const statePath = join(folder, `state-${worlds}.db`);
@@ -227,7 +229,7 @@ describe('a crash', () => {
   }
 });
 
-/** Any file that may be sent. */
+/** Returns any file that may be sent. */
 function anyFile(): string {
   return join(process.cwd(), 'package.json');
 }

@@ -13,7 +13,7 @@ async function started(): Promise<World> {
   return world;
 }
 
-/** Sends a text; Messages writes these rows, dated now. */
+/** Sends a text, for which Messages writes these rows, dated now. */
 async function sent(world: World, body: string, rows: readonly Partial<OwnRow>[]) {
   const { chat, clock, messages } = world;
   messages.behave = () => {

@@ -57,7 +57,7 @@ async function play(steps: readonly Step[]): Promise<void> {
     const message = rows.message(rowId);
     return message && world.sender.origins.added(message, NO_DETAILS).origin;
   };
-  /** What is said of a row never changes once it is said, and is never wrong. */
+  /** A row's reported origin never changes, and is never wrong. */
   const said = new Map<number, string>();
   const check = (): void => {
     const requests = new Set<string>();
@@ -89,7 +89,7 @@ async function play(steps: readonly Step[]): Promise<void> {
       const [where = 0, what = 0] = chosen.content.split(' ').map(Number);
       chosen.rowId = add(where, what);
     } else if (one.do === 'elsewhere') {
-      // An equal text in the same conversation while the row of a send is missing cannot be told apart by anybody.
+      // An equal text in the same conversation, while the row of a send is missing, cannot be distinguished by anybody.
       const content = `${one.chat} ${one.text}`;
       if (sent.some((send) => send.rowId === undefined && send.content === content)) continue;
       elsewhere.add(add(one.chat, one.text));

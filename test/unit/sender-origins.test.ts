@@ -10,7 +10,7 @@ const MINUTE = 60_000;
 
 type World = ReturnType<typeof setUp>;
 
-/** What is said about a row, with the details that it has now. */
+/** Returns the reported origin of a row, with its current details. */
 function originOf({ chat, sender }: World, rowId: number, details: Partial<MessageDetails> = {}): Origin | undefined {
   const message = chat.message(rowId);
   if (message === undefined) throw new Error(`there is no row ${rowId}`);
@@ -26,11 +26,11 @@ async function started(more: Parameters<typeof setUp>[0] = {}): Promise<World> {
   return world;
 }
 
-/** An own row, dated now. */
+/** Adds an own row, dated now. */
 const row = ({ chat, clock }: World, columns: Partial<OwnRow>): number =>
   chat.add({ datedMs: clock.now(), ...columns });
 
-/** A send that is answered with 202. */
+/** Makes a send that is answered with 202. */
 async function unconfirmed(world: World, request: Parameters<World['send']>[0] = {}): Promise<void> {
   const sending = world.send(request);
   await idle();
@@ -162,7 +162,7 @@ describe('an own message', () => {
 });
 
 describe('after a crash', () => {
-  /** Another process on the same chat.db and state.db. */
+  /** Opens the same chat.db and state.db in another process. */
   function restarted(old: World, afterMs = 0): World {
     const clock = new FakeClock(old.clock.now() + afterMs);
     const world = setUp({ sentParts: old.sentParts, clock, lookup: old.chat });

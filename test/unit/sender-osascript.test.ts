@@ -61,7 +61,7 @@ describe('one run of osascript', () => {
     chmodSync(path, 0o755);
     const clock = new FakeClock();
     const running = osascript({ path, clock }).run(part, new AbortController().signal);
-    // The limit of the run is one timer, the wait for the rest of its words another.
+    // One timer limits the run, another the wait for the rest of its output.
     await eventually(() => expect(clock.pending).toBe(2));
     await clock.advance(250);
     expect(await running).toMatchObject({ kind: 'failed', number: -1728 });
@@ -172,7 +172,7 @@ describe('one run of osascript', () => {
 describe('opening Messages', () => {
   const { signal } = new AbortController();
   const notRunning = { exit: 1, stderr: 'execution error: Messages is not running. (-600)' };
-  /** Lets the time of every pause pass, and of no run, until the work is done. */
+  /** Lets every pause pass, but no run, until the work is done. */
   const passPauses = async (clock: FakeClock, path: string): Promise<void> => {
     let pauseMs = 0;
     const watched: Clock = {
@@ -207,7 +207,7 @@ describe('opening Messages', () => {
     expect(opener.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
     expect(fake.runs()).toHaveLength(6);
     expect(clock.monotonic()).toBe(5 * 300 + 1000);
-    // The script has nothing to send: it says whether Messages is running.
+    // The script that sends nothing reports whether Messages is running.
     expect(fake.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
     expect(clock.pending).toBe(0);
   });
@@ -234,7 +234,7 @@ describe('opening Messages', () => {
   test('waits at most 10 s for Messages', async () => {
     const { fake, clock } = setUp();
     new FakeExecutable(folder, 'open', fake.folder);
-    // It is asked 34 times, which a shell answers for less than a Node.
+    // It runs 34 times, and a shell starts more quickly than Node.
     writeFileSync(fake.path, `#!/bin/sh\necho '${notRunning.stderr}' >&2\nexit ${notRunning.exit}\n`);
     await passPauses(clock, fake.path);
     expect(clock.monotonic()).toBe(9900);

@@ -7,7 +7,7 @@ import { failed } from '../support/in-memory-messages.ts';
 import { folder, idle, photo, setUp } from '../support/sender-fixture.ts';
 
 describe('an attachment that is exchanged while its send waits', () => {
-  /** The rules, and when a check has got as far as reading them a second time: the file has been looked at by then. */
+  /** Returns rules that tell when a check reads them a second time: by then it has looked at the file. */
   const watchedRules = (): { readonly rules: SenderOptions['attachments']; readonly looks: () => number } => {
     let looks = 0;
     return {

@@ -44,7 +44,7 @@ afterEach(async () => {
   await service.close();
 });
 
-/** The service after a restart, over the same files. */
+/** Restarts the service over the same files. */
 async function restart(): Promise<void> {
   const previous = service;
   await previous.scheduler.close();
@@ -52,7 +52,7 @@ async function restart(): Promise<void> {
   await open(previous);
 }
 
-/** Schedules for in so many milliseconds. */
+/** Schedules a send in `inMs` milliseconds. */
 async function schedule(inMs: number, more: Partial<SendRequest> = {}, by?: Caller): Promise<ScheduledSend> {
   const sendAtMs = service.clock.now() + inMs;
   const request = { body: 'later', sendAtMs, sendUntilMs: sendAtMs + HOUR, ...more };
@@ -167,7 +167,7 @@ describe('a scheduled send', () => {
   test('that a crash interrupted is never sent again: it is sent if its row is there, else unknown', async () => {
     const entries = [await schedule(MINUTE, { body: 'has a row' }), await schedule(MINUTE, { body: 'has none' })];
     const usual = service.messages.behave;
-    // As if the process were killed while osascript runs: nothing comes back.
+    // As if the process were killed while osascript runs: no answer comes.
     service.messages.behave = async (part, signal) => {
       if ('body' in part.content && part.content.body === 'has a row') await usual(part, signal);
       return { kind: 'killed' };
@@ -204,7 +204,7 @@ describe('a scheduled send', () => {
       if ('attachment' in part.content) contents.push(readFileSync(part.content.attachment, 'utf8'));
       return usual(part, signal);
     };
-    // Copies are read from the disk, which takes time of its own.
+    // Reading copies from the disk takes real time.
     await eventually(async () => {
       await pass(MINUTE);
       expect(now(entry).state).toBe('sent');
@@ -235,7 +235,7 @@ describe('an Idempotency-Key of a scheduled send', () => {
     const sendAtMs = service.clock.now() + 40 * DAY;
     const same = { ...key, sendAtMs, sendUntilMs: sendAtMs + HOUR };
     const { id } = await schedule(0, same);
-    // At once, as for a Mac that sleeps.
+    // At once, as for a sleeping Mac.
     service.clock.pause(39 * DAY);
     await pass(MINUTE);
     expect(await schedule(0, same)).toMatchObject({ id, state: 'scheduled' });

@@ -155,11 +155,11 @@ describe('a run that fails', () => {
     const error: unknown = await send().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ status, code, extra });
     expect((error as { hint?: string }).hint).toMatch(/\.$/);
-    // Neither address nor text may be in a problem.
+    // Problems contain neither address nor text.
     expect((error as Error).message).not.toContain('5550100');
     expect(messages.runs).toHaveLength(1);
     expect(messages.opened).toBe(0);
-    // Only the row of one that may have gone out is looked for.
+    // A row is looked for only if the send may have gone out.
     expect(clock.pending).toBe(code === 'send_outcome_unknown' ? 1 : 0);
     await sender.close();
     expect(clock.pending).toBe(0);

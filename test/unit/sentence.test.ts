@@ -27,7 +27,7 @@ const FILE: MessageDetails['attachments'][number] = {
 const say = (given: Partial<MessageDetails>, body = '', names = {}) =>
   sentenceOf({ body, sender: '+15550100', is_from_me: false }, { ...DETAILS, ...given }, names);
 
-// Those of the vectors are in chatdb-content-details.
+// The sentences of the vectors are tested in chatdb-content-details.
 test.each<[string, Partial<MessageDetails>, string]>([
   ['Photo', { attachments: [{ ...FILE, mime_type: 'image/jpeg' }] }, ''],
   ['Video', { attachments: [{ ...FILE, mime_type: 'video/mp4' }] }, ''],

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { loadableSchema, type MacosVersion } from '../../src/simulator/macos-versions.ts';
 
-/** `table.column`, with its type and default. */
+/** Returns `table.column` with its type and default. */
 function columnsOf(version: MacosVersion): ReadonlyMap<string, string> {
   const sqlite = openSqlite(':memory:');
   sqlite.exec(loadableSchema(version));

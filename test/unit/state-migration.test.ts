@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 
-/** state.db as version 0.1.0 left it, or another one, opened by the present version. */
+/** Opens a state.db of 0.1.0, or of another version, with the current one. */
 function migrated(name: string, from = 'state-0.1.0.sql'): Sqlite {
   const path = join(folder, name);
   const old = openSqlite(path);

@@ -32,7 +32,7 @@ const newFile = (): string => {
   return join(folder, `state-${files}.db`);
 };
 
-/** A state.db with something in every table, closed. */
+/** A closed state.db with something in every table. */
 const whole = ((): Buffer => {
   const path = newFile();
   const database = openStateDatabase(path);
@@ -61,7 +61,7 @@ const whole = ((): Buffer => {
   return readFileSync(path);
 })();
 
-/** What the service reads and writes before it serves. */
+/** Reads and writes what the service does before it serves. */
 function start(path: string): void {
   const database = openStateDatabase(path);
   try {
@@ -74,7 +74,7 @@ function start(path: string): void {
   }
 }
 
-/** The sentence that the start ends with; undefined when it starts. Anything but such a sentence is thrown on. */
+/** Returns the sentence with which the start ends; undefined if it starts. Rethrows anything else. */
 function refusal(path: string): string | undefined {
   try {
     start(path);
@@ -94,7 +94,7 @@ function written(content: Uint8Array): string {
   return path;
 }
 
-/** A copy that was changed as SQL can change it. */
+/** Returns a copy that was changed by SQL. */
 function changed(sql: string): string {
   const path = written(whole);
   const database = openSqlite(path);
@@ -106,7 +106,7 @@ function changed(sql: string): string {
 test('a state database that nothing is wrong with starts', () => {
   expect(refusal(written(whole))).toBeUndefined();
   expect(refusal(newFile())).toBeUndefined();
-  // What a crash leaves between making the file and filling it.
+  // What a crash leaves between creating the file and filling it.
   expect(refusal(written(Buffer.alloc(0)))).toBeUndefined();
 });
 
@@ -124,10 +124,10 @@ describe('a state database is refused with a sentence', () => {
   test('or starts, when bytes of it are anything else', () => {
     const chance = seededChance('changed bytes of state.db');
     let refused = 0;
-    // About two in five are refused: more rounds come when fewer were.
+    // About two in five are refused; there are more rounds if fewer were.
     for (let round = 0; round < FLIPS || refused < FLIPS / 4; round += 1) {
       const content = Buffer.from(whole);
-      // A few bytes somewhere, or a stretch of garbage.
+      // Either a few bytes or a stretch of garbage.
       const length = chance.below(2) === 0 ? 1 + chance.below(4) : 1 + chance.below(6000);
       const at = chance.below(content.length);
       for (let place = at; place < Math.min(at + length, content.length); place += 1)

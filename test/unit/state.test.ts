@@ -123,7 +123,7 @@ describe('webhooks', () => {
     store.advance(id, rowOffset(1), record(1));
     expect(store.remove(id)).toBe(true);
     expect(store.remove(id)).toBe(false);
-    store.advance(id, rowOffset(2), record(2)); // a worker that was just ending
+    store.advance(id, rowOffset(2), record(2)); // from a worker that was just ending
     expect(store.deliveries(id)).toEqual([]);
     expect(store.get(id)).toBeUndefined();
     database.close();

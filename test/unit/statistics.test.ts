@@ -66,7 +66,7 @@ describe('counters over time', () => {
     restarted.count('events', 'sent');
     expect(restarted.ask()).toBe(since);
     expect(total(restarted, 'hour', 48)).toBe(4);
-    // Every span is there, also one without an event.
+    // Every span is listed, including those without an event.
     expect(restarted.series('events', 'minute', 60).get('')?.points).toHaveLength(60);
   });
 

@@ -3,7 +3,7 @@ import type { CanaryReport } from '../../src/domain/canary.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../src/domain/status.ts';
 import { type Verdict, verdictOf } from '../../src/domain/verdict.ts';
 
-/** The console's own module, as its browser loads it. */
+/** The console's own module, as a browser loads it. */
 const CONSOLE: string = '../../src/api/console/verdict.js';
 
 const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary => ({
@@ -63,7 +63,7 @@ const OPTIONS: { readonly [Member in keyof StatusReport]?: readonly StatusReport
   ],
 };
 
-/** Every combination of the members above. */
+/** Returns every combination of the members above. */
 function reports(): readonly StatusReport[] {
   let made: readonly object[] = [
     { version: '0.1.0', uptime_s: 1, newest_row: 1, newest_event: { row_id: 1, age_s: null } },

@@ -17,7 +17,7 @@ test.each([
   ['any;-;+15550100', 'iMessage;-;+1 (555) 0100', true],
   ['any;-;+15550100', 'any;-;+15550101', false],
   ['any;+;chat1', 'any;-;chat1', false],
-  // At a hub: the conversation of one Mac, or that of any.
+  // At a hub: a conversation of one Mac, or of any.
   ['m7~any;-;+15550100', 'm7~SMS;-;+15550100', true],
   ['m7~any;-;+15550100', 'm8~any;-;+15550100', false],
   ['m7~any;-;+15550100', 'any;-;+15550100', true],

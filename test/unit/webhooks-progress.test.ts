@@ -18,7 +18,7 @@ const record = (rowId: number): DeliveryRecord => ({
   duration_ms: 1,
 });
 
-/** A batcher over a store that keeps what it is told, or cannot. */
+/** Creates a batcher over a store that records its calls, or fails. */
 function newBatcher(options: { readonly fails?: boolean } = {}) {
   const clock = new FakeClock();
   const log = collectingLog();

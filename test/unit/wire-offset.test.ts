@@ -11,7 +11,7 @@ import { anyText } from '../support/any-text.ts';
 const whole = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const base64url = (text: string): string => Buffer.from(text, 'latin1').toString('base64url');
 
-/** Texts that come close to an offset. */
+/** Texts that are almost offsets. */
 const almost = fc.oneof(
   anyText(90),
   fc.string({ unit: fc.constantFrom(...'0123456789.-+eE x'), maxLength: 60 }).map(base64url),

@@ -30,7 +30,7 @@ describe('a search is taken apart', () => {
   test.each<[string, object]>([
     ['dinner  tonight', { terms: [word('dinner'), word('tonight')] }],
     ['"see you" dinner', { terms: [phrase('see you'), word('dinner')] }],
-    // As a phone types them.
+    // As typed on a phone.
     ['“see you” „bis morgen“', { terms: [phrase('see you'), phrase('bis morgen')] }],
     ['"see"you', { terms: [phrase('see'), word('you')] }],
     ['hel* **bold**', { terms: [prefix('hel'), prefix('**bold')] }],
@@ -38,7 +38,7 @@ describe('a search is taken apart', () => {
     ['dinner -work -self-made', { terms: [word('dinner')], excluded: ['work', 'self-made'] }],
     ['tea - coffee & !! "?"', { terms: [word('tea'), word('coffee')] }],
     ['👍🏽 ❤️', { terms: [word('👍🏽'), word('❤️')] }],
-    // Only the keys that there are.
+    // Only known keys.
     ['http://x note:this 12:30 in', { terms: [word('http://x'), word('note:this'), word('12:30'), word('in')] }],
     ['from:me', { from: [{ text: 'me', at: 1 }] }],
     ['x FROM:"Ana Silva" from:+1555', { terms: [word('x')], from: [at('Ana Silva', 3), at('+1555', 20)] }],
@@ -47,9 +47,9 @@ describe('a search is taken apart', () => {
     ['after:2026-01-31', { afterNs: MIDNIGHT_NS }],
     ['x after:2026-01-31', { terms: [word('x')], afterNs: MIDNIGHT_NS }],
     ['before:2026-01-31 x', { terms: [word('x')], beforeNs: MIDNIGHT_NS }],
-    // NUL and half a character are blanks.
+    // NUL and unpaired surrogates count as blanks.
     ['a\0b \ud800c', { terms: [word('a'), word('b'), word('c')] }],
-    // Places are counted in characters, not in UTF-16 units.
+    // Positions are counted in characters, not in UTF-16 units.
     ['😀😀 from:me', { terms: [word('😀😀')], from: [at('me', 4)] }],
     ['שלום from:me', { terms: [word('שלום')], from: [at('me', 6)] }],
   ])('%s', (text, expected) => {

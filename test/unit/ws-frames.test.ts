@@ -6,7 +6,7 @@ import { arrival } from '../support/memory-log.ts';
 
 const LIMIT = 256 * 1024;
 
-/** The texts of a batch of frames, read as RFC 6455 says, section 5.2. */
+/** Returns the texts of a batch of frames, read as RFC 6455 says, section 5.2. */
 function textsOf(bytes: Buffer): string[] {
   const texts: string[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -5,8 +5,8 @@ import type { ModelChat, ModelRow } from './model-chat.ts';
 import type { CommitName } from './schedule.ts';
 
 /**
- * What one commit does to one row. None takes back what another did before it was seen: a reader that looks in between
- * would be left with what is not so any more, and nothing could tell it.
+ * What one commit does to one row. None reverts an earlier one before it was seen: a reader that looked in between
+ * would keep an outdated state, which nothing could correct.
  */
 const EDITS: Partial<Record<CommitName, (row: ModelRow) => void>> = {
   edit(row) {
@@ -38,7 +38,7 @@ const EDITS: Partial<Record<CommitName, (row: ModelRow) => void>> = {
   },
 };
 
-/** One commit of Messages; `which` picks the row as a share of those there are. */
+/** Makes one commit of Messages; `which` picks the row as a share of the existing ones. */
 export function commit(chat: ModelChat, store: MemoryChangeStore, name: CommitName, which: number, size = 0): void {
   const rows = [...chat.rows.values()];
   const row = rows[Math.floor(which * rows.length)];

@@ -5,7 +5,7 @@ export class WriteFailed extends Error {
   readonly code = 'SQLITE_FULL';
 }
 
-/** What a client meets when the service is gone, or cannot read or write. */
+/** Reports whether a client meets this error when the service is away, or cannot read or write. */
 export function isExpected(error: unknown): boolean {
   const { code = '' } = error as { readonly code?: string };
   if (error instanceof Crashed || error instanceof WriteFailed) return true;

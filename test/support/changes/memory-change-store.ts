@@ -10,14 +10,14 @@ import {
 } from '../../../src/domain/ports/changes.ts';
 import type { CursorStore } from '../../../src/domain/ports/feed.ts';
 
-/** What is committed to state.db: cursor, prints, change log and the offsets of consumers, in memory. */
+/** The committed state in memory: cursor, prints, change log and the offsets of consumers. */
 export class MemoryChangeStore implements ChangeStore, CursorStore {
-  /** Called before each method; what it throws is what the method throws, and nothing is written then. */
+  /** Called before each method. If it throws, the method throws that, and nothing is written. */
   onCall: (isWrite: boolean) => void = () => {};
   kept = Number.POSITIVE_INFINITY;
-  /** Changes stored since the log was begun, those of a summary counted one by one. */
+  /** Changes stored since the log began, with those of a summary counted one by one. */
   recorded = 0;
-  /** How often the print of each row became another one since the log was begun; the first one is not counted, nor those of reactions. */
+  /** How often the print of each row changed since the log began, without the first print and those of reactions. */
   readonly moves = new Map<number, number>();
   readonly consumers = new Map<string, Offset>();
   #cursor: Cursor | undefined;
@@ -115,7 +115,7 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
     }
   }
 
-  /** Where a consumer begins when nothing was stored for it. */
+  /** Returns where a consumer begins if nothing is stored for it. */
   offsetOf(name: string): Offset {
     return this.consumers.get(name) ?? rowOffset(0);
   }

@@ -2,20 +2,20 @@ import type { LogEntry } from '../../../src/domain/event.ts';
 import { type ModelChat, messageOf } from './model-chat.ts';
 import type { ModelService } from './model-service.ts';
 
-/** What a client keeps of the messages: read once, then kept by what it is told. */
+/** A client's copy of the messages: read once, then kept up to date by events. */
 export class Mirror {
   readonly #chat: ModelChat;
   #texts = new Map<number, string>();
-  /** Ranges to be read again once chat.db can be read. */
+  /** Ranges to read again once chat.db can be read. */
   #unread: (readonly [number, number])[] = [];
-  /** Begun before every row had been looked at once: reads again when that is done. */
+  /** True if it began before every row had been checked once: it reads again after that. */
   isEarly = false;
 
   constructor(chat: ModelChat) {
     this.#chat = chat;
   }
 
-  /** A row that is in a list before anybody got its event may vanish without one: those are left to the events. */
+  /** A row that is listed before anybody got its event may vanish without one: such rows are left to the events. */
   readAll({ feed }: ModelService): void {
     this.#texts = new Map();
     this.#readRange(0, feed.lastPublished({ changes: true }).rowId);
@@ -39,7 +39,7 @@ export class Mirror {
     }
   }
 
-  /** Reads what is to be read again, as soon as it can be. */
+  /** Reads the pending ranges as soon as that is possible. */
   settle(service: ModelService): void {
     this.#readAgain();
     if (!this.isEarly || this.#chat.isAway || service.detection.status().state !== 'on') return;
@@ -52,7 +52,7 @@ export class Mirror {
     for (const [first, last] of this.#unread.splice(0)) this.#readRange(first, last);
   }
 
-  /** The first difference from chat.db. */
+  /** Returns the first difference from chat.db. */
   difference(): string | undefined {
     const truth = new Map<number, string>();
     for (const row of this.#chat.rows.values())

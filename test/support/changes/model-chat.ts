@@ -24,13 +24,13 @@ export interface ModelRow {
   files: number;
 }
 
-/** chat.db in memory: what the service reads of it, and what Messages does to it. */
+/** An in-memory chat.db: what the service reads of it, and what Messages does to it. */
 export class ModelChat implements MessageLog {
   /** Called before each read. */
   onRead: () => void = () => {};
   isAway = false;
   rows = new Map<number, ModelRow>();
-  /** By row id, the commits that changed a row that was there. */
+  /** The commits that changed an existing row, by row id. */
   readonly mutations = new Map<number, number>();
   #highest = 0;
   #inode = 1;
@@ -70,7 +70,7 @@ export class ModelChat implements MessageLog {
     this.#deletions += 1;
   }
 
-  /** Another database: other rows under the same row ids. */
+  /** Replaces the database: other rows have the same row ids. */
   replace(rows: number): void {
     this.#inode += 1;
     this.rows = new Map();
@@ -101,12 +101,12 @@ export class ModelChat implements MessageLog {
       }));
   }
 
-  /** Another one for another database. */
+  /** Different for each database. */
   get id(): string {
     return String(this.#inode);
   }
 
-  /** The highest row id there ever was. */
+  /** The highest row id so far. */
   get highest(): number {
     return this.#highest;
   }
@@ -199,7 +199,7 @@ export class ModelChat implements MessageLog {
   }
 }
 
-/** What a client sees of a row. */
+/** Returns a row as a client sees it. */
 export function messageOf(row: ModelRow): Message {
   const marks = [row.isUnsent ? 'unsent' : `text ${row.version}`, row.isDeleted ? 'deleted' : ''];
   const read = row.isRead ? 'read' : undefined;

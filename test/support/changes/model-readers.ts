@@ -5,7 +5,7 @@ import { Mirror } from './mirror.ts';
 import type { ModelChat } from './model-chat.ts';
 import type { ModelService } from './model-service.ts';
 
-/** An entry of a reader with changes comes after everything before it, and is of a row that was given. */
+/** Expects that an entry comes after everything before it, and belongs to a row that was delivered. */
 function assertInOrder(position: Offset, { offset, event, rowId }: LogEntry, who: string): void {
   const isNext = isAfter(offset, position) && offset.rowId >= position.rowId && offset.change >= position.change;
   if (!isNext) fail(`${who}: ${JSON.stringify(offset)} came after ${JSON.stringify(position)}`);
@@ -17,7 +17,7 @@ export function fail(message: string): never {
   throw new Error(message);
 }
 
-/** A client with changes that disconnects, and resumes from the last offset it was given. */
+/** A client with changes that disconnects, and resumes from the last offset it received. */
 export class ChangesClient {
   readonly kind: 'resume' | 'live' | 'page';
   readonly mirror: Mirror;
@@ -58,7 +58,7 @@ export class ChangesClient {
     this.mirror.readAll(service);
   }
 
-  /** The position to continue from, or to start over at when the offset has expired. */
+  /** Returns the position to continue from, or the one to start over at if the offset has expired. */
   #resolve({ feed }: ModelService): Offset {
     const known = this.#offset === undefined ? undefined : decodeOffset(this.#offset);
     try {
@@ -75,12 +75,12 @@ export class ChangesClient {
     this.#reader = undefined;
   }
 
-  /** The process is gone, and the connection with it. */
+  /** Loses its process and its connection. */
   lose(): void {
     this.#reader = undefined;
   }
 
-  /** Takes up to `limit` entries and keeps the first `kept` of them: then the connection breaks. */
+  /** Takes up to `limit` entries and keeps the first `kept` of them before the connection breaks. */
   take(service: ModelService, limit: number, kept = Number.POSITIVE_INFINITY): number {
     this.mirror.settle(service);
     if (this.kind === 'page' && this.#offset !== undefined) return this.#page(service, limit);
@@ -155,7 +155,7 @@ export class RowsClient {
 
   connect({ feed }: ModelService): void {
     if (this.#reader !== undefined) return;
-    // A client of rows cannot tell another database by its row ids; it starts over here when it is one.
+    // A client of rows cannot recognize another database by its row ids, so it starts over here.
     if (this.#database !== this.#chat.id) this.#last = undefined;
     this.#database = this.#chat.id;
     const position = this.#resolve(feed);
@@ -202,7 +202,7 @@ export class RowsClient {
     }
   }
 
-  /** Rows that it should have got; all of chat.db is published. */
+  /** Returns the rows that it should have received; all of chat.db is published. */
   missing(): readonly number[] {
     return [...this.#chat.rows.keys()].filter((rowId) => rowId > this.#first && !this.#received.has(rowId));
   }
@@ -214,7 +214,7 @@ export class RowsClient {
   }
 }
 
-/** A webhook with changes: at least once, in order, its offset in state.db. */
+/** A webhook with changes: at least once, in order, with its offset in state.db. */
 export class ModelConsumer {
   readonly mirror: Mirror;
   readonly name: string;
@@ -225,7 +225,7 @@ export class ModelConsumer {
     this.name = name;
   }
 
-  /** Early as it is, it reads again when every row has been looked at; it has nothing left to handle then. */
+  /** If it began early, it reads again once every row has been checked; by then it has nothing left to handle. */
   settle(service: ModelService): void {
     this.mirror.settle(service);
   }

@@ -9,22 +9,22 @@ import { collectingLog } from '../log.ts';
 import type { MemoryChangeStore } from './memory-change-store.ts';
 import type { ModelChat } from './model-chat.ts';
 
-/** Small, so that a short schedule reaches every bound. */
+/** Small, so that a short schedule reaches every limit. */
 const LIMITS = { windowRows: 4, maxListed: 4, blocksHeld: 2 };
 
 export interface Surroundings {
   readonly chat: ModelChat;
   readonly store: MemoryChangeStore;
   readonly clock: FakeClock;
-  /** Called before each call to chat.db or state.db; it may throw, and may end this process. */
+  /** Called before each call to chat.db or state.db. It may throw, and may end this process. */
   readonly onCall: (service: ModelService, isWrite: boolean) => void;
-  /** Called when changes are about to be stored, or the log is begun again. */
+  /** Called before changes are stored, or the log begins again. */
   readonly onLog?: (isBegin: boolean) => void;
-  /** What the reader thread read is old when it arrives. */
+  /** How late the reader thread's answers arrive. */
   readonly lateByMs?: number;
 }
 
-/** One process of the service, as `app/service.ts` builds it. Once it is dead nothing it does has an effect. */
+/** One process of the service, connected as in `app/service.ts`. Once it is dead, nothing it does has an effect. */
 export class ModelService {
   isDead = false;
   readonly log = collectingLog();
@@ -83,7 +83,7 @@ export class ModelService {
     this.notice();
   }
 
-  /** The change detector found a commit, or chat.db back. */
+  /** Reports a commit, or that chat.db is back, as the change detector does. */
   notice(): void {
     this.publisher.publishPending();
     this.detection.noteCommit();
@@ -92,7 +92,7 @@ export class ModelService {
 
 const WRITES: ReadonlySet<string> = new Set(['save', 'restart', 'begin', 'end', 'noteAsked', 'noteSwept', 'record']);
 
-/** The same object, with something to do before each of its methods. */
+/** Returns the same object, with a call before each of its methods. */
 function guarded<Target extends object>(
   target: Target,
   before: (name: string, args: readonly unknown[]) => void,

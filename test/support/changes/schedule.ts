@@ -22,7 +22,7 @@ const COMMITS = [
 ] as const;
 export type CommitName = (typeof COMMITS)[number];
 
-/** What else can happen in between. */
+/** Other things that can happen in between. */
 const TROUBLES = ['crash', 'failWrite', 'away'] as const;
 
 export type StepName =
@@ -41,13 +41,13 @@ export type StepName =
   | 'consume'
   | 'month';
 
-/** One step of a schedule: data alone, so that a failing one can be shrunk and printed. */
+/** One step of a schedule, as plain data, so that a failing one can be shrunk and printed. */
 export interface Step {
   readonly do: StepName;
-  /** Which row, client or number of them, as a share of those there are. */
+  /** Picks a row, a client or their number, as a share of the existing ones. */
   readonly which: number;
   readonly size: number;
-  /** Happens before the so manieth call of this step to chat.db or state.db. */
+  /** Happens before the call with this number, of this step, to chat.db or state.db. */
   readonly during?: {
     readonly call: number;
     /** Only calls that write are counted. */
@@ -57,7 +57,7 @@ export interface Step {
   };
 }
 
-/** How often each step is drawn, relative to the others. */
+/** Relative frequency of each step. */
 const WEIGHTS: Readonly<Record<StepName, number>> = {
   insert: 10,
   insertOwn: 4,
@@ -97,7 +97,10 @@ const TOTAL = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0);
 
 const KINDS = ['resume', 'live', 'page'] as const;
 
-/** Rows and a reader, without which little can go wrong. In the second more changes while the service is away than a sweep lists. */
+/**
+ * Rows and a reader, without which little can go wrong. In the second schedule more changes during an absence than a
+ * sweep lists.
+ */
 const PLAIN: readonly StepName[] = ['fill', 'notice', 'wait', 'connect', 'wait'];
 const AFTER_FLOOD: readonly StepName[] = [
   'fill',
@@ -121,7 +124,7 @@ const AFTER_FLOOD: readonly StepName[] = [
 export interface Schedule {
   /** Changes that are kept. */
   readonly kept: number;
-  /** How old what the reader thread read is when it arrives: passes run meanwhile when that is more than a second. */
+  /** How late the reader thread's answers arrive. Beyond a second, passes run meanwhile. */
   readonly lateByMs: number;
   readonly clients: readonly (typeof KINDS)[number][];
   readonly steps: readonly Step[];
@@ -146,7 +149,7 @@ export function drawSchedule(chance: Chance): Schedule {
 
 function drawStep(chance: Chance): Step {
   const step = { do: drawName(chance), which: chance.next(), size: chance.below(10) };
-  // A pass runs while time passes, so that is where most goes wrong.
+  // Passes run while time passes, so most faults happen there.
   const isWaiting = step.do === 'wait';
   if (!chance.in(isWaiting ? 0.5 : 0.25)) return step;
   const name = chance.in(isWaiting ? 0.6 : 0.3) ? chance.of(TROUBLES) : chance.of(COMMITS);
@@ -163,7 +166,7 @@ function drawName(chance: Chance): StepName {
   return NAMES[0];
 }
 
-/** The shortest schedule found that fails as well: steps are left out, many at a time, then one by one. */
+/** Returns the shortest schedule found that still fails: it leaves out steps, many at a time, then one by one. */
 export async function shrink(
   schedule: Schedule,
   failure: (schedule: Schedule) => Promise<string | undefined>,

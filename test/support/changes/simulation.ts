@@ -10,11 +10,11 @@ import type { Schedule, Step } from './schedule.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const POLL_MS = 400;
-/** Calls to chat.db and state.db that one schedule may take; the longest of 100,000 takes a sixth of them. */
+/** Maximum number of calls to chat.db and state.db per schedule; the longest of 100,000 needs a sixth of them. */
 const MAX_CALLS = 20_000;
 const TOO_LONG = `the schedule takes more than ${MAX_CALLS} calls to chat.db and state.db`;
 
-/** Runs one schedule; what it found wrong, or undefined. */
+/** Runs one schedule. Returns what went wrong, or undefined. */
 export async function failureOf(schedule: Schedule): Promise<string | undefined> {
   try {
     await new World(schedule).run();
@@ -37,7 +37,7 @@ class World {
   #callsLeft = 0;
   #during: Step['during'];
   #failsWrites = false;
-  /** Commits to old rows before the present log was begun, and its generation. */
+  /** Commits to old rows before the current log began, and its generation. */
   #mutationsBefore: ReadonlyMap<number, number> = new Map();
   #generation = 0;
   #databaseOfLog = '';
@@ -74,11 +74,11 @@ class World {
         this.#service.notice();
         return this.#clock.advance(0);
       case 'wait':
-        // On a Mac a poll finds every commit; here some are found late.
+        // On a Mac every commit is found by a poll; here some are found late.
         if (step.which < 0.7) this.#service.notice();
         return this.#clock.advance([0, 20, 60, 400, 1100, 2500, 61_000][step.size % 7] ?? 0);
       case 'month':
-        // What is attempted every second would be attempted millions of times.
+        // Retries every second would mean millions of attempts.
         if (this.#failsWrites || this.#chat.isAway) return;
         this.#during = undefined;
         this.#service.notice();
@@ -156,7 +156,7 @@ class World {
     );
   }
 
-  /** What a client meets when the service is gone, or cannot read or write, is no failure. */
+  /** Errors that a client meets when the service is away, or cannot read or write, are no failures. */
   #attempt(work: () => void): void {
     try {
       work();
@@ -168,7 +168,7 @@ class World {
   #onCall(service: ModelService, isWrite: boolean): void {
     if (service.isDead) throw new Crashed(this.#calls > MAX_CALLS ? TOO_LONG : 'the process is gone');
     this.#calls += 1;
-    // A dead process does nothing more, so that the schedule comes to its end.
+    // A dead process does nothing, so the schedule ends.
     if (this.#calls > MAX_CALLS) this.#kill();
     const during = this.#during;
     if (during !== undefined && (isWrite || !during.isWrite)) {
@@ -189,7 +189,7 @@ class World {
           if (during.do === 'away') this.#chat.isAway = true;
           else {
             commit(this.#chat, this.#store, during.do, during.which);
-            // The poll that finds it.
+            // The poll that finds the commit.
             void this.#clock.after(POLL_MS, () => this.#attempt(() => this.#service.notice()));
           }
         }
@@ -211,7 +211,7 @@ class World {
       },
     });
     this.#service = service;
-    // A store that fails here ends the process, and launchd starts it again.
+    // A store that fails here ends the process, and launchd restarts it.
     this.#attempt(() => service.start());
     return service;
   }
@@ -232,7 +232,7 @@ class World {
     for (const consumer of this.#consumers) this.#attempt(() => this.#startConsumer(consumer));
   }
 
-  /** Everything is in order again, and everybody reads to the end. */
+  /** Ends all trouble, and lets everybody read to the end. */
   async #quiesce(): Promise<void> {
     this.#failsWrites = false;
     this.#chat.isAway = false;
@@ -278,7 +278,7 @@ class World {
     if (this.#calls > MAX_CALLS) fail(TOO_LONG);
   }
 
-  /** No flood: every change in the log is one that Messages made since the log was begun. */
+  /** Expects no flood: every change in the log was made by Messages since the log began. */
   #checkLog(): void {
     if (this.#store.generation() !== this.#generation) {
       this.#generation = this.#store.generation();

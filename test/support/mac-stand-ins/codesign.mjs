@@ -1,4 +1,4 @@
-// codesign, for a bundle with one program. Signing puts a script in the place of the Mach-O file, so that it runs here.
+// codesign, for a bundle with one program. Signing replaces the Mach-O file by a script, so that it runs here.
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -31,14 +31,14 @@ export function codesign(args, environment) {
     return { code: 0, stderr: stderr.join('\n') };
   }
   if (sealOf(app, program) !== signature.seal) return failed(`${app}: a sealed resource is missing or invalid`);
-  // Finder tags or a custom icon; only strict verification minds them (Apple QA1940).
+  // Finder tags or a custom icon; only strict verification rejects them (Apple QA1940).
   if (args.includes('--strict') && hasFlag(environment, 'finder-info')) {
     return failed(`${app}: resource fork, Finder information, or similar detritus not allowed`);
   }
   return { code: 0 };
 }
 
-/** An ad-hoc signature has no time stamp: the hash depends on the bytes of the bundle and on nothing else. */
+/** An ad-hoc signature has no time stamp: its hash depends only on the bytes of the bundle. */
 function sign(app, program, environment) {
   if (hasFlag(environment, 'codesign-fails')) return failed(`${app}: errSecInternalComponent`);
   const bytes = readFileSync(program);
@@ -46,7 +46,7 @@ function sign(app, program, environment) {
     return failed(`${app}: main executable failed strict validation`);
   const seal = sealOf(app, program);
   const cdhash = createHash('sha256').update(bytes).update(seal).digest('hex').slice(0, 40);
-  // A test may want to look at what was signed.
+  // Keeps a copy for tests that inspect what was signed.
   mkdirSync(join(environment.MAC_STAND_IN, 'signed'), { recursive: true });
   writeFileSync(join(environment.MAC_STAND_IN, 'signed', cdhash), bytes);
   writeFileSync(program, signedNode(cdhash, seal));
@@ -54,7 +54,7 @@ function sign(app, program, environment) {
   return { code: 0 };
 }
 
-/** A Node, as long as nothing of it was changed. */
+/** Returns a Node, unless something in it was changed. */
 function signedNode(cdhash, seal) {
   return `#!/bin/sh\n# cdhash ${cdhash}\n# seal ${seal}\nexec "${process.execPath}" "$@"\n`;
 }

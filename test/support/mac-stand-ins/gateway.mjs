@@ -1,5 +1,5 @@
-// A small gateway, installed by tests in place of the real one. How it behaves is read at every request from
-// gateway.json, so that a test can grant a permission while the installer waits.
+// A small gateway, installed by tests instead of the real one. It reads its behaviour from gateway.json at every
+// request, so that a test can grant a permission while the installer waits.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -11,9 +11,9 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const behaviour = () => JSON.parse(readFileSync(join(state, 'gateway.json'), 'utf8'));
 
 /**
- * What macOS answers the agent about Messages. TCC keeps a "Don't Allow" and answers at once from then on, whoever asks
- * and after every restart, until `tccutil reset` (Apple TN3127; the 0.3 s are of macOS 26.5). `dialog` says what the
- * person does; `none`: no dialog appears at all (reported of 27.0).
+ * Returns macOS's answer to the agent about Messages. TCC remembers a "Don't Allow" and from then on answers at once,
+ * whoever asks and after every restart, until `tccutil reset` (Apple TN3127; the 0.3 s are of macOS 26.5). `dialog`
+ * says what the user does; `none`: no dialog appears at all (reported of 27.0).
  */
 function automation({ dialog, permissions, reasons }) {
   if (dialog === undefined) return { state: permissions.automation, reason: reasons?.automation };

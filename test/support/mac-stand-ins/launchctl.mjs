@@ -1,5 +1,5 @@
-// launchctl and launchd: Darwin's exit codes, drawn by the seed where macOS gives more than one, a bootout that comes
-// back before the job is gone, and restarts of what ends with an error. supervisor.mjs does launchd's work.
+// launchctl and launchd: Darwin's exit codes, drawn by the seed where macOS gives more than one, a bootout that returns
+// before the job is gone, and restarts of programs that end with an error. supervisor.mjs does launchd's work.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,16 +8,16 @@ import { clearFlag, draw, hasFlag, readJson, readPlist, writeJson } from './stat
 import { supervise } from './supervisor.mjs';
 
 const SUPERVISOR = fileURLToPath(new URL('./supervisor-process.mjs', import.meta.url));
-/** The jobs that this process supervises itself, by the Mac's folder: a supervisor of its own is one more Node. */
+/** Jobs that this process supervises itself, by the Mac's folder: a separate supervisor would be one more Node. */
 const supervised = new Map();
 const VERBS = { bootout, bootstrap, enable, kickstart, managername, print, 'print-disabled': printDisabled };
 
-/** `isProgram`: called as a program of its own, which does not stay to supervise what it started. */
+/** `isProgram`: called as a separate program, which does not stay to supervise what it started. */
 export async function launchctl([verb, ...rest], environment, isProgram) {
   const run = VERBS[verb];
   if (run === undefined) return { code: 64, stderr: `Unrecognized subcommand: ${verb}` };
   if (hasFlag(environment, 'no-session') && verb !== 'managername') {
-    // With nobody at the screen either is reported (112 was measured on macOS 26.5 by rundesk).
+    // Without a login at the screen either code occurs (112 was measured on macOS 26.5 by rundesk).
     const code = draw(environment, [112, 125]);
     return {
       code,
@@ -31,7 +31,10 @@ const labelOf = (target) => target.split('/')[2];
 const fileOf = (label) => join('jobs', `${label}.json`);
 const lingeringOf = (label) => join('jobs', `${label}.lingers`);
 
-/** The job as `launchctl print` sees it. One that was booted out is seen for some time after its process has ended. */
+/**
+ * Returns the job as `launchctl print` sees it. A job that was booted out stays visible for some time after its process
+ * has ended.
+ */
 function jobOf(environment, label) {
   const job = readJson(environment, fileOf(label), undefined);
   if (!job?.isGone) return job;
@@ -66,7 +69,7 @@ function print([target], environment) {
   const job = jobOf(environment, label);
   if (job === undefined) return { code: 113, stderr: `Could not find service "${label}" in domain for user gui` };
   const running = job.pid === null ? '\tstate = spawn scheduled' : `\tstate = running\n\tpid = ${job.pid}`;
-  // Some of the other lines that macOS 13 to 26 print (facts from launchctl transcripts in openclaw #34089, rundesk).
+  // Some of the other lines that macOS 13 to 26 print (from launchctl transcripts in openclaw #34089, rundesk).
   const more = [
     `program = ${environment.HOME}/Applications/Postern.app/Contents/MacOS/Postern`,
     `path = ${environment.HOME}/Library/LaunchAgents/${label}.plist`,
@@ -92,7 +95,7 @@ async function bootstrap([, file], environment, isProgram) {
   if (hasFlag(environment, 'login-items-off')) return { code: 0 };
   if (hasFlag(environment, `disabled-${label}`)) return failed(119, 'Service is disabled');
   if (hasFlag(environment, 'quarantine')) return failed(155, 'Path is quarantined');
-  // 5, 17 and 37 for what is loaded already or still stopping (codes measured on macOS 26.5).
+  // Codes 5, 17 and 37: the job is already loaded or still stopping (measured on macOS 26.5).
   if (readJson(environment, fileOf(label), undefined) !== undefined) {
     return draw(environment, [
       failed(5, 'Input/output error'),
@@ -119,13 +122,13 @@ async function superviseApart(plist, environment) {
   }
 }
 
-/** Ends what this process started on that Mac. */
+/** Ends the jobs that this process started on that Mac. */
 export function switchOff(environment) {
   supervised.get(environment.MAC_STAND_IN)?.kill();
   supervised.delete(environment.MAC_STAND_IN);
 }
 
-/** A supervisor of its own is asked by a signal. */
+/** Signals a separate supervisor. */
 function ask(environment, { supervisor }, verb, signal) {
   if (supervisor !== null) process.kill(supervisor, signal);
   else supervised.get(environment.MAC_STAND_IN)[verb]();
@@ -148,8 +151,7 @@ function bootout([target], environment) {
   writeJson(environment, fileOf(label), { ...job, isLeaving: true });
   if (draw(environment, [true, false, false])) writeFlag(environment, 'bootout-race');
   ask(environment, job, 'stop', 'SIGTERM');
-  // 36 is the ordinary answer since 10.15 while the job is still stopping, and the job does stop (osquery/osquery
-  // #5698).
+  // 36 is the usual answer since 10.15 while the job is still stopping, and the job does stop (osquery/osquery #5698).
   return draw(environment, [
     failed(36, 'Operation now in progress'),
     failed(36, 'Operation now in progress'),

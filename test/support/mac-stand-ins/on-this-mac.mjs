@@ -1,5 +1,5 @@
-// What is started under another name here: LaunchServices' tool has no place of its own on this machine, and a Mach-O
-// program runs as this Node. One in the bundle does not: its bytes were changed, and what is not signed is killed.
+// Maps programs to others on this machine: LaunchServices' tool has no fixed place here, and a Mach-O program runs as
+// this Node, except inside the bundle, where its bytes were changed and an unsigned program is killed.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isSignedNode } from './codesign.mjs';
@@ -10,7 +10,7 @@ export function onThisMac(command) {
   return command.startsWith('/') && !command.includes('Postern.app') && isMachO(command) ? process.argv[0] : command;
 }
 
-/** A Mach-O program, or one that codesign's stand-in has signed: both run as this Node. */
+/** Reports whether this is a Mach-O program, or one that codesign's stand-in has signed: both run as this Node. */
 export function isNode(command) {
   return command.startsWith('/') && (isMachO(command) || isSignedNode(command));
 }

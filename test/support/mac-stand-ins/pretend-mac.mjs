@@ -1,5 +1,5 @@
-// Loaded before the program by tests of `make install`: makes dist/main.js, and nothing else that runs on the way,
-// believe that this is a Mac. The programs of that Mac are the stand-ins beside this file.
+// Loaded before the program by tests of `make install`: makes dist/main.js, and no other program, believe that this is
+// a Mac. The programs of that Mac are the stand-ins beside this file.
 import childProcess from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 import { onThisMac } from './on-this-mac.mjs';

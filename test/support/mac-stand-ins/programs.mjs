@@ -47,7 +47,7 @@ const PROGRAMS = {
   'xcode-select': xcodeSelect,
 };
 
-/** What a program is called by here: LaunchServices' tool is started by its full path. */
+/** Returns the name of a program's stand-in: LaunchServices' tool is started by its full path. */
 export function nameOf(command) {
   return basename(command) === 'lsregister' ? 'lsregister' : command;
 }
@@ -57,8 +57,8 @@ export function isStandIn(command) {
 }
 
 /**
- * Runs it and keeps what it was asked, one line a call. `environment` has MAC_STAND_IN, the folder of this Mac's
- * state; `isProgram` is true in a process that only runs this.
+ * Runs a stand-in and records the call, one line each. `environment` has MAC_STAND_IN, the folder of this Mac's state;
+ * `isProgram` is true in a process that only runs this.
  */
 export async function runStandIn(command, args, environment, isProgram = false) {
   const name = nameOf(command);

@@ -1,4 +1,4 @@
-// The state of a Mac of stand-ins: files in the folder MAC_STAND_IN, so that tests and programs share it.
+// The state of a Mac of stand-ins: files in the folder MAC_STAND_IN, which tests and programs share.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,13 +26,13 @@ export function readJson(environment, name, fallback) {
 
 export function writeJson({ MAC_STAND_IN }, name, value) {
   const path = join(MAC_STAND_IN, name);
-  // launchd's part is a process of its own and may write the same file at the same time.
+  // launchd's stand-in is a separate process and may write the same file at the same time.
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, JSON.stringify(value));
   renameSync(draft, path);
 }
 
-/** One of the values, by the seed and by how often something was drawn before. */
+/** Returns one of the values, chosen by the seed and by the number of earlier draws. */
 export function draw(environment, values) {
   const { seed, count } = readJson(environment, 'draws.json', { seed: 1, count: 0 });
   writeJson(environment, 'draws.json', { seed, count: count + 1 });
@@ -40,7 +40,10 @@ export function draw(environment, values) {
   return values[bytes.readUInt32BE(0) % values.length];
 }
 
-/** What a property list says. Most programs read none, and the library takes as long to load as all the rest. */
+/**
+ * Returns the content of a property list. Loaded on demand, because most programs read none and the library takes as
+ * long to load as all the rest.
+ */
 export async function readPlist(file) {
   const { parse } = await import('plist');
   return parse(readFileSync(file, 'utf8'));

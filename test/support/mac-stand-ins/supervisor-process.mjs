@@ -1,4 +1,4 @@
-// A supervisor as a process of its own: node supervisor-process.mjs PROPERTY-LIST-AS-JSON. Ends with its job.
+// A supervisor as a separate process: node supervisor-process.mjs PROPERTY-LIST-AS-JSON. Ends with its job.
 import { supervise } from './supervisor.mjs';
 
 const plist = JSON.parse(process.argv[2]);

@@ -1,13 +1,13 @@
-// launchd's part for one job: starts its program, and again after it ended with an error, and keeps what
-// `launchctl print` says of it in a file.
+// launchd's part for one job: starts its program, restarts it after an error, and keeps what `launchctl print` reports
+// in a file.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeJson } from './state.mjs';
 
 /**
- * `supervisor` is the process that does nothing but this, or null inside a test. `onGone` is called when the
- * job has been stopped and its process has ended.
+ * `supervisor` is the process that does only this, or null inside a test. `onGone` is called once the job has been
+ * stopped and its process has ended.
  */
 export function supervise(plist, environment, supervisor = null, onGone = () => {}) {
   const file = join('jobs', `${plist.Label}.json`);
@@ -45,7 +45,8 @@ export function supervise(plist, environment, supervisor = null, onGone = () => 
     job.lastExitCode = code;
     if (isLeaving) return leave();
     save();
-    // ThrottleInterval, in a hurry: these seconds are hundredths. SuccessfulExit=false: 0 is not started again.
+    // ThrottleInterval, shortened: these seconds are hundredths. SuccessfulExit=false: a program that exits with 0 is
+    // not restarted.
     if (code !== 0) timer = setTimeout(start, plist.ThrottleInterval * 10);
   }
 
@@ -57,7 +58,7 @@ export function supervise(plist, environment, supervisor = null, onGone = () => 
 
   start();
   return {
-    /** SIGTERM, and SIGKILL after the job's time is over. */
+    /** SIGTERM, then SIGKILL after the job's time is over. */
     stop() {
       isLeaving = true;
       clearTimeout(timer);
@@ -72,7 +73,7 @@ export function supervise(plist, environment, supervisor = null, onGone = () => 
       child.on('exit', start);
       child.kill('SIGKILL');
     },
-    /** The Mac is switched off. */
+    /** Ends like a Mac that is switched off. */
     kill() {
       clearTimeout(timer);
       child.removeAllListeners().on('error', () => {});

@@ -1,4 +1,4 @@
-// LaunchServices' register of bundles and the privacy settings (TCC), which look bundles up in it.
+// LaunchServices' register of bundles, and the privacy settings (TCC), which look up bundles in it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, readPlist, writeJson } from './state.mjs';
@@ -9,7 +9,7 @@ export async function lsregister([option, app], environment) {
     return { code: 0, stdout: known.map(([id, path]) => `path: ${path} (0x1a4)\nidentifier: ${id}`).join('\n') };
   }
   if (option === '-u') {
-    // A bundle that is removed without this stays in the register.
+    // A bundle that is removed without this call stays in the register.
     const others = Object.entries(readJson(environment, 'launch-services.json', {})).filter(([, path]) => path !== app);
     writeJson(environment, 'launch-services.json', Object.fromEntries(others));
     return { code: 0 };
@@ -25,7 +25,7 @@ export async function lsregister([option, app], environment) {
 /** Grants are kept as `service: cdhash`: TCC keeps the hash of a bundle that was removed or replaced. */
 export function tccutil([verb, service, id], environment) {
   if (verb !== 'reset') return { code: 64, stderr: 'tccutil: Usage: tccutil reset SERVICE [BUNDLE_ID]' };
-  // trycua/cua #2376: only a bundle that LaunchServices has seen and that is still there has an identifier.
+  // trycua/cua #2376: a bundle has an identifier only if LaunchServices has seen it and it still exists.
   const app = readJson(environment, 'launch-services.json', {})[id];
   if (app === undefined || !existsSync(app)) {
     const reason = "The operation couldn't be completed. (OSStatus error -10814.)";
@@ -36,7 +36,7 @@ export function tccutil([verb, service, id], environment) {
   return { code: 0, stdout: `Successfully reset ${service} approval status for ${id}` };
 }
 
-/** Lines as tccd writes them for one question about Messages (formats from agterm #396 and burrow #181). */
+/** Prints lines as tccd writes them for one question about Messages (formats from agterm #396 and burrow #181). */
 export function log(args, environment) {
   if (args[0] !== 'show') return { code: 64, stderr: 'log: Unrecognized subcommand' };
   const line = (text) => `2026-01-05 11:42:30.123 Df tccd[173:1f2] [com.apple.TCC:access] ${text}`;

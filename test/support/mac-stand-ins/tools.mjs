@@ -7,8 +7,8 @@ const OPENS =
   /^(tell\b(?!.*\bto\b)|try\b|repeat\b|if\b.*\bthen$|on\b(?! error)|using terms\b|with timeout\b|considering\b|ignoring\b)/;
 
 /**
- * Compiles nothing, but refuses an open block, and words that this macOS does not know (the flag `unknown-words`).
- * It names the line, unlike osascript, which counts characters (jeroenbegyn/VLCControl #1 shows both).
+ * Compiles nothing, but refuses an open block and words that this macOS does not know (the flag `unknown-words`). It
+ * names the line, whereas osascript counts characters (jeroenbegyn/VLCControl #1 shows both).
  */
 export function osacompile(args, environment) {
   const output = args[args.indexOf('-o') + 1];
@@ -61,7 +61,7 @@ async function extracted(file, key) {
   }
 }
 
-/** `-cr` takes every attribute away, `-dr NAME` that one; here they are flags of the whole Mac. */
+/** `-cr` removes every attribute, `-dr NAME` that one; here they are flags of the whole Mac. */
 export function xattr([option, name], environment) {
   if (option === '-cr') clearFlag(environment, 'finder-info');
   if (option === '-cr' || name === 'com.apple.quarantine') clearFlag(environment, 'quarantine');
@@ -80,13 +80,13 @@ export function swVers(_, environment) {
   return { code: 0, stdout: readText(environment, 'macos-version') || '15.6.1' };
 }
 
-/** SwiftBar's folder of plugins is all that anybody asks for. */
+/** SwiftBar's folder of plugins is the only setting that anybody reads. */
 export function defaults(_, environment) {
   const folder = readText(environment, 'swiftbar-folder');
   return { code: folder === '' ? 1 : 0, stdout: folder };
 }
 
-/** Without developer tools it ends with 2 and this sentence (xcode-select(1), macOS 13 to 26), without a dialog. */
+/** Without developer tools it exits with 2 and this sentence (xcode-select(1), macOS 13 to 26), without a dialog. */
 export function xcodeSelect(_, environment) {
   if (!hasFlag(environment, 'no-compiler')) return { code: 0, stdout: '/Library/Developer/CommandLineTools' };
   const sentence =
@@ -94,7 +94,7 @@ export function xcodeSelect(_, environment) {
   return { code: 2, stderr: sentence };
 }
 
-/** On a Mac without developer tools this opens a dialog and waits for the person. */
+/** On a Mac without developer tools this opens a dialog and waits for the user. */
 export function otool() {
   return { code: 72 };
 }
@@ -111,7 +111,7 @@ export function osascript() {
   return { code: 0 };
 }
 
-/** Without root it lists the processes of this user alone: here, what a test keeps, or else the agent. */
+/** Without root it lists only this user's processes: here, those that a test stored, or else the agent. */
 export function lsof(args, environment) {
   if (hasFlag(environment, 'lsof')) return { code: 0, stdout: readText(environment, 'lsof') };
   const pid = Number(readText(environment, 'ready'));
@@ -128,14 +128,14 @@ function isAlive(pid) {
   }
 }
 
-/** The converters write their last argument, or the one after `--out`. */
+/** The converters write to their last argument, or to the one after `--out`. */
 export function converter(args) {
   const place = args.indexOf('--out');
   writeFileSync(place === -1 ? args.at(-1) : args[place + 1], 'converted');
   return { code: 0, stdout: args.join(' ') };
 }
 
-/** Lines of `pmset -g log`: time, zone, domain and message (pmset(1), macOS 13 to 26). */
+/** Prints lines of `pmset -g log`: time, zone, domain and message (pmset(1), macOS 13 to 26). */
 export function pmset() {
   const now = new Date();
   const two = (value) => String(value).padStart(2, '0');

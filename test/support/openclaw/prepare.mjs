@@ -1,4 +1,4 @@
-// Installs OpenClaw's iMessage plugin into a home folder among the packages, and keeps its state as it is then. Only a
+// Installs OpenClaw's iMessage plugin into a home folder among the packages, and saves the state it then has. Only a
 // plugin that OpenClaw itself installed from npm may open its ingress queue. Run once, after npm ci in this folder.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';

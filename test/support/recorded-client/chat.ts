@@ -8,7 +8,7 @@ export const BEN = 'ben@example.com';
 /** Below the home folder. */
 export const FILES = 'Library/Messages/Attachments/00';
 export const GROUP = 'any;+;chat555';
-/** Far enough from today that no limit of time depends on the day of the run. */
+/** Far enough from today that no time limit depends on the day of the run. */
 const BEGIN_MS = Date.UTC(2026, 0, 5, 12);
 const MINUTE_MS = 60_000;
 

@@ -9,13 +9,16 @@ import { type Answer, KEY, type Listener, Service } from '../service.ts';
 import { simulatedMac } from '../simulated-mac.ts';
 import { ANA, BEN, FILES, GROUP, writeHistory } from './chat.ts';
 
-/** What each step of the script was answered with, by the step's name. */
+/** The answer to each step of the script, by the step's name. */
 export type Answers = Readonly<Record<string, unknown>>;
 
 export interface ClientOptions {
-  /** The program whose answers are recorded; today's unless given. */
+  /** The program whose answers are recorded; the current one by default. */
   readonly program?: string | undefined;
-  /** How long a half-written row stays as it is. While answers are recorded: long enough to be published so. */
+  /**
+   * How long a half-written row stays incomplete. While answers are recorded: long enough for it to be published
+   * incomplete.
+   */
   readonly halfWrittenMs: number;
 }
 
@@ -133,7 +136,7 @@ class Script {
     await this.#ask('DELETE', path, undefined, 'the other webhook deleted again');
   }
 
-  /** Rows that come while a WebSocket and a webhook are there, each after the one before was told. */
+  /** Writes rows while a WebSocket and a webhook exist, each after the previous one was reported. */
   async arrivals(ask: Ask): Promise<void> {
     const { database, service } = this.#parts;
     const socket = await service.socket();
@@ -153,14 +156,14 @@ class Script {
       await told();
     }
     const chat = database.directChat(ANA);
-    // What arrives when the Mac wakes: dated in the night, its conversation a moment later.
+    // Rows that arrive when the Mac wakes: dated in the night, joined to their conversation a moment later.
     const night = { text: 'in the night', from: ANA, dateMs: Date.UTC(2026, 0, 6) };
     await this.#inTwoCommits(() => {
       const row = database.message(night);
       return () => database.join(chat, row);
     });
     await told();
-    // An own message that Messages inserts as an incoming one.
+    // An own message that Messages first writes as an incoming one.
     const columns = { is_from_me: 0, handle_id: 0, is_sent: 1, is_delivered: 1 };
     await this.#inTwoCommits(() => {
       const row = database.joinedMessage(chat, { text: 'mine', dateMs: Date.now(), columns });
@@ -211,7 +214,7 @@ class Script {
     second();
   }
 
-  /** Until the newest row was told. Rows that Messages writes a moment later are waited for too. */
+  /** Waits until the newest row was reported, including rows that Messages completes a moment later. */
   async #told(socket: Listener): Promise<void> {
     const { database } = this.#parts;
     const waiting =
@@ -243,7 +246,7 @@ function shown({ status, headers, text, json }: Answer): unknown {
   return { status, type, ...(link !== null && { link }), body: json ?? text };
 }
 
-/** Status of a request with 300 header lines. */
+/** Returns the status of a request with 300 header lines. */
 function manyHeaders(port: number): Promise<number | undefined> {
   const headers = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`x-${at}`, '1']));
   return new Promise((resolve, reject) => {
@@ -262,7 +265,7 @@ interface Varying {
   readonly url: string;
 }
 
-/** The answers without what differs from run to run: folders, ports, guids, ids of webhooks, instants of the run. */
+/** Removes from the answers what differs from run to run: folders, ports, guids, ids of webhooks, times of the run. */
 function plain(answers: Answers, { startMs, database, folders, url }: Varying): Answers {
   const guids = database.sqlite.prepare('SELECT guid, ROWID FROM message').all();
   const names = new Map(guids.map(([guid, row]) => [String(guid), `guid of ${String(row)}`]));
@@ -271,7 +274,7 @@ function plain(answers: Answers, { startMs, database, folders, url }: Varying): 
     if (typeof value === 'object' && value !== null) {
       const entries = Object.entries(value).map(([name, one]) => [name, walk(one)] as const);
       const isOwn = 'is_from_me' in value && value.is_from_me === true && isLive(value);
-      // Whether a receipt is there already depends on the moment.
+      // Whether a receipt has already arrived depends on the moment.
       return Object.fromEntries(isOwn ? entries.map(([name, one]) => [name, receipt(name, one)]) : entries);
     }
     if (typeof value !== 'string') return value;

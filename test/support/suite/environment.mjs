@@ -1,4 +1,4 @@
-// The environment of a test file: when all hooks are through, it removes what a failed test could not.
+// The environment of a test file: after all hooks it removes what a failed test could not.
 import { TestEnvironment } from 'jest-environment-node';
 
 export default class SuiteEnvironment extends TestEnvironment {

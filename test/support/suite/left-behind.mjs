@@ -1,20 +1,20 @@
-// Finds what a run of the suite leaves on this machine: processes, and files, folders and sockets.
+// Finds what a run of the suite leaves on this machine: processes, files, folders and sockets.
 import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 
-/** Where a program writes that was started without the suite's TMPDIR. */
+/** The folder that a program writes to if it was started without the suite's TMPDIR. */
 const SYSTEM_FOLDER = '/tmp';
-/** Begins the name of every temporary file of the program and of its tests. */
+/** Prefix of every temporary file of the program and its tests. */
 const OURS = 'postern-';
-/** Times that something beside the folder is looked at before it counts as left. */
+/** How often something outside the folder is checked before it counts as left behind. */
 const LOOKS = 3;
 const BETWEEN_LOOKS_MS = 1000;
 
-/** Returns the names in the system's temporary folder that a run may not add to. */
+/** Returns the names in the system's temporary folder, to which a run may not add. */
 export function namesInSystemFolder() {
   return readdirSync(SYSTEM_FOLDER).filter((name) => name.startsWith(OURS));
 }
 
-/** Ends and removes everything left in `folder` or beside it, and returns one line for each thing. */
+/** Ends and removes everything left in `folder` or outside it. Returns one line for each thing. */
 export async function clearLeftBehind(folder, namesBefore) {
   const processes = processesOf(folder);
   for (const { pid } of processes) process.kill(pid, 'SIGKILL');
@@ -28,7 +28,7 @@ export async function clearLeftBehind(folder, namesBefore) {
   ];
 }
 
-/** Processes that were started in the suite's folder, with its TMPDIR or with a path in it. Linux only. */
+/** Returns the processes that were started in the suite's folder, with its TMPDIR or with a path in it. Linux only. */
 function processesOf(folder) {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc').flatMap((name) => {
@@ -40,7 +40,7 @@ function processesOf(folder) {
       const isOurs = [command, environment, readlinkSync(`/proc/${pid}/cwd`)].some((text) => text.includes(folder));
       return isOurs && !isWorker(pid) ? [{ pid, command }] : [];
     } catch {
-      return []; // it ended meanwhile, or belongs to another user
+      return []; // it has just ended, or belongs to another user
     }
   });
 }
@@ -51,7 +51,7 @@ function isWorker(pid) {
 }
 
 /**
- * Returns the names that nobody uses and that stay. Another run, a demo or an installer beside the suite uses its own:
+ * Returns the names that stay and that nobody uses. Another run, a demo or an installer outside the suite uses its own:
  * it listens on it, has it open, works in it, or removes it within seconds.
  */
 async function abandoned(namesNow) {
@@ -65,7 +65,7 @@ async function abandoned(namesNow) {
   return names;
 }
 
-/** What living processes listen on, were started with, work in and have open. Linux only. */
+/** Returns the paths that living processes listen on, were started with, work in or have open. Linux only. */
 function usesOfOthers() {
   if (process.platform !== 'linux') return '';
   const others = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);

@@ -1,5 +1,5 @@
-// Reports as Jest does, and ends with the most expensive tests, the skipped ones with their reasons, the counts, what
-// the run left behind and, last of all, the failures.
+// Reports as Jest does, and ends with the slowest tests, the skipped ones with their reasons, the counts, what the run
+// left behind and, last, the failures.
 import { relative } from 'node:path';
 import { styleText } from 'node:util';
 import { DefaultReporter, utils, VerboseReporter } from '@jest/reporters';
@@ -7,7 +7,7 @@ import { clearLeftBehind, namesInSystemFolder } from './left-behind.mjs';
 
 const MOST_EXPENSIVE = 10;
 const LONG_MS = 60_000;
-/** Fewer test files than this are a part of the suite, which somebody is working on. */
+/** A run with fewer test files than this is only a part of the suite. */
 const WHOLE_SUITE = 100;
 /** The end of a skipped test's name, as test/support/conditions.ts writes it. */
 const REASON = / \(skipped: ([^()]+)\)/;
@@ -25,7 +25,7 @@ export default class SuiteReporter extends Reporter {
     super.onRunStart(results, options);
   }
 
-  /** The run fails when this returns an error. */
+  /** The run fails if this returns an error. */
   getLastError() {
     return this.#error;
   }
@@ -87,7 +87,7 @@ function withReason({ file, name }) {
   return cut(`${reason}: ${file}  ${name.replace(REASON, '')}`);
 }
 
-/** Keeps a line of a table on one line of the terminal. */
+/** Cuts a line of a table so that it fits one line of the terminal. */
 function cut(line) {
   const width = (process.stderr.columns ?? 160) - 3;
   return line.length > width ? `${line.slice(0, width - 1)}…` : line;

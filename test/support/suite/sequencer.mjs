@@ -1,5 +1,5 @@
-// The order of the test files. Jest begins with those that took longest the last time; where it does not know, as in a
-// clean checkout, it begins with the largest files, which are not the longest.
+// The order of the test files. Jest begins with those that took longest the last time. Without that knowledge, as in a
+// clean checkout, it begins with the largest files, which are not the slowest.
 import Sequencer from '@jest/test-sequencer';
 
 const LONGEST_FIRST = ['/faults/', '/browser/', '/install/', '/fleet/', '/e2e/', '/integration/', '/unit/'];

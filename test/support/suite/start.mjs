@@ -1,10 +1,10 @@
-// Runs once before all tests: refuses a stale build and gives the suite a temporary folder of its own.
+// Runs once before all tests: refuses a stale build and creates a temporary folder for the suite.
 import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Memory as a folder, on Linux. On ext4 making a folder or a file takes twenty times the processor time. */
+/** A folder in memory, on Linux. On ext4, creating a folder or a file takes twenty times the processor time. */
 const IN_MEMORY = '/dev/shm';
-/** More than a run ever holds at a time. */
+/** More than a run ever stores at a time. */
 const ENOUGH_BYTES = 3 * 1024 ** 3;
 const PREFIX = 'pt-';
 
@@ -15,7 +15,7 @@ export default function start({ rootDir }) {
   process.env.TMPDIR = temporaryFolder(hasRoomInMemory() ? IN_MEMORY : realpathSync('/tmp'));
 }
 
-/** A folder for this process, beside which none of a run that was ended stays. */
+/** Creates a folder for this process, and removes those of runs that have ended. */
 function temporaryFolder(parent) {
   const names = readdirSync(parent).filter((name) => /^pt-+\d+$/.test(name));
   for (const name of names.filter(isOfEndedProcess)) rmSync(join(parent, name), { recursive: true, force: true });
@@ -36,7 +36,10 @@ function isOfEndedProcess(name) {
   }
 }
 
-/** Reports whether memory takes what the tests write, and runs programs that they put there: that of a container may not. */
+/**
+ * Reports whether the folder in memory has room for what the tests write, and lets programs in it run: a container's
+ * may not.
+ */
 function hasRoomInMemory() {
   if (process.platform !== 'linux') return false;
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');

@@ -41,6 +41,8 @@ beforeAll(async () => {
   await page.locator('#verdict').waitFor();
   await page.locator('#views a', { hasText: 'Messages' }).click();
   await page.locator('#conversation-list a').first().waitFor();
+  // The index of a demo that has just started may not be complete yet.
+  await eventually(async () => expect((await there().client.search('beans')).hits).not.toEqual([]));
 });
 afterAll(async () => {
   await stage?.close();

@@ -106,7 +106,7 @@ describe('postern fleet init and add', () => {
   test.each([
     [['init', '--server', 'nats://n1.example.net'], 65, 'TLS is required elsewhere'],
     [['init', '--server-version', 'latest'], 64, 'a version such as 2.12'],
-    [['add', 'M~7'], 64, 'small letters'],
+    [['add', 'M~7'], 64, 'lowercase letters'],
     [['init', '--max-bytes', '5X'], 64, 'at least 1M'],
     [['renew'], 65, 'There is no fleet'],
     [['revoke', 'm7'], 65, 'There is no fleet'],

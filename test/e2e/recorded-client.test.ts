@@ -24,7 +24,7 @@ interface Named {
 const NAMED: readonly Named[] = [
   {
     change: 'a missing member is named as a member',
-    upgrade: 'A member that is missing is named as one',
+    upgrade: 'A missing member is called a member',
     changelog: 'A member that a request lacks is named as a member',
     explains: / \/ body \/ .*: "The body is missing\." → "The member \\"body\\" is missing\."$/,
   },
@@ -37,13 +37,13 @@ const NAMED: readonly Named[] = [
   },
   {
     change: 'files of unsent messages and link previews are not served',
-    upgrade: 'Its files are not listed, and answer 404.',
+    upgrade: 'Its files are not listed, and are 404.',
     changelog: 'Files of an unsent message are not listed any more, and answer 404.',
     explains: /^GET \/messages\/1[167]\/attachments\/0 \/ /,
   },
   {
     change: 'files of link previews are not attachments',
-    upgrade: 'Files of link previews are no attachments, and answer 404.',
+    upgrade: 'Files of link previews are not attachments, and are 404.',
     changelog: 'Files of link previews (`*.pluginPayloadAttachment`) are no attachments',
     explains:
       /\b1[67]\b.* \/ attachments \/ .*(preview|large)\.pluginPayloadAttachment|\b17\b.* \/ photo.jpg \/ n: absent → 1$/,
@@ -56,19 +56,19 @@ const NAMED: readonly Named[] = [
   },
   {
     change: 'copies of messages to oneself are known ten minutes long',
-    upgrade: '`mirror` marks copies of messages to oneself up to ten minutes apart',
+    upgrade: '`mirror` marks copies of messages to yourself up to ten minutes apart',
     changelog: '`mirror` is true for a copy up to ten minutes apart',
     explains: /\b30\b.* \/ details \/ mirror: absent → true$/,
   },
   {
     change: 'what came long after it was written is late',
-    upgrade: 'In `details`, a message that came more than 30 minutes after it was written has `late`.',
+    upgrade: 'In `details`, a message that arrived more than 30 minutes after it was written has `late`.',
     changelog: 'have `late: true` in their',
     explains: / \/ message\.received 44 \/ data \/ details \/ late: absent → true$/,
   },
   {
     change: 'details say what a message contains',
-    upgrade: '`details` have new members for what a message contains',
+    upgrade: '`details` has new members for what a message contains',
     changelog: '**`include=details` says what a row contains**',
     explains:
       / \/ details \/ (sentence|part|parts|reply_to_part|reply_to_range|unsent_parts|link|app|poll|group_event|scheduled): absent → | \/ details \/ (attachments|reactions) \/ .*(guid|part): absent → /,
@@ -87,7 +87,7 @@ const NAMED: readonly Named[] = [
   },
   {
     change: 'what arrives after sleep has its conversation',
-    upgrade: 'What arrives after sleep waits for its conversation',
+    upgrade: 'A message that arrives after sleep waits up to 2 s for its conversation',
     changelog: '**What arrives when the Mac wakes waits for its conversation**',
     explains: /arrivals \/ message\.received 44 \/ data \/ conversation_id: "" → "any;-;\+15550100"$/,
   },
@@ -99,19 +99,19 @@ const NAMED: readonly Named[] = [
   },
   {
     change: 'a bare identifier of no conversation is refused before Messages is asked',
-    upgrade: '`chat123` alone and that no conversation has is 400 `unknown_conversation`',
+    upgrade: 'only `chat123`, with no such conversation, is 400 `unknown_conversation`',
     changelog: 'that no conversation has, is 400 `unknown_conversation`**',
     explains: /^POST \/messages \{"recipient":"chat999"/,
   },
   {
     change: 'a send with a link is confirmed, and both rows have its origin',
-    upgrade: 'A send of a text with a link at one of its ends is 201',
+    upgrade: 'A send of a text that starts or ends with a link is 201',
     changelog: '**A send of a text with a link is confirmed by the row with its text**',
     explains: /^send look at |message\.sent 4[89] \/ data \/ details \/ origin \/ /,
   },
   {
     change: 'a send beside its group has failed',
-    upgrade: 'A send to a group that Messages put beside it is 502 `misdirected`',
+    upgrade: 'A send to a group for which Messages created a new conversation is 502 `misdirected`',
     changelog: '**A send to a group whose row turns up in a new conversation beside it is 502 `misdirected`**',
     explains: /^send beside the group \/ |message\.sent 50 \/ data \/ details \/ origin \/ /,
   },

@@ -47,6 +47,10 @@ test.each([
     'a client is past an event of a new stream, and comes to a hub with one that no Mac has published again yet',
     'message 956 7, arrive 682 2, publish 86 7, copy 792 1, message 823 1, forget 603 6, arrive 231 0, publish 885 3, message 429 3, copy 503 6, publish 215 5, read 245 5, copy 12 7, read 905 6',
   ],
+  [
+    'a restored broker gets the same message at the same place again, after one that only another hub has copied',
+    'message 905 3, message 464 3, publish 282 6, hour 363 2, copy 2 6, loseEnd 555 3, publish 337 0, copy 869 4, read 796 7, read 133 2, loseEnd 355 5',
+  ],
 ])('a schedule that failed: %s', (_name, steps) => {
   expect(pairFailureOf(files, parsedPair(steps))).toBeUndefined();
 });

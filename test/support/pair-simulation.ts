@@ -8,6 +8,7 @@ import { Offsets } from '../../src/fleet/hub/offsets.ts';
 import { PairCopies } from '../../src/fleet/hub/pair-copies.ts';
 import { Pairs } from '../../src/fleet/hub/pairs.ts';
 import type { ReceivedEvent } from '../../src/fleet/hub/stored-event.ts';
+import { isSameMessage } from '../../src/fleet/hub/stream-place.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import type { Chance } from '../../src/simulator/chatter.ts';
 
@@ -257,16 +258,16 @@ class PairSimulation {
     const { position } = store;
     let from = 1;
     if (position?.stream === created) {
-      const isSame = ({ sequence, mac, guid }: Stored): boolean => {
-        const copied = sequence === position.sequence ? position.messageId : store.index.messageIdAt(created, sequence);
-        return sequence <= position.sequence && copied === `${mac}-${guid}`;
+      const isSame = ({ sequence, mac, guid, atMs }: Stored): boolean => {
+        const copied = sequence === position.sequence ? position : store.index.messageAt(created, sequence);
+        return sequence <= position.sequence && isSameMessage(copied, { messageId: `${mac}-${guid}`, atMs });
       };
       from = (messages.findLast(isSame)?.sequence ?? 0) + 1;
     }
     const batch = messages.filter(({ sequence }) => sequence >= from).slice(0, count);
     const last = batch.at(-1);
     if (last === undefined) return;
-    const at = { sequence: last.sequence, messageId: `${last.mac}-${last.guid}` };
+    const at = { sequence: last.sequence, messageId: `${last.mac}-${last.guid}`, atMs: last.atMs };
     store.add(created, batch.map(received), at, this.#nowMs);
   }
 

@@ -36,7 +36,7 @@ const offset = (sequence: number): StreamOffset => ({
   messageId: `m1-${sequence}`,
   atMs: sequence * 1000,
 });
-const at = (sequence: number) => ({ sequence, messageId: `m1-${sequence}` });
+const at = (sequence: number) => ({ sequence, messageId: `m1-${sequence}`, atMs: sequence * 1000 });
 
 test('keeps what the stream keeps, and refuses an offset behind which something is gone', () => {
   const store = storeAt('cut.db');

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Row, type Sqlite, type Statement } from '../../runtime/sqlite.ts';
 
-const VERSION = 4;
+const VERSION = 5;
 
 /**
  * - `event`: the events, numbered in the order in which this hub could serve them. Numbers are never reused. `stream`
@@ -55,7 +55,8 @@ const SCHEMA = `
   CREATE TABLE gap (number INTEGER PRIMARY KEY);
   CREATE TABLE position (
     one INTEGER PRIMARY KEY CHECK (one = 1),
-    stream TEXT NOT NULL, sequence INTEGER NOT NULL, message_id TEXT NOT NULL, doubtful_after INTEGER
+    stream TEXT NOT NULL, sequence INTEGER NOT NULL, message_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
+    doubtful_after INTEGER
   );
   CREATE TABLE copy (id TEXT NOT NULL);
   INSERT INTO copy VALUES (lower(hex(randomblob(16))));

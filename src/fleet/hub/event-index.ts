@@ -1,7 +1,7 @@
 import type { StreamOffset } from '../../domain/offset.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import type { HubDatabase } from './database.ts';
-import type { StoredEvent } from './stored-event.ts';
+import type { StoredEvent, StreamMessage } from './stored-event.ts';
 
 const COLUMNS = `event.number, stream.created, event.sequence, event.message_id, event.at_ms, source.mac, source.epoch,
   event.row, event.type, event.key_id, event.body, event.floor`;
@@ -79,17 +79,17 @@ export class EventIndex {
     return lowest(['event', 'later_place'].map((table) => this.#database.number(sql(table), atMs)));
   }
 
-  /** Returns the id of the message that was last stored at a place. */
-  messageIdAt(stream: string, sequence: number): string | undefined {
+  /** Returns the message that was last stored at a place. */
+  messageAt(stream: string, sequence: number): StreamMessage | undefined {
     const row = this.#database.get(
-      `SELECT message_id FROM (
+      `SELECT message_id, at_ms FROM (
          SELECT message_id, at_ms FROM event WHERE stream = ${STREAM_ID} AND sequence = ?
          UNION ALL SELECT message_id, at_ms FROM waiting WHERE stream = ${STREAM_ID} AND sequence = ?
          UNION ALL SELECT message_id, later_place.at_ms FROM later_place JOIN event USING (number)
            WHERE later_place.stream = ${STREAM_ID} AND later_place.sequence = ?) ORDER BY at_ms DESC LIMIT 1`,
       ...[stream, sequence, stream, sequence, stream, sequence],
     );
-    return row && String(row[0]);
+    return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
   /** Reports whether rows are missing for good between two numbers. */

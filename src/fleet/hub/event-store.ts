@@ -49,8 +49,10 @@ export class EventStore {
 
   /** The last message examined, whether or not it was an event. */
   get position(): StreamPlace | undefined {
-    const row = this.#database.get('SELECT stream, sequence, message_id FROM position');
-    return row && { stream: String(row[0]), sequence: Number(row[1]), messageId: String(row[2]) };
+    const row = this.#database.get('SELECT stream, sequence, message_id, at_ms FROM position');
+    if (row === undefined) return undefined;
+    const [stream, sequence, messageId, atMs] = row;
+    return { stream: String(stream), sequence: Number(sequence), messageId: String(messageId), atMs: Number(atMs) };
   }
 
   /** Returns the highest row seen from a Mac and epoch; undefined before the first. */
@@ -98,9 +100,12 @@ export class EventStore {
     return this.#changed(() => {
       this.#places.follow(this.position, { stream, sequence: events[0]?.sequence ?? position.sequence });
       const added = events.flatMap((event) => this.#addOne(stream, event, nowMs));
-      const sql =
-        'INSERT OR REPLACE INTO position (one, stream, sequence, message_id, doubtful_after) VALUES (1, ?, ?, ?, ?)';
-      this.#database.run(sql, stream, position.sequence, position.messageId, this.#doubtfulAfter ?? null);
+      const { sequence, messageId, atMs } = position;
+      this.#database.run(
+        `INSERT OR REPLACE INTO position (one, stream, sequence, message_id, at_ms, doubtful_after)
+         VALUES (1, ?, ?, ?, ?, ?)`,
+        ...[stream, sequence, messageId, atMs, this.#doubtfulAfter ?? null],
+      );
       return added;
     });
   }

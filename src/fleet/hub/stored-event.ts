@@ -1,8 +1,11 @@
 import type { Event } from '../../domain/event.ts';
 import type { StreamOffset } from '../../domain/offset.ts';
 
+/** A message of the stream. A restored broker may later store the same message again, even at the same sequence. */
+export type StreamMessage = Pick<StreamOffset, 'messageId' | 'atMs'>;
+
 /** The place of a message in the stream. */
-export type StreamPlace = Pick<StreamOffset, 'stream' | 'sequence' | 'messageId'>;
+export type StreamPlace = Pick<StreamOffset, 'stream' | 'sequence'> & StreamMessage;
 
 /** An event of a Mac. Its body is still sealed if it came sealed. */
 export interface MacEvent {

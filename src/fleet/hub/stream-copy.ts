@@ -8,7 +8,7 @@ import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
-import { firstToRead, isNewerStream, messageIdAt } from './stream-place.ts';
+import { firstToRead, isNewerStream, isSameMessage, messageAt } from './stream-place.ts';
 import { within } from './within.ts';
 
 /** The heartbeat reveals within seconds that a server died. */
@@ -47,7 +47,7 @@ export class StreamCopy {
   #behindSinceMs: number | undefined;
   #isFilled: boolean;
   /** Everything up to here was read, or was dropped before reading began. */
-  #passed: Omit<StreamPlace, 'messageId'> | undefined;
+  #passed: Pick<StreamPlace, 'stream' | 'sequence'> | undefined;
   readonly #wakeup: Wakeup;
   #cancelCheck: Cancel | undefined;
   #cancelConnect: Cancel | undefined;
@@ -63,11 +63,11 @@ export class StreamCopy {
   }
 
   /** Reports whether everything up to a place was read, or was dropped by the stream before. */
-  async hasPassed({ stream, sequence }: Omit<StreamPlace, 'messageId'>): Promise<boolean> {
+  async hasPassed({ stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): Promise<boolean> {
     if (this.#passed?.stream !== stream) return false;
     if (this.#passed.sequence >= sequence) return true;
     const jsm = await this.#parts.connection.js.jetstreamManager(false);
-    return (await messageIdAt(jsm, sequence)) === undefined;
+    return (await messageAt(jsm, sequence)) === undefined;
   }
 
   /** False until an initially empty hub.db has everything that the stream had when it was first read. */
@@ -214,7 +214,8 @@ export class StreamCopy {
       if (seq > next) onSkipped(next - 1);
       next = seq + 1;
     }
-    const position = { sequence: last.seq, messageId: last.headers?.get(HEADERS.messageId) ?? '' };
+    const messageId = last.headers?.get(HEADERS.messageId) ?? '';
+    const position = { sequence: last.seq, messageId, atMs: storedAtMs(last) };
     const added = store.add(stream, received, position, clock.now());
     this.#passed = { stream, sequence: last.seq };
     await onEvents(added);
@@ -231,7 +232,7 @@ export class StreamCopy {
       return undefined;
     }
     const { mac, epoch, row, previousRow, previousSequence, type, id: messageId } = found;
-    const atMs = Math.floor(message.info.timestampNanos / NS_PER_MS);
+    const atMs = storedAtMs(message);
     const event = { mac, epoch, row, previousRow, previousSequence, type, messageId, sequence, atMs, body };
     const sealed = { ...event, keyId: headers?.get(HEADERS.key) || null };
     try {
@@ -262,7 +263,7 @@ export class StreamCopy {
     if (position === undefined) return true;
     if (info.created !== position.stream || info.state.last_seq < position.sequence) return false;
     if (info.state.first_seq > position.sequence) return true;
-    return (await messageIdAt(jsm, position.sequence)) === position.messageId;
+    return isSameMessage(await messageAt(jsm, position.sequence), position);
   }
 
   #stopConsumer(): void {
@@ -271,6 +272,11 @@ export class StreamCopy {
     this.#messages?.stop();
     this.#messages = undefined;
   }
+}
+
+/** Returns when the stream stored a message, Unix milliseconds. */
+function storedAtMs({ info }: JsMsg): number {
+  return Math.floor(info.timestampNanos / NS_PER_MS);
 }
 
 /**

@@ -51,6 +51,18 @@ test.each([
     'a restored broker gets the same message at the same place again, after one that only another hub has copied',
     'message 905 3, message 464 3, publish 282 6, hour 363 2, copy 2 6, loseEnd 555 3, publish 337 0, copy 869 4, read 796 7, read 133 2, loseEnd 355 5',
   ],
+  [
+    'a hub that has not noticed that the broker was restored gets a client that read the stream after that',
+    'message 905 3, message 464 3, publish 282 6, hour 363 2, publish 949 6, copy 106 3, loseEnd 555 3, publish 337 0, copy 869 4, read 796 7, read 61 2',
+  ],
+  [
+    'the same hub, and the broker then also loses the place that the client read',
+    'message 905 3, message 464 3, publish 282 6, hour 363 2, publish 949 6, copy 106 3, loseEnd 555 3, publish 337 0, copy 869 4, read 796 7, loseEnd 355 5, read 61 2',
+  ],
+  [
+    'a broker that is restored twice has one message again at a sequence where a client read another',
+    'message 357 6, message 133 2, publish 950 0, copy 662 7, loseEnd 695 6, publish 539 0, copy 85 7, copy 690 2, read 148 7, loseEnd 376 6, publish 812 3, copy 20 1, read 31 2',
+  ],
 ])('a schedule that failed: %s', (_name, steps) => {
   expect(pairFailureOf(files, parsedPair(steps))).toBeUndefined();
 });

@@ -7,8 +7,8 @@ import { EventStore } from '../../src/fleet/hub/event-store.ts';
 import { Offsets } from '../../src/fleet/hub/offsets.ts';
 import { PairCopies } from '../../src/fleet/hub/pair-copies.ts';
 import { Pairs } from '../../src/fleet/hub/pairs.ts';
-import type { ReceivedEvent } from '../../src/fleet/hub/stored-event.ts';
-import { isSameMessage } from '../../src/fleet/hub/stream-place.ts';
+import type { ReceivedEvent, StreamPlace } from '../../src/fleet/hub/stored-event.ts';
+import { contradicts, isSameMessage } from '../../src/fleet/hub/stream-place.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import type { Chance } from '../../src/simulator/chatter.ts';
 
@@ -259,7 +259,7 @@ class PairSimulation {
     let from = 1;
     if (position?.stream === created) {
       const isSame = ({ sequence, mac, guid, atMs }: Stored): boolean => {
-        const copied = sequence === position.sequence ? position : store.index.messageAt(created, sequence);
+        const copied = store.messageAt(created, sequence);
         return sequence <= position.sequence && isSameMessage(copied, { messageId: `${mac}-${guid}`, atMs });
       };
       from = (messages.findLast(isSame)?.sequence ?? 0) + 1;
@@ -267,8 +267,9 @@ class PairSimulation {
     const batch = messages.filter(({ sequence }) => sequence >= from).slice(0, count);
     const last = batch.at(-1);
     if (last === undefined) return;
-    const at = { sequence: last.sequence, messageId: `${last.mac}-${last.guid}`, atMs: last.atMs };
-    store.add(created, batch.map(received), at, this.#nowMs);
+    const messageId = `${last.mac}-${last.guid}`;
+    const at = { stream: created, sequence: last.sequence, messageId, atMs: last.atMs };
+    store.add(batch.map(received), at, this.#nowMs);
   }
 
   #read(client: ModelClient, place: number, limit: number): void {
@@ -294,11 +295,20 @@ class PairSimulation {
   }
 
   /** Returns false if the hub answers 503 `hub_behind`. */
-  #hasReached({ store }: ModelHub, { stream, sequence }: StreamOffset): boolean {
+  #hasReached({ store }: ModelHub, offset: StreamOffset): boolean {
+    const { stream, sequence } = offset;
     const { position } = store;
     const isPast =
       position !== undefined && (position.stream === stream ? position.sequence >= sequence : stream < position.stream);
-    return isPast || this.#stream.created !== stream || this.#stream.next <= sequence;
+    if (isPast && !contradicts(store, offset)) return true;
+    if (this.#has(offset)) return false;
+    return position === undefined || this.#has(position);
+  }
+
+  #has({ stream, sequence, ...message }: StreamPlace): boolean {
+    const there = this.#stream.messages.find((stored) => stored.sequence === sequence);
+    if (this.#stream.created !== stream || there === undefined) return false;
+    return isSameMessage({ messageId: `${there.mac}-${there.guid}`, atMs: there.atMs }, message);
   }
 
   #failure(): string | undefined {

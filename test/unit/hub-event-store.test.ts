@@ -36,11 +36,10 @@ const offset = (sequence: number): StreamOffset => ({
   messageId: `m1-${sequence}`,
   atMs: sequence * 1000,
 });
-const at = (sequence: number) => ({ sequence, messageId: `m1-${sequence}`, atMs: sequence * 1000 });
 
 test('keeps what the stream keeps, and refuses an offset behind which something is gone', () => {
   const store = storeAt('cut.db');
-  store.add(MADE, rows(1, 2, 3, 4, 5, 6), at(6), 0);
+  store.add(rows(1, 2, 3, 4, 5, 6), offset(6), 0);
   const offsets = new Offsets(store, 24);
   expect(store.cut(3000, MADE, 0)).toBe(false);
   expect(store.index.events(0, 99, 99).map(({ row }) => row)).toEqual([3, 4, 5, 6]);
@@ -53,21 +52,21 @@ test('keeps what the stream keeps, and refuses an offset behind which something 
   store.cut(99_000, MADE, 99);
   expect(store.index.events(0, 99, 99).map(({ row }) => row)).toEqual([6]);
   // A number is never used twice, and a row that was cut is not taken for a new one.
-  expect(store.add(MADE, rows(2, 7), at(7), 0).map(({ number, row }) => [number, row])).toEqual([[7, 7]]);
+  expect(store.add(rows(2, 7), offset(7), 0).map(({ number, row }) => [number, row])).toEqual([[7, 7]]);
 });
 
 test('a batch that cannot be stored leaves nothing', () => {
   const store = storeAt('batch.db');
-  store.add(MADE, rows(1), at(1), 0);
+  store.add(rows(1), offset(1), 0);
   const broken = { ...event(3), body: undefined as unknown as Uint8Array };
-  expect(() => store.add(MADE, [event(2), event(1, 'm2'), broken], at(3), 0)).toThrow();
+  expect(() => store.add([event(2), event(1, 'm2'), broken], offset(3), 0)).toThrow();
   expect([store.newest, store.lastRow('m1', 'e'), store.lastRow('m2', 'e'), store.position?.sequence]).toEqual([
     1,
     1,
     undefined,
     1,
   ]);
-  expect(store.add(MADE, [event(2), event(1, 'm2')], at(3), 0).map(({ number }) => number)).toEqual([2, 3]);
+  expect(store.add([event(2), event(1, 'm2')], offset(3), 0).map(({ number }) => number)).toEqual([2, 3]);
 });
 
 test('a file that is damaged or of another version is made again, for this user alone', () => {
@@ -85,9 +84,8 @@ test('an unknown offset of a hub that waited for rows goes back to before them',
   // m2's rows come second: the other hub waited for them, and its offset names a place that is unknown here.
   const all = [...rows(1, 2), { ...event(1, 'm2'), sequence: 3, messageId: 'm2-1' }, { ...event(3), sequence: 4 }];
   store.add(
-    MADE,
     all.map((one) => ({ ...one, atMs: 1_000_000 })),
-    at(4),
+    offset(4),
     0,
   );
   const filled = { ...offset(9), messageId: 'm1-3', atMs: 2_000_000, copy: '00000000' };

@@ -52,7 +52,7 @@ class PairedStore {
     const place = { sequence: this.#sequence, messageId, atMs };
     const from = { mac, epoch: 'e', row, previousRow, previousSequence: 0, type: 'message.received' };
     const received: ReceivedEvent = { ...from, ...place, ...event };
-    return this.store.add(MADE, [received], place, NOW_MS).map(({ number }) => number);
+    return this.store.add([received], { stream: MADE, ...place }, NOW_MS).map(({ number }) => number);
   }
 
   /** Supplies the rows of the open hole. */

@@ -1,7 +1,7 @@
-import type { StreamOffset } from '../../domain/offset.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import type { HubDatabase } from './database.ts';
-import type { StoredEvent, StreamMessage } from './stored-event.ts';
+import { LOST } from './place-table.ts';
+import type { StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';
 
 const COLUMNS = `event.number, stream.created, event.sequence, event.message_id, event.at_ms, source.mac, source.epoch,
   event.row, event.type, event.key_id, event.body, event.floor`;
@@ -49,7 +49,7 @@ export class EventIndex {
   }
 
   /** Returns the number of the event stored at exactly this place and time, now or earlier. */
-  numberAt({ stream, sequence, messageId, atMs }: StreamOffset): number | undefined {
+  numberAt({ stream, sequence, messageId, atMs }: StreamPlace): number | undefined {
     return this.#database.number(
       `SELECT min(number) FROM event WHERE message_id = ? AND (
          (stream = ${STREAM_ID} AND sequence = ? AND at_ms = ?)
@@ -71,6 +71,12 @@ export class EventIndex {
     const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${isIrregular})
       ORDER BY sequence LIMIT 1`;
     return lowest([irregular, regular].map((sql) => this.#database.number(sql, stream, sequence)));
+  }
+
+  /** Returns the lowest number of all events that a stream has lost and not received again; undefined if there are none. */
+  firstLost(stream: string): number | undefined {
+    const sql = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence = ?`;
+    return this.#database.number(sql, stream, LOST);
   }
 
   /** Returns the lowest number of all events stored at or after an instant; undefined if there are none. */

@@ -1,14 +1,20 @@
-import type { StreamOffset } from '../../domain/offset.ts';
 import type { LastPublished } from '../../schema/fleet-records.ts';
 import type { HubDatabase } from './database.ts';
+import { deleteOldEvents } from './event-deletion.ts';
 import { EventIndex } from './event-index.ts';
 import { HoleTable } from './hole-table.ts';
 import type { PairCopies } from './pair-copies.ts';
 import { PlaceTable } from './place-table.ts';
-import type { FilledRow, Hole, MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
-
-/** Rows deleted per step, which takes a few milliseconds. */
-const CUT_ROWS = 2000;
+import { PositionTable } from './position-table.ts';
+import type {
+  FilledRow,
+  Hole,
+  MacEvent,
+  ReceivedEvent,
+  StoredEvent,
+  StreamMessage,
+  StreamPlace,
+} from './stored-event.ts';
 
 interface Source {
   readonly id: number;
@@ -25,7 +31,7 @@ export class EventStore {
   readonly #places: PlaceTable;
   readonly #copies: PairCopies | undefined;
   readonly #sources = new Map<string, Source>();
-  #doubtfulAfter: number | undefined;
+  readonly #position: PositionTable;
   #newest = 0;
 
   constructor(database: HubDatabase, copies?: PairCopies, backfillHours?: number) {
@@ -34,6 +40,7 @@ export class EventStore {
     this.index = new EventIndex(database);
     this.#holes = new HoleTable(database);
     this.#places = new PlaceTable(database, backfillHours);
+    this.#position = new PositionTable(database);
     this.#load();
   }
 
@@ -49,10 +56,7 @@ export class EventStore {
 
   /** The last message examined, whether or not it was an event. */
   get position(): StreamPlace | undefined {
-    const row = this.#database.get('SELECT stream, sequence, message_id, at_ms FROM position');
-    if (row === undefined) return undefined;
-    const [stream, sequence, messageId, atMs] = row;
-    return { stream: String(stream), sequence: Number(sequence), messageId: String(messageId), atMs: Number(atMs) };
+    return this.#position.last;
   }
 
   /** Returns the highest row seen from a Mac and epoch; undefined before the first. */
@@ -61,21 +65,26 @@ export class EventStore {
   }
 
   /** Like `index.numberAt`, also for the place of a copy that was merged with the other Mac's event. */
-  numberAt(offset: StreamOffset): number | undefined {
+  numberAt(offset: StreamPlace): number | undefined {
     return this.index.numberAt(offset) ?? this.#copies?.numberAt(offset);
   }
 
-  /**
-   * The sequence after which the stream may lack rows that no Mac has named yet. It is the floor of offsets, kept in
-   * hub.db.
-   */
+  /** Returns the message that was last copied from a place. */
+  messageAt(stream: string, sequence: number): StreamMessage | undefined {
+    const { position } = this;
+    if (position?.stream === stream && position.sequence === sequence) return position;
+    const event = this.index.messageAt(stream, sequence);
+    const merged = this.#copies?.messageAt(stream, sequence);
+    return (merged?.atMs ?? 0) > (event?.atMs ?? 0) ? merged : event;
+  }
+
+  /** The sequence after which the stream may lack rows that no Mac has named yet. It is the floor of offsets. */
   get doubtfulAfter(): number | undefined {
-    return this.#doubtfulAfter;
+    return this.#position.doubtfulAfter;
   }
 
   set doubtfulAfter(sequence: number | undefined) {
-    this.#database.run('UPDATE position SET doubtful_after = ?', sequence ?? null);
-    this.#doubtfulAfter = sequence;
+    this.#position.doubtfulAfter = sequence;
   }
 
   get hasHoles(): boolean {
@@ -91,21 +100,12 @@ export class EventStore {
    * Adds new events and sets the position, in one transaction. Returns the events that may be published: those behind a
    * hole wait. Known events, which a refilled stream repeats, only get a further place.
    */
-  add(
-    stream: string,
-    events: readonly ReceivedEvent[],
-    position: Omit<StreamPlace, 'stream'>,
-    nowMs: number,
-  ): readonly StoredEvent[] {
+  add(events: readonly ReceivedEvent[], position: StreamPlace, nowMs: number): readonly StoredEvent[] {
+    const { stream, sequence } = position;
     return this.#changed(() => {
-      this.#places.follow(this.position, { stream, sequence: events[0]?.sequence ?? position.sequence });
+      this.#places.follow(this.position, { stream, sequence: events[0]?.sequence ?? sequence });
       const added = events.flatMap((event) => this.#addOne(stream, event, nowMs));
-      const { sequence, messageId, atMs } = position;
-      this.#database.run(
-        `INSERT OR REPLACE INTO position (one, stream, sequence, message_id, at_ms, doubtful_after)
-         VALUES (1, ?, ?, ?, ?, ?)`,
-        ...[stream, sequence, messageId, atMs, this.#doubtfulAfter ?? null],
-      );
+      this.#position.last = position;
       return added;
     });
   }
@@ -146,17 +146,10 @@ export class EventStore {
 
   /** Deletes some events that the stream no longer keeps, never the newest one. Returns true if there may be more. */
   cut(beforeMs: number, stream: string, firstSequence: number): boolean {
-    const id = this.#database.number('SELECT id FROM stream WHERE created = ?', stream) ?? 0;
-    const isOld = (table: string): string => `(${table}.at_ms < ? OR (${table}.stream = ? AND ${table}.sequence < ?))`;
-    const kept = `SELECT 1 FROM later_place WHERE later_place.number = event.number AND NOT ${isOld('later_place')}`;
-    const where = `number < (SELECT max(number) FROM event) AND ${isOld('event')} AND NOT EXISTS (${kept})`;
-    const given = [beforeMs, id, firstSequence, beforeMs, id, firstSequence] as const;
     return this.#database.transaction(() => {
-      const oldest = `SELECT number FROM event WHERE ${where} ORDER BY number LIMIT ${CUT_ROWS}`;
-      const deleted = this.#database.run(`DELETE FROM event WHERE number IN (${oldest})`, ...given);
-      this.#database.run('DELETE FROM gap WHERE number < (SELECT min(number) FROM event)');
+      const isMore = deleteOldEvents(this.#database, { beforeMs, stream, firstSequence });
       this.#copies?.cut(beforeMs);
-      return deleted >= CUT_ROWS;
+      return isMore;
     });
   }
 
@@ -183,9 +176,10 @@ export class EventStore {
     this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
   }
 
-  // Reports whether this hub missed the message before its first one of an epoch. Sequence 0 means that the stream held
-  // nothing from the Mac, so that a message was missed only if the Mac is known from another epoch.
-  /** Reports whether this hub missed the message before the first one that it has from an epoch. */
+  /**
+   * Reports whether this hub missed the message before the first one that it has from an epoch. Sequence 0 means that
+   * the stream held nothing from the Mac, so that one was missed only if the Mac is known from another epoch.
+   */
   #isMissing(mac: string, stream: string, sequence: number): boolean {
     if (sequence === 0) return [...this.#sources.keys()].filter((name) => name.startsWith(`${mac} `)).length > 1;
     const sql = 'SELECT 1 FROM stream WHERE created = ? AND first_sequence <= ?';
@@ -265,7 +259,7 @@ export class EventStore {
   /** Returns the sequence up to which nothing is missing; undefined if that includes this event. */
   #floor(stream: string, sequence: number): number | undefined {
     const below = this.hasHoles ? this.#holes.floor(stream) : undefined;
-    const floor = Math.min(below ?? sequence, this.#doubtfulAfter ?? sequence);
+    const floor = Math.min(below ?? sequence, this.doubtfulAfter ?? sequence);
     return floor >= sequence ? undefined : floor;
   }
 
@@ -300,6 +294,6 @@ export class EventStore {
     }
     // An offset cannot name a gap after the newest event. The next event reveals it.
     this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
-    this.#doubtfulAfter = this.#database.number('SELECT doubtful_after FROM position');
+    this.#position.load();
   }
 }

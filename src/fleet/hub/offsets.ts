@@ -53,7 +53,9 @@ export class Offsets {
     const isCut = oldest?.stream === stream && oldest.sequence > completeUpTo + 1;
     if (floor !== undefined && isCut) throw tooOld();
     if (same !== undefined) {
-      return Math.min(same, (index.firstBehind(stream, completeUpTo) ?? Number.POSITIVE_INFINITY) - 1);
+      // A restored broker stores later events at sequences that it has used before.
+      const behind = [index.firstBehind(stream, completeUpTo), index.firstSince(atMs + 1)];
+      return Math.min(same, ...behind.map((number) => (number ?? same + 1) - 1));
     }
     if (oldest === undefined) return 0;
     // The offset is just before the oldest event.
@@ -65,8 +67,10 @@ export class Offsets {
     // the client.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
-    const known = [index.numberOf(messageId), missing && missing - 1].filter((number) => number !== undefined);
-    return Math.min(before, ...known);
+    // The hub that issued the offset may have read the stream only after it lost these.
+    const lost = index.firstLost(this.#store.position?.stream ?? stream);
+    const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1];
+    return Math.min(before, ...known.filter((number) => number !== undefined));
   }
 
   /** Throws 410 `offset_expired` if rows after the offset are missing for good. */

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type Event, LATE_S } from '../../domain/event.ts';
-import type { StreamOffset } from '../../domain/offset.ts';
 import type { Pair } from '../protocol/pair.ts';
 import type { HubDatabase } from './database.ts';
 import { EventIndex } from './event-index.ts';
 import type { Pairs } from './pairs.ts';
 import { PlaceTable } from './place-table.ts';
-import type { MacEvent, StoredEvent } from './stored-event.ts';
+import type { MacEvent, StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';
 
 const MS_PER_S = 1000;
 const DAY_MS = 86_400_000;
@@ -122,9 +121,16 @@ export class PairCopies {
   }
 
   /** For an offset that names a merged copy, returns the event number after which the client continues. */
-  numberAt({ stream, sequence, messageId, atMs }: StreamOffset): number | undefined {
+  numberAt({ stream, sequence, messageId, atMs }: StreamPlace): number | undefined {
     const where = `WHERE stream = ${STREAM_ID} AND sequence = ? AND at_ms = ? AND message_id = ?`;
     return this.#database.number(`SELECT number FROM merged_place ${where}`, stream, sequence, atMs, messageId);
+  }
+
+  /** Returns the merged copy that was last stored at a place. */
+  messageAt(stream: string, sequence: number): StreamMessage | undefined {
+    const where = `WHERE stream = ${STREAM_ID} AND sequence = ? ORDER BY at_ms DESC LIMIT 1`;
+    const row = this.#database.get(`SELECT message_id, at_ms FROM merged_place ${where}`, stream, sequence);
+    return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
   /** Deletes places that no offset can name any more, and the oldest guids beyond the limit. */

@@ -1,7 +1,7 @@
 import type { Event } from '../../domain/event.ts';
 import type { StreamOffset } from '../../domain/offset.ts';
 
-/** A message of the stream. A restored broker may later store the same message again, even at the same sequence. */
+/** A message of the stream. A restored broker may store the same message again later, even at the same sequence. */
 export type StreamMessage = Pick<StreamOffset, 'messageId' | 'atMs'>;
 
 /** The place of a message in the stream. */

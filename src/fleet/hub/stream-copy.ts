@@ -8,7 +8,7 @@ import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
-import { firstToRead, isNewerStream, isSameMessage, messageAt } from './stream-place.ts';
+import { contradicts, firstToRead, isInStep, isNewerStream, isSameMessage, messageAt } from './stream-place.ts';
 import { within } from './within.ts';
 
 /** The heartbeat reveals within seconds that a server died. */
@@ -102,20 +102,20 @@ export class StreamCopy {
   }
 
   /**
-   * Resolves once the place of an offset is copied, or if the broker does not have that place either. Returns undefined
-   * if it is already copied. Rejects with 503 `hub_behind` after `withinMs`.
+   * Resolves once the place of an offset is copied, or if neither the stream nor a copy that is in step with it has
+   * that place. Returns undefined if it is already copied. Rejects with 503 `hub_behind` after `withinMs`.
    */
   reached(place: StreamPlace, withinMs: number): Promise<void> | undefined {
     return this.#includes(place) ? undefined : this.#awaitPlace(place, withinMs);
   }
 
   async #awaitPlace(place: StreamPlace, withinMs: number): Promise<void> {
-    const { connection, clock } = this.#parts;
+    const { connection, clock, store } = this.#parts;
     const endMs = clock.monotonic() + withinMs;
     try {
       const jsm = await within(connection.js.jetstreamManager(false), clock, withinMs);
-      const { created, state } = await within(jsm.streams.info(EVENTS.stream), clock, endMs - clock.monotonic());
-      if (created !== place.stream || state.last_seq < place.sequence) return;
+      const info = await within(jsm.streams.info(EVENTS.stream), clock, endMs - clock.monotonic());
+      if (!(await this.#holds(jsm, info, place)) && (await isInStep(jsm, info, store))) return;
       await this.#until(() => this.#includes(place), endMs - clock.monotonic());
     } catch (error) {
       this.#parts.log.debug('the broker cannot be asked for the place of an offset', { error });
@@ -123,8 +123,18 @@ export class StreamCopy {
     if (!this.#includes(place)) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
   }
 
+  /** Reports whether the stream has a place, whose message is compared only if the copy has a message there. */
+  async #holds(jsm: JetStreamManager, { created, state }: StreamInfo, place: StreamPlace): Promise<boolean> {
+    if (created !== place.stream || state.last_seq < place.sequence) return false;
+    return !this.#isPast(place) || isSameMessage(await messageAt(jsm, place.sequence), place);
+  }
+
   /** Reports whether the copy includes a place, or has moved on to a newer stream. */
-  #includes({ stream, sequence }: StreamPlace): boolean {
+  #includes(place: StreamPlace): boolean {
+    return this.#isPast(place) && !contradicts(this.#parts.store, place);
+  }
+
+  #isPast({ stream, sequence }: StreamPlace): boolean {
     const { position } = this.#parts.store;
     if (position === undefined) return false;
     if (position.stream !== stream) return !isNewerStream(stream, position.stream);
@@ -215,8 +225,8 @@ export class StreamCopy {
       next = seq + 1;
     }
     const messageId = last.headers?.get(HEADERS.messageId) ?? '';
-    const position = { sequence: last.seq, messageId, atMs: storedAtMs(last) };
-    const added = store.add(stream, received, position, clock.now());
+    const position = { stream, sequence: last.seq, messageId, atMs: storedAtMs(last) };
+    const added = store.add(received, position, clock.now());
     this.#passed = { stream, sequence: last.seq };
     await onEvents(added);
   }
@@ -255,15 +265,10 @@ export class StreamCopy {
     });
   }
 
-  /** Reports whether the stream is still the one that was copied. */
   async #check(jsm: JetStreamManager): Promise<boolean> {
-    const { position } = this.#parts.store;
     const info = await jsm.streams.info(EVENTS.stream);
     this.#parts.onChecked(info);
-    if (position === undefined) return true;
-    if (info.created !== position.stream || info.state.last_seq < position.sequence) return false;
-    if (info.state.first_seq > position.sequence) return true;
-    return isSameMessage(await messageAt(jsm, position.sequence), position);
+    return isInStep(jsm, info, this.#parts.store);
   }
 
   #stopConsumer(): void {

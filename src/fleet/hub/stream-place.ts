@@ -2,9 +2,9 @@ import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import type { Log } from '../../domain/ports/host.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { EventStore } from './event-store.ts';
-import type { StreamMessage } from './stored-event.ts';
+import type { StreamMessage, StreamPlace } from './stored-event.ts';
 
-/** The client reads a message's time in two ways, whose rounding may differ by a millisecond. */
+/** The client library gives the time of a message in two ways, which may differ by a millisecond. */
 const ROUNDING_MS = 1;
 
 /** Returns a message; undefined if there is none. Asks the leader, because another server may lag behind. */
@@ -15,13 +15,32 @@ export async function messageAt(jsm: JetStreamManager, sequence: number): Promis
     : { messageId: found.header.get(HEADERS.messageId) ?? '', atMs: found.time.getTime() };
 }
 
-/**
- * Reports whether two messages at one sequence are the same one. Equal ids are not enough: a restored broker may get
- * the same message again at the same sequence, after others that it lost for good.
- */
+/** Reports whether two messages are the same one, stored once. */
 export function isSameMessage(one: StreamMessage | undefined, other: StreamMessage | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return one.messageId === other.messageId && Math.abs(one.atMs - other.atMs) <= ROUNDING_MS;
+}
+
+/**
+ * Reports whether the copy has another message at a place, and never had this one. Then the stream has lost its end
+ * since, or before the place was named.
+ */
+export function contradicts(store: EventStore, place: StreamPlace): boolean {
+  const copied = store.messageAt(place.stream, place.sequence);
+  return copied !== undefined && !isSameMessage(copied, place) && store.numberAt(place) === undefined;
+}
+
+/** Reports whether the stream is still the one that was copied. True if nothing was copied. */
+export async function isInStep(
+  jsm: JetStreamManager,
+  { created, state }: StreamInfo,
+  store: EventStore,
+): Promise<boolean> {
+  const { position } = store;
+  if (position === undefined) return true;
+  if (created !== position.stream || state.last_seq < position.sequence) return false;
+  if (state.first_seq > position.sequence) return true;
+  return isSameMessage(await messageAt(jsm, position.sequence), position);
 }
 
 /** Reports whether a stream was created later than another one, by their creation times. */
@@ -45,10 +64,10 @@ export async function firstToRead(
   }
   let sequence = Math.min(position.sequence, state.last_seq);
   for (let step = 1; sequence >= first; step *= 2) {
-    const isLast = sequence === position.sequence;
-    const copied = isLast ? position : store.index.messageAt(created, sequence);
+    const copied = store.messageAt(created, sequence);
     if (copied !== undefined && isSameMessage(copied, await messageAt(jsm, sequence))) {
-      if (!isLast) log.warn('the stream of events lost its end; continuing from there', { sequence });
+      if (sequence < position.sequence)
+        log.warn('the stream of events lost its end; continuing from there', { sequence });
       return sequence + 1;
     }
     sequence -= step;

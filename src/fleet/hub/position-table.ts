@@ -1,0 +1,42 @@
+import type { HubDatabase } from './database.ts';
+import type { StreamPlace } from './stored-event.ts';
+
+/** Where the copy of the stream stands. */
+export class PositionTable {
+  readonly #database: HubDatabase;
+  #doubtfulAfter: number | undefined;
+
+  constructor(database: HubDatabase) {
+    this.#database = database;
+  }
+
+  /** The last message examined, whether or not it was an event. */
+  get last(): StreamPlace | undefined {
+    const row = this.#database.get('SELECT stream, sequence, message_id, at_ms FROM position');
+    if (row === undefined) return undefined;
+    const [stream, sequence, messageId, atMs] = row;
+    return { stream: String(stream), sequence: Number(sequence), messageId: String(messageId), atMs: Number(atMs) };
+  }
+
+  set last({ stream, sequence, messageId, atMs }: StreamPlace) {
+    this.#database.run(
+      `INSERT OR REPLACE INTO position (one, stream, sequence, message_id, at_ms, doubtful_after)
+       VALUES (1, ?, ?, ?, ?, ?)`,
+      ...[stream, sequence, messageId, atMs, this.#doubtfulAfter ?? null],
+    );
+  }
+
+  /** See EventStore.doubtfulAfter. */
+  get doubtfulAfter(): number | undefined {
+    return this.#doubtfulAfter;
+  }
+
+  set doubtfulAfter(sequence: number | undefined) {
+    this.#database.run('UPDATE position SET doubtful_after = ?', sequence ?? null);
+    this.#doubtfulAfter = sequence;
+  }
+
+  load(): void {
+    this.#doubtfulAfter = this.#database.number('SELECT doubtful_after FROM position');
+  }
+}

@@ -140,7 +140,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       store: webhookState,
       history: database.id,
       isReady: () => readiness.reasons().length === 0,
-      hasReached: (offset) => !isStreamOffset(offset) || copy.hasReached(offset),
+      reached: (offset) => (isStreamOffset(offset) ? copy.reached(offset, REACH_MS) : undefined),
       openDeliveries: (deliveredStore, mayAttempt) =>
         new Dispatcher({
           ...{ feed, clock, log, json, ready },

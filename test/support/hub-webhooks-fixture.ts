@@ -62,7 +62,7 @@ export class TestHub {
       history: name,
       feed,
       isReady: () => this.isReady,
-      hasReached: () => true,
+      reached: () => undefined,
       openDeliveries: (store, mayAttempt) => {
         const dispatcher = new Dispatcher({
           feed,

@@ -66,7 +66,7 @@ export class EventIndex {
   /** Returns the lowest number of all events stored after a place of the stream; undefined if there are none. */
   firstBehind(stream: string, sequence: number): number | undefined {
     const irregular = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence > ?`;
-    // The numbers of all other events are in the order of their sequences.
+    // Events without a later place in their own stream are numbered in the order of their sequences.
     const isIrregular = 'SELECT 1 FROM later_place WHERE number = event.number AND later_place.stream = event.stream';
     const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${isIrregular})
       ORDER BY sequence LIMIT 1`;

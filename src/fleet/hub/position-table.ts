@@ -1,7 +1,7 @@
 import type { HubDatabase } from './database.ts';
 import type { StreamPlace } from './stored-event.ts';
 
-/** Where the copy of the stream stands. */
+/** The position of the copy in the stream. */
 export class PositionTable {
   readonly #database: HubDatabase;
   #doubtfulAfter: number | undefined;

@@ -42,7 +42,6 @@ export class StreamCopy {
   readonly #parts: StreamCopyParts;
   #messages: ConsumerMessages | undefined;
   #isClosed = false;
-  #isCurrent = false;
   /** Since when the copy has been behind the stream; undefined while it is level. */
   #behindSinceMs: number | undefined;
   #isFilled: boolean;
@@ -90,15 +89,9 @@ export class StreamCopy {
     return this.#behindSinceMs === undefined ? 0 : this.#parts.clock.monotonic() - this.#behindSinceMs;
   }
 
-  #noteCurrent(isCurrent: boolean): void {
-    this.#isCurrent = isCurrent;
-    if (isCurrent) this.#behindSinceMs = undefined;
+  #noteLevel(isLevel: boolean): void {
+    if (isLevel) this.#behindSinceMs = undefined;
     else this.#behindSinceMs ??= this.#parts.clock.monotonic();
-  }
-
-  /** Reports whether everything up to a place is copied, or the whole stream is. */
-  hasReached(place: StreamPlace): boolean {
-    return this.#isCurrent || this.#includes(place);
   }
 
   /**
@@ -192,8 +185,9 @@ export class StreamCopy {
     if (this.#isClosed) return;
     void stopWhenReset(messages);
     this.#trouble = undefined;
-    this.#noteCurrent(info.state.last_seq < from);
-    this.#isFilled ||= this.#isCurrent;
+    const isLevel = info.state.last_seq < from;
+    this.#noteLevel(isLevel);
+    this.#isFilled ||= isLevel;
     this.#parts.onChecked(info);
     this.#progress.wake();
     this.#checkLater(jsm);
@@ -205,11 +199,11 @@ export class StreamCopy {
       if (batch.length < MAX_BATCH && pending > 0) continue;
       await this.#store(info.created, batch);
       batch = [];
-      this.#noteCurrent(pending === 0);
+      this.#noteLevel(pending === 0);
       this.#isFilled ||= message.seq >= info.state.last_seq;
       this.#progress.wake();
     }
-    if (store.position === undefined) this.#noteCurrent(false);
+    if (store.position === undefined) this.#noteLevel(false);
   }
 
   async #store(stream: string, messages: readonly JsMsg[]): Promise<void> {

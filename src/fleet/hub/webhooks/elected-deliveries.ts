@@ -43,8 +43,8 @@ export interface ElectedDeliveriesParts extends Pick<HubParts, 'connection' | 'e
   readonly feed: EventFeed;
   /** Reports whether this hub can serve every event of the stream. */
   readonly isReady: () => boolean;
-  /** Reports whether this hub has every event up to an offset. */
-  readonly hasReached: (offset: ClientOffset) => boolean;
+  /** Resolves once this hub has every event up to an offset; undefined if it has them. Rejects if it takes long. */
+  readonly reached: (offset: ClientOffset) => Promise<void> | undefined;
   readonly openDeliveries: (store: WebhookStore, mayAttempt: () => boolean) => Deliveries;
 }
 
@@ -240,6 +240,12 @@ export class ElectedDeliveries {
     await this.#ending;
     if (term.isOver) return;
     try {
+      // Resolving the offset of a webhook too soon would start far too early.
+      for (const { after } of term.found.webhooks) {
+        const offset = decodeOffset(after);
+        if (offset !== undefined) await this.#parts.reached(offset);
+      }
+      if (term.isOver) return;
       this.#adopt(term);
     } catch (error) {
       log.debug('the webhooks cannot be delivered yet, retrying', { error });
@@ -270,10 +276,8 @@ export class ElectedDeliveries {
   }
 
   #offsetOf(id: string, after: string): Offset {
-    const { feed, hasReached, log } = this.#parts;
+    const { feed, log } = this.#parts;
     const given = decodeOffset(after);
-    // Resolving the offset too soon would start far too early.
-    if (given !== undefined && !hasReached(given)) throw new Error('the events up to its position are not here yet');
     try {
       if (given !== undefined) return feed.resolve(given);
     } catch (error) {

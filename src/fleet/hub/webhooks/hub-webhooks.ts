@@ -61,7 +61,7 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#elected.isDelivering;
   }
 
-  /** True if this hub's key does not open the lease of webhooks. */
+  /** True if the webhook lease was sealed with another key, so that this hub cannot read it. */
   get isLeaseUnreadable(): boolean {
     return this.#elected.isLeaseUnreadable;
   }

@@ -1,4 +1,4 @@
-// Rows about names of people, and details of conversations.
+// Measures names of people, and details of conversations.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

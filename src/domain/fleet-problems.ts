@@ -41,7 +41,7 @@ export const FLEET_PROBLEMS = {
   from_required: {
     status: 422,
     detail: 'It is not clear which Mac is to send this: {reason}.',
-    hint: 'Nothing was sent. Name one in "from", or take the conversation id that the hub gave as the recipient.',
+    hint: 'Nothing was sent. Name a Mac in "from", or use the hub\'s conversation id as the recipient.',
     pointer: '/from',
     example: { reason: '2 Macs have a conversation with the recipient' },
     extra: { candidates: ['m7', 'm12'] },

@@ -26,7 +26,10 @@ export const auditQuery = z.object({
   key: z.string().optional().meta({ description: 'Id of a key, or `owner`.' }),
   after: z
     .string()
-    .refine((value) => /^\d{1,15}$/.test(value), 'The parameter after must be the id of a line, 0 for the first.')
+    .refine(
+      (value) => /^\d{1,15}$/.test(value),
+      'The parameter after must be the id of a line, or 0 to start at the first.',
+    )
     .transform(Number)
     .optional()
     .meta({ type: 'integer', minimum: 0, description: 'Id of a line; without it the newest lines are given.' }),

@@ -4,8 +4,8 @@ import { shapeOf } from './shape.ts';
 
 /** `names`, if requested (decision K1). */
 export const namesSchema = shapeOf<Names>()(
-  z
-    .record(z.string(), z.string())
-    .readonly()
-    .meta({ description: 'With `include=contacts`: the name of each address here that the Address Book knows.' }),
+  z.record(z.string(), z.string()).readonly().meta({
+    description:
+      'With `include=contacts`: names by address, for the addresses in this object that the Address Book has.',
+  }),
 );

@@ -59,7 +59,7 @@ const canary = z.object({
     description:
       '`address_unproved`: nothing is sent before the conversation is proved. `unproved`: none has arrived on this Mac ' +
       'yet. `arriving`: the last one arrived. `push_dead`: it was sent and did not arrive within ten minutes. ' +
-      '`not_sent`, `unknown`: it could not be sent, or nobody knows. Expect others.',
+      '`not_sent`: the last one could not be sent. `unknown`: nobody knows whether it was. More values may follow.',
   }),
   sent_at: z.string().nullable().meta({ description: 'When the last one was sent.' }),
   arrived_at: z.string().nullable().meta({ description: 'When one last arrived.' }),

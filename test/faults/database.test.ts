@@ -47,7 +47,7 @@ async function expectBackSoon(): Promise<void> {
 
 /** Expects that health says why, reads answer 503, and the process keeps running. */
 async function expectAway(pattern: RegExp): Promise<void> {
-  // The first answer may fall between two steps of the cause.
+  // The fault takes several steps, such as a rename for each file, so the first answer may come halfway.
   await waitFor(async () => pattern.test((await health()).backend.message ?? ''));
   const { status, backend } = await health();
   expect({ status, connected: backend.connected }).toEqual({ status: 'ok', connected: false });

@@ -68,7 +68,7 @@ class Pipeline {
     this.#socket = socket;
     this.#all = all;
     socket.once('close', () => this.#close());
-    // Reading the body of a running request, and a drained answer, resume the socket.
+    // Node resumes the socket when a request's body is read or an answer has drained, even while requests wait here.
     socket.on('resume', () => {
       if (this.#waiting.length > 0 || this.#next !== undefined) socket.pause();
     });

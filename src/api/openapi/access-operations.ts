@@ -186,6 +186,8 @@ export const ACCESS_OPERATIONS = {
     answers: {
       200: { description: 'Oldest first.', schema: 'AuditEntry', isList: true, example: [examples.audit] },
     },
-    mistakes: [{ pointer: '?after', message: 'The parameter after must be the id of a line, 0 for the first.' }],
+    mistakes: [
+      { pointer: '?after', message: 'The parameter after must be the id of a line, or 0 to start at the first.' },
+    ],
   },
 } as const satisfies Record<string, Operation>;

@@ -269,7 +269,7 @@ function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
 
 function permission({ name, state, detail }: PermissionReport, program: string, prompted: boolean): Finding {
   if (state === 'granted') {
-    const until = name === 'full_disk_access' ? ' Taken away, it lasts until the service is restarted.' : '';
+    const until = name === 'full_disk_access' ? ' If you remove it, the service keeps it until it is restarted.' : '';
     return ok(name, `${detail} It belongs to ${program}.${until}`);
   }
   if (state === 'unknown')

@@ -80,7 +80,7 @@ export interface ConsumerTask<Outcome> {
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
   /** The outcome to record for rows that were deleted from chat.db before they were handled (decision F4). */
   gone(firstRowId: number, lastRowId: number): Outcome;
-  /** Stores that everything up to `offset` is done. Called in order; an earlier offset only follows `seek`. */
+  /** Stores that everything up to `offset` is done. The offset goes back only after `seek`. */
   progress(offset: Offset, record?: Outcome): void;
 }
 

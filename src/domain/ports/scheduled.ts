@@ -65,8 +65,8 @@ export interface ScheduledBy {
 /** Sends messages at their scheduled time. */
 export interface Scheduler {
   /**
-   * Stores a request with `sendAtMs` until its time. Throws what a send throws before its turn, and
-   * `too_many_scheduled`. Until a day after its time, the same `Idempotency-Key` returns the same entry.
+   * Stores a request with `sendAtMs` until its time. Throws `too_many_scheduled`, and what a send throws before it is
+   * queued, such as for an unknown recipient or a missing file. Until a day after its time, the same `Idempotency-Key` returns the same entry.
    */
   add(
     request: SendRequest,

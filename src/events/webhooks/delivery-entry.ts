@@ -11,7 +11,7 @@ export interface EntrySource {
   readonly rowNow: (rowId: number) => RowEntry | undefined;
 }
 
-/** Reads a new row again. A change is returned as it is. */
+/** Reads a new row from chat.db again; returns undefined if it was deleted. Returns a change unchanged. */
 export function currentEntry({ rowNow }: EntrySource, entry: LogEntry): LogEntry | undefined {
   if (entry.change !== undefined) return entry;
   const row = rowNow(entry.rowId);

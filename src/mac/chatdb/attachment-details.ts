@@ -59,7 +59,7 @@ function stateOf(path: string, transfer: TransferState | null): AttachmentState 
 /** The attachments of a message with their content. */
 interface AttachmentContents {
   readonly attachments: readonly AttachmentDetails[];
-  /** Words of voice messages that are missing from the body. */
+  /** Transcripts stored with the attachments, used if the message's body has none. */
   readonly transcripts: readonly string[];
   readonly undecoded: readonly ContentColumn[];
 }

@@ -43,7 +43,7 @@ export interface OrderOfFile {
   readonly order: StoredOrder;
 }
 
-/** Every list, however long it takes. Runs in the reader thread, or in the main thread if there is no other. */
+/** Reads lists, however long that takes. Runs in the reader thread, or in the main thread if there is no other. */
 export class ListReader {
   readonly #connection: Connection;
   readonly #recent = new RecentConversations();

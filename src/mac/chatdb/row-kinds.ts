@@ -120,7 +120,7 @@ export function isCanary(schema: SchemaInfo): string {
       WHERE x.message_id = m.ROWID AND lower(substr(c.guid, -${[...end].length})) = '${end.replaceAll("'", "''")}'), 0)`;
 }
 
-/** Bytes of `message_summary_info` in an ordinary row, which has no content. */
+/** Bytes of `message_summary_info` in an ordinary row, which has no content besides its text. */
 const ORDINARY_SUMMARY_BYTES = 61;
 
 /**

@@ -30,12 +30,12 @@ export interface SchedulerParts {
   readonly sentParts: Pick<SentPartStore, 'rowOf'>;
   readonly files: HeldFiles;
   readonly sender: MessageSender & {
-    /** Throws what `send` would throw before the send's turn. */
+    /** Makes the checks that `send` makes before it queues the send, and throws the same errors. */
     check(request: SendRequest): Promise<unknown>;
   };
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the size of all other held files and uploads, which share the room, in bytes. */
+  /** Returns the total size of all other held files and uploads, which count towards the same limit, in bytes. */
   readonly otherBytes: () => number;
   /**
    * Checks whether a due send may still leave, and throws the reason if not (decision X1). The result repeats the last

@@ -108,7 +108,7 @@ export class About {
     this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
   }
 
-  /** Stores that there is nothing more to do today, unless the walk must start over. */
+  /** Stores the time of the finished check. Does nothing if rows are to be indexed (again). */
   checked(nowMs: number): void {
     this.#checked.run(nowMs);
   }

@@ -45,7 +45,7 @@ export class Search implements RunningSearch {
   #problem: string | undefined;
   #totalRows = 0;
   #madeAgainAtMs = Number.NEGATIVE_INFINITY;
-  /** Ends the session, because its file is useless. */
+  /** Ends the session, with the error that made its file useless. Does nothing before the first session. */
   #discard: (error: unknown) => void = () => undefined;
 
   constructor(parts: SearchParts) {

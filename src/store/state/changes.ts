@@ -11,7 +11,10 @@ const FORGOTTEN_AT_ONCE = 1000;
 
 const RESTART = 'DELETE FROM change; DELETE FROM fingerprint; UPDATE change_detection SET generation = generation + 1';
 
-/** Stores the change log and the prints that reveal changes (decision I4). Discards prints of an earlier version. */
+/**
+ * Stores the change log and the fingerprints that reveal changes (decision I4). Deletes fingerprints that an earlier
+ * version made.
+ */
 export function changeStore(database: Sqlite): ChangeStore {
   takePrintsAgain(database);
   const selectState = database.prepare('SELECT generation, is_on, asked_at_ms, swept_at_ms FROM change_detection');

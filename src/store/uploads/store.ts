@@ -95,7 +95,7 @@ export class UploadStore {
     };
   }
 
-  /** Removes the uploads of a key that has ended. */
+  /** Removes the uploads of a revoked key. */
   async removeOf(keyId: string): Promise<void> {
     for (const { id } of [...this.#records.values()].filter((record) => record.keyId === keyId)) await this.#forget(id);
   }

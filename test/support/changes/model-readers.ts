@@ -214,7 +214,7 @@ export class RowsClient {
   }
 }
 
-/** A webhook with changes: at least once, in order, with its offset in state.db. */
+/** Models a webhook that gets changes at least once and in order. Its offset is stored in state.db. */
 export class ModelConsumer {
   readonly mirror: Mirror;
   readonly name: string;

@@ -78,7 +78,11 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
         ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
         total('postern_fleet_rejected_total', 'Messages in the stream that are no events of a Mac.', rejected);
-        total('postern_fleet_filled_total', 'Rows that the stream lacked and their Macs gave.', filled);
+        total(
+          'postern_fleet_filled_total',
+          'Rows that were missing from the stream and supplied by their Macs.',
+          filled,
+        );
         total('postern_fleet_missing_total', 'How often rows that the stream lacked are missing for good.', missing);
         ofMac(
           'postern_mac_open_holes',

@@ -1,5 +1,5 @@
-import { rmSync } from 'node:fs';
-import { openSqlite, type Row, type Sqlite, type Statement } from '../runtime/sqlite.ts';
+import type { Row, Sqlite, Statement } from '../runtime/sqlite.ts';
+import { openIndexFile } from './archive-index-file.ts';
 import type { Head } from './chain.ts';
 
 /** The latest line of a row of chat.db. */
@@ -43,18 +43,7 @@ export interface ChainRecord {
   readonly page: string;
 }
 
-const VERSION = 3;
-const CACHE_KIB = 16_384;
-
-const TABLES = `
-  CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, key TEXT NOT NULL, lines INTEGER NOT NULL,
-    bytes INTEGER NOT NULL, hash TEXT NOT NULL, page TEXT NOT NULL DEFAULT '');
-  CREATE TABLE conversation (key TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE database (number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL);
-  CREATE TABLE entry (id INTEGER PRIMARY KEY, guid TEXT NOT NULL, file INTEGER NOT NULL, n INTEGER NOT NULL,
-    first INTEGER NOT NULL, start INTEGER NOT NULL, at INTEGER, print INTEGER NOT NULL, run INTEGER NOT NULL,
-    database INTEGER NOT NULL, missing INTEGER NOT NULL, earlier TEXT NOT NULL, twin_of INTEGER);
-  PRAGMA user_version = ${VERSION};`;
+const FILES_AT_ONCE = 500;
 
 /**
  * SQL that creates the indexes over all rows at once, at the first lookup. The first run of an archive looks nothing
@@ -85,7 +74,7 @@ export class ArchiveIndex {
   #isIndexed = false;
 
   constructor(path: string) {
-    this.#sqlite = openUsable(path);
+    this.#sqlite = openIndexFile(path);
   }
 
   /** Returns the number of a database of Messages, which is the same for every run that reads the same file. */
@@ -94,8 +83,20 @@ export class ArchiveIndex {
     return Number(this.#get('SELECT number FROM database WHERE id = ?', id)?.[0]);
   }
 
-  files(): readonly ChainRecord[] {
-    return this.#all('SELECT id, path, key, lines, bytes, hash, page FROM file ORDER BY path').map(toRecord);
+  /** Yields all files in order of path, so that those of a conversation follow each other. Few are held at a time. */
+  *files(): Generator<ChainRecord> {
+    const select = 'SELECT id, path, key, lines, bytes, hash, page FROM file WHERE path > ? ORDER BY path LIMIT ?';
+    for (let after = ''; ; ) {
+      const records = this.#all(select, after, FILES_AT_ONCE).map(toRecord);
+      yield* records;
+      const last = records.at(-1);
+      if (last === undefined) return;
+      after = last.path;
+    }
+  }
+
+  countFiles(): number {
+    return Number(this.#get('SELECT count(*) FROM file')?.[0]);
   }
 
   file(path: string, key: string): ChainRecord {
@@ -236,36 +237,6 @@ export class ArchiveIndex {
     const statement = this.#sqlite.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
-  }
-}
-
-/** Opens the index. Replaces a damaged one, and one of another version, by an empty one. */
-function openUsable(path: string): Sqlite {
-  try {
-    return openVersion(path);
-  } catch (error) {
-    if (!/^SQLITE_(NOTADB|CORRUPT|ERROR)/.test(String((error as { code?: unknown }).code))) throw error;
-    for (const side of ['', '-journal', '-wal', '-shm']) rmSync(path + side, { force: true });
-    return openVersion(path);
-  }
-}
-
-function openVersion(path: string): Sqlite {
-  const sqlite = openSqlite(path);
-  try {
-    sqlite.exec(`PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${CACHE_KIB};
-      PRAGMA temp_store = FILE`);
-    const version = Number(sqlite.prepare('PRAGMA user_version').get()?.[0]);
-    if (version === VERSION) return sqlite;
-    const tables = sqlite.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
-    sqlite.transaction(() => {
-      for (const [name] of tables.all()) sqlite.exec(`DROP TABLE "${String(name)}"`);
-      sqlite.exec(TABLES);
-    });
-    return sqlite;
-  } catch (error) {
-    sqlite.close();
-    throw error;
   }
 }
 

@@ -102,7 +102,7 @@ function synchronize(folder: string, index: ArchiveIndex, manifest: Manifest | u
     if (path !== LOG && !there.has(path)) throw damaged(`${join(folder, path)} is missing.`);
   }
   for (const record of index.files()) if (!there.has(record.path)) index.forget(record.id);
-  const known = new Map(index.files().map((record) => [record.path, record]));
+  const known = new Map(Array.from(index.files(), (record) => [record.path, record]));
   for (const path of paths) {
     const { size } = statSync(join(folder, path));
     const record = known.get(path);

@@ -271,7 +271,7 @@ class Run {
       warnings,
     };
     const log = appendLine(join(folder, LOG), this.#archive.log, JSON.stringify(members).slice(1, -1));
-    const files = new Map(this.#archive.index.files().map(({ path, head }) => [path, head]));
+    const files = new Map(Array.from(this.#archive.index.files(), ({ path, head }) => [path, head]));
     files.set(LOG, log);
     writeManifest(folder, { ...manifest, runs: manifest.runs + 1, files });
     return sealOf(files);

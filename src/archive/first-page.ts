@@ -2,7 +2,6 @@ import { isoSecond } from '../domain/iso-second.ts';
 import { Html, html } from './html.ts';
 import { CONVERSATIONS } from './layout.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
-import type { YearPage } from './year-pages.ts';
 
 export interface ListedConversation {
   readonly key: string;
@@ -11,7 +10,8 @@ export interface ListedConversation {
   readonly messages: number;
   /** The date of its newest message, in seconds since 1970. */
   readonly lastAt: number;
-  readonly years: readonly { readonly year: string; readonly pages: readonly YearPage[] }[];
+  /** The years that have messages, with the names of their first and last page. */
+  readonly years: readonly { readonly year: string; readonly first: string; readonly last: string }[];
 }
 
 /** Renders the list of all conversations, the one with the newest message first. */
@@ -22,14 +22,8 @@ export function listHtml(
   const sorted = conversations.filter(({ messages }) => messages > 0).sort((a, b) => b.lastAt - a.lastAt);
   const total = sorted.reduce((sum, { messages }) => sum + messages, 0);
   const rows = sorted.map(({ key, title, subtitle, messages, lastAt, years }) => {
-    const links = years.flatMap(({ year, pages }) => {
-      const [first] = pages;
-      return first === undefined || first.count === 0
-        ? []
-        : [html`<a href="${CONVERSATIONS}/${key}/${first.name}">${year}</a> `];
-    });
-    const newest = years.findLast(({ pages }) => (pages[0]?.count ?? 0) > 0)?.pages.at(-1);
-    return html`<tr><td><a href="${CONVERSATIONS}/${key}/${newest?.name}"><bdi>${title}</bdi></a>${
+    const links = years.map(({ year, first }) => html`<a href="${CONVERSATIONS}/${key}/${first}">${year}</a> `);
+    return html`<tr><td><a href="${CONVERSATIONS}/${key}/${years.at(-1)?.last}"><bdi>${title}</bdi></a>${
       subtitle !== '' && subtitle !== title && html`<small class="line"><bdi>${subtitle}</bdi></small>`
     }<small class="line years">${links}</small></td><td class="number">${messages.toLocaleString('en')}</td><td class="date">${calendar.date(isoSecond(lastAt * 1000))}</td></tr>
 `;

@@ -28,35 +28,51 @@ const VERSION = 1;
 /** A year with more messages has a page for each month, and a month with more has several pages. */
 const MAX_MESSAGES = 20_000;
 
-/** Makes the pages of every year that has changed since its pages were made, and the list of conversations. */
+/**
+ * Makes the pages of every year that has changed since its pages were made, conversation by conversation, and the list
+ * of conversations. `onPage` counts years, whether their pages had to be made or not.
+ */
 export async function makePages(parts: PagesParts): Promise<void> {
   const { folder, index, signal, names, onPage } = parts;
   const calendar = new Calendar(parts.timeZone);
-  const conversations = new Map<string, Conversation>();
-  for (const record of index.files()) {
-    const known = conversations.get(record.key) ?? new Conversation(record.key, index, names);
-    known.add(record, calendar);
-    conversations.set(record.key, known);
+  const list: ListedConversation[] = [];
+  const total = index.countFiles();
+  let done = 0;
+  let isChanged = !existsSync(join(folder, FIRST_PAGE));
+  for (const records of byConversation(index.files())) {
+    const conversation = new Conversation(records, index, names, calendar);
+    for (const year of conversation.years) {
+      if (signal.aborted) return;
+      const mark = conversation.markOf(year.record);
+      if (year.record.page !== mark || !areThere(folder, year)) {
+        await writeYear({ ...parts, calendar, conversation, record: year.record, pages: year.pages });
+        removeOthers(folder, year.record, year.pages);
+        index.setPage(year.record.id, mark);
+        isChanged = true;
+      }
+      done += 1;
+      onPage(done, total);
+    }
+    list.push(conversation.listed());
   }
-  const outdated = [...conversations.values()].flatMap((conversation) =>
-    conversation.years
-      .map((year) => ({ conversation, year, mark: conversation.markOf(year.record) }))
-      .filter(({ year, mark }) => year.record.page !== mark || !areThere(folder, year)),
-  );
-  for (const [at, { conversation, year, mark }] of outdated.entries()) {
-    if (signal.aborted) return;
-    await writeYear({ ...parts, calendar, conversation, record: year.record, pages: year.pages });
-    removeOthers(folder, year.record, year.pages);
-    index.setPage(year.record.id, mark);
-    onPage(at + 1, outdated.length);
+  if (isChanged) writeWhole(join(folder, FIRST_PAGE), listHtml(list, { mac: parts.mac, at: parts.at, calendar }).text);
+}
+
+/** Yields the files of one conversation after another. */
+function* byConversation(records: Iterable<ChainRecord>): Generator<readonly [ChainRecord, ...ChainRecord[]]> {
+  let current: [ChainRecord, ...ChainRecord[]] | undefined;
+  for (const record of records) {
+    if (current?.[0].key === record.key) current.push(record);
+    else {
+      if (current !== undefined) yield current;
+      current = [record];
+    }
   }
-  if (outdated.length === 0 && existsSync(join(folder, FIRST_PAGE))) return;
-  const list: readonly ListedConversation[] = [...conversations.values()];
-  writeWhole(join(folder, FIRST_PAGE), listHtml(list, { mac: parts.mac, at: parts.at, calendar }).text);
+  if (current !== undefined) yield current;
 }
 
 /** A conversation and its years, which all of its pages show. */
-class Conversation implements ListedConversation {
+class Conversation {
   readonly key: string;
   readonly title: string;
   readonly subtitle: string;
@@ -64,31 +80,48 @@ class Conversation implements ListedConversation {
   readonly years: { readonly record: ChainRecord; readonly year: string; readonly pages: readonly YearPage[] }[] = [];
   messages = 0;
   lastAt = 0;
-  readonly #index: ArchiveIndex;
 
-  constructor(key: string, index: ArchiveIndex, names: NameLookup) {
+  constructor(
+    records: readonly [ChainRecord, ...ChainRecord[]],
+    index: ArchiveIndex,
+    names: NameLookup,
+    calendar: Calendar,
+  ) {
+    const [{ key }] = records;
     const text = index.description(key);
     const described = text === undefined ? undefined : (JSON.parse(text) as ArchivedConversation | null);
     const { display_name: name = null, is_group: isGroup = false, participants = [], ids = [] } = described ?? {};
     const people = participants.map((address) => names.nameOf(address) ?? address);
     const hasNoId = ids.length === 0 && people.length === 0;
     this.key = key;
-    this.#index = index;
     this.isGroup = isGroup;
     this.title = name ?? (shortList(people) || ids[0] || (hasNoId ? 'Messages of no conversation' : key));
     this.subtitle = (name === null && people.length <= MAX_NAMED ? participants : people).join(', ');
+    for (const record of records) this.#add(record, index, calendar);
   }
 
-  add(record: ChainRecord, calendar: Calendar): void {
-    const { messages, lastAt } = this.#index.summary(record.id);
+  #add(record: ChainRecord, index: ArchiveIndex, calendar: Calendar): void {
+    const { messages, lastAt } = index.summary(record.id);
     const year = chainOf(record.path)?.year ?? '';
     const pages =
       messages <= MAX_MESSAGES
         ? [{ name: `${year}.html`, title: year, offset: 0, count: messages }]
-        : pagesOf(year, this.#index.dates(record.id), calendar);
+        : pagesOf(year, index.dates(record.id), calendar);
     this.years.push({ record, year, pages });
     this.messages += messages;
     this.lastAt = Math.max(this.lastAt, lastAt);
+  }
+
+  /** Returns what the list of conversations shows, which is small enough to be kept for all of them. */
+  listed(): ListedConversation {
+    const { key, title, subtitle, messages, lastAt } = this;
+    const years = this.years.flatMap(({ year, pages }) => {
+      const [first, last] = [pages[0], pages.at(-1)];
+      return first === undefined || last === undefined || first.count === 0
+        ? []
+        : [{ year, first: first.name, last: last.name }];
+    });
+    return { key, title, subtitle, messages, lastAt, years };
   }
 
   /**

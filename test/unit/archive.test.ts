@@ -280,7 +280,7 @@ test('lines that do not fit into memory together are written in their order', as
   for (let n = 0; n < 30; n += 1) files.append(path(n % 3), 'key', `"text":"${'é'.repeat(n % 7 === 0 ? 400 : 20)}"`);
   await files.sync();
   index.commit();
-  const heads = index.files().map(({ head }) => head);
+  const heads = Array.from(index.files(), ({ head }) => head);
   index.close();
   expect(heads.map(({ lines }) => lines)).toEqual([10, 10, 10]);
   for (const [n, head] of heads.entries()) expect([...readChain(join(folder, path(n)))].at(-1)).toMatchObject({ head });

@@ -10,9 +10,13 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'postern-first-minute-'));
 const LIMIT_MS = 120_000;
-// No native library can be found from here.
 const program = join(folder, 'program');
 for (const part of ['dist', 'package.json']) cpSync(join(root, part), join(program, part), { recursive: true });
+// better-sqlite3 as npm leaves it where no compiler is: without its binary. Without this copy, Node would look for the
+// library in every folder above, and may find a built one there.
+const library = join('node_modules', 'better-sqlite3');
+for (const part of ['lib', 'package.json'])
+  cpSync(join(root, library, part), join(program, library, part), { recursive: true });
 // If this Node has SQLite, an option hides it, in this process only.
 const options = process.getBuiltinModule?.('node:sqlite') === undefined ? [] : ['--no-experimental-sqlite'];
 const env = { PATH: process.env.PATH, HOME: join(folder, 'home'), npm_config_cache: join(folder, 'npm') };

@@ -31,12 +31,7 @@ async function read(options) {
   readAtMs = Date.now();
   const { status } = overview;
   noteStatus(status);
-  if (
-    status.held_sends !== undefined &&
-    overview.approvals !== undefined &&
-    overview.approvals.length === status.held_sends
-  )
-    noteHeld(overview.approvals);
+  if (status.held_sends !== undefined) noteHeld(status.held_sends);
   if (may('read')) await readDirectory().catch(() => {});
   const focused = document.activeElement?.id;
   const isNew = root.childElementCount === 0;

@@ -96,12 +96,21 @@ export class Answers {
   #events({ epoch, after, before }: CheckedRead<'events'>): readonly RowEvent[] | null {
     const { store, messages, settings, json } = this.#parts;
     if (epoch !== store.epoch()) return null;
-    return messages.entries(rowOffset(after), rowOffset(before - 1), MAX_ROWS).map((entry) => ({
-      row: entry.rowId,
-      guid: entry.guid,
-      type: entry.event.type,
-      json: settings.content === 'metadata' ? withoutText(entry) : json(entry),
-    }));
+    for (let from = after; ; ) {
+      const entries = messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);
+      const shown = entries.filter(({ isCanary }) => isCanary !== true);
+      const last = entries.at(-1);
+      // An empty answer means that there are no more.
+      if (shown.length === 0 && last !== undefined) from = last.rowId;
+      else {
+        return shown.map((entry) => ({
+          row: entry.rowId,
+          guid: entry.guid,
+          type: entry.event.type,
+          json: settings.content === 'metadata' ? withoutText(entry) : json(entry),
+        }));
+      }
+    }
   }
 
   async #chunk({ id, n, form, at, bytes: wanted }: CheckedRead<'attachment'>): Promise<AttachmentChunk | undefined> {

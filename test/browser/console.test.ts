@@ -170,7 +170,7 @@ describe('the console', () => {
     await there().command({ do: 'recover', row });
     await item.getByText('Is this <b>right</b>?').waitFor();
     await there().command({ do: 'unsend', row });
-    await item.getByText('Unsent a message').waitFor();
+    await item.getByText(/^\S.* unsent a message$/).waitFor();
     expect(await item.locator('.under .mark').count()).toBe(0);
     await there().command({ do: 'delete', row });
     await item.waitFor({ state: 'detached' });

@@ -93,12 +93,14 @@ function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
     }
     chart.append(column);
   }
-  const every = Math.max(1, Math.ceil((ticks.length * 64) / (width - left)));
-  for (const [index, [place, text]] of ticks.entries()) {
-    if (index % every !== 0) continue;
-    const anchor = place >= all.length - 2 ? 'end' : place < 2 ? 'start' : 'middle';
-    const x = left + ((place + 0.5) / all.length) * (width - left);
-    chart.append(svg('text', { x, y: height - 3, 'text-anchor': anchor }, text));
+  // Where the last label ends. A label that would touch it is left out.
+  let end = 0;
+  for (const [place, text] of ticks) {
+    const half = text.length * 3.5;
+    const x = Math.max(left + half, Math.min(width - half, left + ((place + 0.5) / all.length) * (width - left)));
+    if (x - half < end) continue;
+    end = x + half + 8;
+    chart.append(svg('text', { x, y: height - 3, 'text-anchor': 'middle' }, text));
   }
   return chart;
 }

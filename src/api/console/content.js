@@ -13,6 +13,19 @@ const NOTICES = new Set([
   'other',
 ]);
 
+/** @type {Readonly<Record<string, string>>} */
+const REACTIONS = {
+  love: '❤️',
+  thumbs_up: '👍',
+  thumbs_down: '👎',
+  haha: '😂',
+  exclamation: '‼️',
+  question: '❓',
+};
+
+/** @param {any} reaction */
+export const symbolOf = ({ emoji, reaction_type: type }) => emoji ?? REACTIONS[type] ?? '▫️';
+
 /** @param {any} data */
 export const isNotice = ({ details }) => NOTICES.has(details?.kind);
 

@@ -86,7 +86,7 @@ function deliveryRow(webhook, delivery, again) {
       h('span', kind, icon(name), h('span', 'unseen', outcome === 'held' ? 'waits' : outcome)),
       h('time', { class: 'mono small quiet', datetime: at, title: new Date(at).toLocaleString() }, exactTimeOf(at)),
       h('span', 'mono small cut', event),
-      h('span', 'says cut', error ?? answered(status)),
+      h('span', 'says', error ?? answered(status)),
       h('span', 'small quiet nowrap', attempts > 1 ? counted(attempts, 'try', 'tries') : ''),
       h('span', 'num small quiet end', outcome === 'gone' ? '' : `${number(ms)} ms`),
       h('span', 'chevron', icon('right')),

@@ -2,7 +2,7 @@
 
 import { curlOf } from './api.js';
 import { filesOf } from './conversation-files.js';
-import { isGroup, nameOf, peopleIn } from './directory.js';
+import { hueIn, isGroup, nameOf, peopleIn } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { avatar, codeLine, copy, face, iconButton, tag } from './parts.js';
 import { isHub, isOwner, knownKeys, macOf, partsToInclude } from './service.js';
@@ -14,7 +14,7 @@ export const pane = h('aside', { class: 'info', 'aria-label': 'Details' });
 
 /** @param {Conversation} conversation */
 export function showDetails(conversation) {
-  const { id, participants, names, details } = conversation;
+  const { id, participants, details } = conversation;
   const isMany = isGroup(conversation);
   const service = details?.service ?? undefined;
   const about = [isMany ? `You and ${participants.length} people` : participants[0], service, macOf(id)];
@@ -36,7 +36,7 @@ export function showDetails(conversation) {
       'section',
       null,
       h('h3', null, 'People'),
-      participants.map((address) => personRow(address, names)),
+      participants.map((address) => personRow(address, conversation)),
     ),
     filesOf(id),
     rights,
@@ -58,14 +58,14 @@ export function showDetails(conversation) {
 
 /**
  * @param {string} address
- * @param {Readonly<Record<string, string>>} [names]
+ * @param {Conversation} conversation
  */
-function personRow(address, names) {
-  const name = personOf(address, names);
+function personRow(address, conversation) {
+  const name = personOf(address, conversation.names);
   return h(
     'div',
     'row',
-    avatar(name, address, 's'),
+    avatar(name, address, 's', hueIn(conversation, address)),
     h(
       'span',
       'grow stack tight',

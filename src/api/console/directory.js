@@ -2,6 +2,7 @@
 
 import { call, pageOf, statusOf } from './api.js';
 import { onEvent } from './live.js';
+import { HUES, hueOf } from './parts.js';
 import { isHub, macOf, partsToInclude } from './service.js';
 import { addressIn, personOf } from './words.js';
 
@@ -50,12 +51,32 @@ export const isGroup = ({ id, details, participants }) =>
   details?.is_group ?? (id.includes(';+;') || participants.length > 1);
 
 /**
+ * Returns the colour of a person. In a group, two people share one only if there are more people than colours.
+ * @param {Conversation | undefined} conversation
+ * @param {string} address
+ */
+export function hueIn(conversation, address) {
+  /** @type {Map<string, number>} */
+  const hues = new Map();
+  for (const one of [...(conversation?.participants ?? [])].sort()) {
+    let hue = hueOf(one);
+    if (hues.size < HUES) while ([...hues.values()].includes(hue)) hue = (hue + 1) % HUES;
+    hues.set(one, hue);
+  }
+  return hues.get(address) ?? hueOf(address);
+}
+
+/**
  * Returns the people in a conversation, for its picture.
  * @param {Conversation} conversation
  */
 export const peopleIn = (conversation) =>
   isGroup(conversation) && conversation.participants.length > 1
-    ? conversation.participants.map((address) => ({ name: personOf(address, conversation.names), id: address }))
+    ? conversation.participants.map((address) => ({
+        name: personOf(address, conversation.names),
+        id: address,
+        hue: hueIn(conversation, address),
+      }))
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
 /**

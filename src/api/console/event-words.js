@@ -1,6 +1,6 @@
 // An event in one line.
 
-import { isNotice } from './content.js';
+import { isNotice, symbolOf } from './content.js';
 import { addressIn, counted, personOf } from './words.js';
 
 export const GROUPS = /** @type {const} */ ([
@@ -31,40 +31,42 @@ function messageText({ body, attachments, details }) {
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }
 
-/**
- * Describes a reaction in the words of `postern tail`.
- * @param {string} type
- * @param {any} reaction
- */
-function reactionText(type, { emoji, reaction_type: name, message_id: id, details }) {
-  if (details?.sentence !== undefined) return details.sentence;
-  const reaction = emoji ?? name.replace('_', ' ');
-  const target = id === '' ? 'a message' : `message ${id}`;
-  return type === 'reaction.removed' ? `took ${reaction} back from ${target}` : `reacted with ${reaction} to ${target}`;
-}
+/** @param {any} message */
+const quoted = (message) => (message === undefined ? 'a message' : `“${messageText(message)}”`);
 
-/** @param {any} event */
-export function textOfEvent({ type, data, changes = [] }) {
-  if (type.startsWith('reaction')) return reactionText(type, data);
-  if (type === 'message.removed') return `message ${data.id} removed`;
-  if (type === 'messages.changed') {
-    return `${counted(data.count, 'message')} changed, between ${data.first_id} and ${data.last_id}`;
+/**
+ * Returns the person an event is about, and what happened in words that follow the name. The name is empty if the words
+ * say everything.
+ * @param {any} event
+ * @param {(id: string) => any} messageOf finds the message of an earlier event
+ * @returns {readonly [who: string, text: string]}
+ */
+export function sentenceOf({ type, data, changes = [] }, messageOf) {
+  const { sender, is_from_me: isOwn, names, details, conversation_id: conversation = '' } = data;
+  const who = isNotice(data) || sender === undefined ? '' : isOwn ? 'You' : personOf(sender, names);
+  if (type.startsWith('reaction')) {
+    if (details?.sentence !== undefined) return [who, uncapital(details.sentence)];
+    const isTaken = type === 'reaction.removed';
+    return [who, `${isTaken ? 'took back ' : ''}${symbolOf(data)} to ${quoted(messageOf(data.message_id))}`];
   }
-  if (type !== 'message.updated') return messageText(data);
-  const what = changes.map((/** @type {string} */ name) => (name === 'attachment' ? 'attachment changed' : name));
-  const hasText = ['edited', 'attachment', 'restored'].some((name) => changes.includes(name));
-  return `message ${data.id} ${what.join(', ')}${hasText ? `: ${messageText(data)}` : ''}`;
+  if (type === 'message.removed') return ['', `${quoted(messageOf(data.id))} was deleted`];
+  if (type === 'messages.changed')
+    return ['', `${counted(data.count, 'message')} changed, between ${data.first_id} and ${data.last_id}`];
+  const isGone = details?.retracted_at && data.body === '';
+  if (isGone) return [who, uncapital(messageText(data))];
+  if (type !== 'message.updated') return [who, messageText(data)];
+  const what = changes.join(', ');
+  if (what === 'delivered') return ['', `${quoted(data)} was delivered`];
+  if (what !== 'read') return [who, `${what}: ${quoted(data)}`];
+  if (!isOwn) return ['You', `read ${quoted(data)}`];
+  // Messages does not tell who of a group has read it.
+  return conversation.includes(';-;')
+    ? [personOf(addressIn(conversation), names), `read ${quoted(data)}`]
+    : ['', `${quoted(data)} was read`];
 }
 
-/**
- * Returns the person an event is about; empty if the event's text names the person.
- * @param {any} data
- */
-export function whoIn(data) {
-  if (isNotice(data)) return '';
-  if (data.is_from_me) return 'You';
-  return data.sender === undefined ? '' : personOf(data.sender, data.names);
-}
+/** @param {string} text */
+const uncapital = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 /**
  * @param {any} data

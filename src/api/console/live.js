@@ -29,6 +29,18 @@ let state = 'connecting';
 let areTold = false;
 
 export const takenEvents = () => taken;
+
+/** The messages in these events, by id. @type {Map<string, any>} */
+const messages = new Map();
+
+/** @param {string} id */
+export const messageTaken = (id) => messages.get(id);
+
+/** @param {any} event */
+function noteMessage({ type, data }) {
+  if (type.startsWith('message.') && data.body) messages.set(data.id, data);
+  if (messages.size > KEPT) messages.delete(messages.keys().next().value ?? '');
+}
 export const liveState = () => state;
 /** Reports whether changes of existing messages arrive as events. */
 export const areChangesTold = () => areTold;
@@ -90,6 +102,7 @@ function take(event) {
  */
 function add(event, atMs, isExact) {
   count += 1;
+  noteMessage(event);
   taken.unshift({ event, atMs, isExact, key: String(count) });
   if (taken.length > KEPT) taken.length = KEPT;
 }
@@ -107,6 +120,7 @@ export async function readEarlier() {
     .filter(({ data }) => !known.has(data.id))
     .map((event) => {
       count += 1;
+      noteMessage(event);
       return { event, atMs: Date.parse(event.data.timestamp), isExact: false, key: String(count) };
     });
   taken = [...taken, ...earlier.reverse()];

@@ -3,23 +3,16 @@
 import { call } from './api.js';
 import { showAttachments } from './attachments.js';
 import { cardsOf, historyOf } from './cards.js';
-import { isNotice, marksOf, notesOf, styledParts, textOf } from './content.js';
+import { isNotice, marksOf, notesOf, styledParts, symbolOf, textOf } from './content.js';
+import { conversationOf, hueIn } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { avatar, busily, toast } from './parts.js';
 import { pathOfConversation } from './route.js';
 import { keyName, namesOfKeys } from './service.js';
+import { exactly } from './visible.js';
 import { linked } from './web-link.js';
-import { counted, personOf, timeOf } from './words.js';
+import { counted, dayOf, personOf, timeOf } from './words.js';
 
-/** @type {Readonly<Record<string, string>>} */
-const REACTIONS = {
-  love: '❤️',
-  thumbs_up: '👍',
-  thumbs_down: '👎',
-  haha: '😂',
-  exclamation: '‼️',
-  question: '❓',
-};
 /** After a longer silence, the time is shown. */
 const SILENCE_MS = 60 * 60_000;
 /** Consecutive messages from one sender within this time form a group. */
@@ -34,7 +27,7 @@ const BIG =
  */
 export function messageItem(message, mark) {
   const { id, details, is_from_me: isOwn, sender, names, timestamp, status } = message;
-  const isEvent = isNotice(message);
+  const isEvent = isNotice(message) || isUnsent(message);
   const item = h('li', {
     class: 'msg',
     'data-id': id,
@@ -52,7 +45,7 @@ export function messageItem(message, mark) {
   showAttachments(attachments, message);
   fill(
     item,
-    !isOwn && !isEvent && avatar(name, sender, 's'),
+    !isOwn && !isEvent && avatar(name, sender, 's', hueIn(conversationOf(message.conversation_id), sender)),
     h(
       'p',
       'by',
@@ -84,11 +77,16 @@ function markOf(details) {
   return details.retracted_at !== null ? 'unsent' : details.edited_at !== null ? 'edited' : undefined;
 }
 
+/** Reports whether nothing is left of a message. @param {any} message */
+const isUnsent = ({ body, attachments, details }) => details?.retracted_at && body === '' && attachments.length === 0;
+
 /** @param {any} message */
 function bodyOf(message) {
-  const text = textOf(message);
+  const { is_from_me: isOwn, sender, names } = message;
+  const isGone = isUnsent(message);
+  const text = isGone ? `${isOwn ? 'You' : personOf(sender, names)} unsent a message` : textOf(message);
   const { subject } = message.details ?? {};
-  const isEvent = isNotice(message);
+  const isEvent = isNotice(message) || isGone;
   const place = h(
     'p',
     { class: isEvent ? 'body' : 'body bubble', dir: 'auto' },
@@ -183,8 +181,8 @@ function underOf(message, mark) {
 /** Names the limited key that sent a message. @param {string} id */
 function byKey(id) {
   const place = h('span');
-  namesOfKeys().then(
-    (names) => fill(place, `by ${keyName(id, names)}`),
+  namesOfKeys([id]).then(
+    (names) => exactly(place, `by ${keyName(id, names)}`),
     () => {},
   );
   return place;
@@ -245,13 +243,14 @@ export function noteReactions(place) {
 }
 
 /** Shows one reaction. Each person has at most one of a kind. @param {any} reaction */
-export function reactionMark({ reaction_type: type, emoji, is_from_me: isOwn, sender, names }) {
+export function reactionMark(reaction) {
+  const { reaction_type: type, emoji, is_from_me: isOwn, sender, names } = reaction;
   const name = isOwn ? 'You' : personOf(sender, names);
   const title = `${name}: ${type.replace('_', ' ')}`;
   return h(
     'span',
     { title, 'data-of': `${isOwn ? '' : sender} ${type} ${emoji ?? ''}`, role: 'img', 'aria-label': title },
-    emoji ?? REACTIONS[type] ?? '▫️',
+    symbolOf(reaction),
   );
 }
 
@@ -269,9 +268,9 @@ export function arrange(list) {
     const item = /** @type {HTMLElement} */ (child);
     const at = new Date(item.dataset.time ?? 0);
     const isNewDay = before === undefined || at.toDateString() !== new Date(before.dataset.time ?? 0).toDateString();
-    if (isNewDay) item.before(h('li', 'day', at.toLocaleDateString([], { dateStyle: 'full' })));
     const sinceMs = at.getTime() - new Date(before?.dataset.time ?? 0).getTime();
-    if (isNewDay || sinceMs > SILENCE_MS) item.before(h('li', 'gap', clockOf(item.dataset.time ?? '')));
+    if (isNewDay) item.before(h('li', 'day', dayOf(at.getTime())));
+    else if (sinceMs > SILENCE_MS) item.before(h('li', 'gap', clockOf(item.dataset.time ?? '')));
     const isNext = !isNewDay && before?.dataset.sender === item.dataset.sender && sinceMs < TOGETHER_MS;
     item.classList.toggle('first', !isNext);
     before?.classList.toggle('tail', !isNext);

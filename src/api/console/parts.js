@@ -130,10 +130,11 @@ export const pageHead = (title, { text, back, actions, beside } = {}) =>
     text && h('p', null, text),
   );
 
-const HUES = 6;
+export const HUES = 6;
 
 /** @param {string} id */
-const hueOf = (id) => [...id].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973, 0) % HUES;
+export const hueOf = (id) =>
+  [...id].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973, 0) % HUES;
 
 /** @param {string} name */
 function initialsOf(name) {
@@ -150,17 +151,18 @@ function initialsOf(name) {
  * @param {string} id
  * @param {'' | 's' | 'xl'} [size]
  */
-export const avatar = (name, id, size = '') =>
-  h('span', { class: `avatar ${size}`.trim(), 'data-hue': hueOf(id), 'aria-hidden': 'true' }, initialsOf(name));
+export const avatar = (name, id, size = '', hue = hueOf(id)) =>
+  h('span', { class: `avatar ${size}`.trim(), 'data-hue': hue, 'aria-hidden': 'true' }, initialsOf(name));
 
 /**
- * @param {readonly { readonly name: string, readonly id: string }[]} people
+ * @param {readonly { readonly name: string, readonly id: string, readonly hue?: number }[]} people
  * @param {'' | 's' | 'xl'} [size]
  */
 export function face(people, size = '') {
   const [first, second] = people;
   if (first === undefined || second === undefined) return avatar(first?.name ?? '?', first?.id ?? '', size);
-  return h('span', `pair ${size}`.trim(), avatar(first.name, first.id), avatar(second.name, second.id));
+  const one = (/** @type {typeof first} */ { name, id, hue }) => avatar(name, id, '', hue);
+  return h('span', `pair ${size}`.trim(), one(first), one(second));
 }
 
 const RING = 2 * Math.PI * 8;

@@ -8,7 +8,7 @@ import { fill, h, icon } from './dom.js';
 import { avatar } from './parts.js';
 import { goTo, pathOfConversation } from './route.js';
 import { isHub } from './service.js';
-import { counted, personOf, reasonOf, timeOf } from './words.js';
+import { counted, personOf, reasonOf, shortTimeOf, timeOf } from './words.js';
 
 /** All clients share the rate limit, so nothing is requested while the user types. */
 const WAIT_MS = 400;
@@ -123,8 +123,12 @@ async function showPeople(query) {
           'button',
           { type: 'button', class: 'hit row', onclick: () => goTo(pathOfConversation(conversation)) },
           avatar(name, id, 's'),
-          h('span', { class: 'strong cut', dir: 'auto' }, name),
-          h('bdi', 'quiet small cut', detail),
+          h(
+            'span',
+            'stack tight grow',
+            h('span', { class: 'strong cut', dir: 'auto' }, name),
+            h('bdi', 'quiet small cut', detail),
+          ),
         ),
       ),
     ),
@@ -223,7 +227,11 @@ function itemOf({ message, highlights }) {
         'head-line',
         h('b', { class: 'cut', dir: 'auto' }, who),
         where !== who && h('span', { class: 'quiet small cut', dir: 'auto' }, `in ${where}`),
-        h('time', { class: 'quiet small', datetime: message.timestamp }, timeOf(message.timestamp)),
+        h(
+          'time',
+          { class: 'quiet small', datetime: message.timestamp, title: timeOf(message.timestamp) },
+          shortTimeOf(message.timestamp),
+        ),
       ),
       h('span', { class: 'text', dir: 'auto' }, textOf(message, highlights)),
     ),

@@ -39,6 +39,7 @@ let hasOlder = false;
 let hasNewer = false;
 let isLoading = false;
 let wasAtEnd = true;
+let lastTop = 0;
 /** Keeps the newest message visible when a picture loads and when the text box below grows. */
 const sizes = new ResizeObserver(() => {
   if (wasAtEnd) list.scrollTop = list.scrollHeight;
@@ -110,7 +111,8 @@ async function show(wanted) {
     hasOlder = isNewest ? next !== undefined : true;
     hasNewer = !isNewest;
     render();
-    if (wanted === undefined) list.scrollTop = list.scrollHeight;
+    wasAtEnd = wanted === undefined;
+    if (wasAtEnd) list.scrollTop = list.scrollHeight;
     else mark(wanted);
     // Without scrolling there is no scroll event.
     noteScroll();
@@ -126,7 +128,7 @@ async function show(wanted) {
  * @param {boolean} isOlder
  */
 async function extend(isOlder) {
-  const { cursor } = pages.at(isOlder ? 0 : -1) ?? {};
+  const cursor = pages.at(isOlder ? 0 : -1)?.cursor;
   if (isLoading || cursor === undefined) return;
   isLoading = true;
   const own = openings;
@@ -138,13 +140,10 @@ async function extend(isOlder) {
     const added = items.filter(({ id }) => !known.has(id)).map((message) => itemOf(message));
     if (isOlder) added.reverse();
     const page = { items: added, cursor: cursorIn(next) };
-    if (isOlder) {
-      hasOlder = next !== undefined && added.length > 0;
-      if (added.length > 0) pages.unshift(page);
-    } else {
-      hasNewer = next !== undefined && added.length > 0;
-      if (added.length > 0) pages.push(page);
-    }
+    const hasMore = next !== undefined && added.length > 0;
+    if (isOlder) hasOlder = hasMore;
+    else hasNewer = hasMore;
+    if (added.length > 0) pages[isOlder ? 'unshift' : 'push'](page);
     while (pages.length > 2 && count() > MAX_SHOWN && pages.at(isOlder ? -2 : 1)?.cursor !== undefined) {
       if (isOlder) pages.pop();
       else pages.shift();
@@ -288,7 +287,9 @@ export function addMessage(message) {
 }
 
 function noteScroll() {
-  wasAtEnd = isScrolledToEnd();
+  // A picture that makes room below does not lead away from the end, only scrolling up does.
+  wasAtEnd = isScrolledToEnd() || (wasAtEnd && list.scrollTop >= lastTop);
+  lastTop = list.scrollTop;
   loadWhatIsNear();
 }
 

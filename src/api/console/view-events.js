@@ -5,8 +5,8 @@ import { chip, searchBox } from './choices.js';
 import { nameIn, readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { eventDetail, timeIn } from './event-detail.js';
-import { conversationIn, GROUPS, groupOf, textOfEvent, whoIn } from './event-words.js';
-import { liveState, onEvent, onLiveState, readEarlier, takenEvents } from './live.js';
+import { conversationIn, GROUPS, groupOf, sentenceOf } from './event-words.js';
+import { liveState, messageTaken, onEvent, onLiveState, readEarlier, takenEvents } from './live.js';
 import { button, codeLine, copy, empty, pageHead } from './parts.js';
 import { may, partsToInclude } from './service.js';
 import { WindowList } from './window-list.js';
@@ -171,7 +171,8 @@ function isWanted({ event }) {
   if (groups.size > 0 && !groups.has(groupOf(type))) return false;
   if (conversation !== '' && data.conversation_id !== conversation) return false;
   if (text === '') return true;
-  return `${type} ${whoIn(data)} ${conversationIn(data, nameIn)} ${textOfEvent(event)}`.toLowerCase().includes(text);
+  const words = [type, conversationIn(data, nameIn), ...sentenceOf(event, messageTaken)];
+  return words.join(' ').toLowerCase().includes(text);
 }
 
 /** @param {readonly Taken[]} all */
@@ -179,10 +180,13 @@ function showChips(all) {
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const { event } of all) counts.set(groupOf(event.type), (counts.get(groupOf(event.type)) ?? 0) + 1);
+  counts.set('', all.length);
   if (chips.childElementCount === 0) {
-    for (const [name, label] of GROUPS) {
-      const one = chip([h('span', `type ${name}`, h('i')), label, h('span', 'num small')], false, (isOn) => {
-        if (isOn) groups.add(name);
+    for (const [name, label] of /** @type {const} */ ([['', 'All'], ...GROUPS])) {
+      const sign = name !== '' && h('span', `type ${name}`, h('i'));
+      const one = chip([sign, label, h('span', 'num small')], false, (isOn) => {
+        if (name === '') groups.clear();
+        else if (isOn) groups.add(name);
         else groups.delete(name);
         show();
       });
@@ -191,7 +195,9 @@ function showChips(all) {
     }
   }
   for (const one of chips.children) {
-    const count = counts.get(/** @type {HTMLElement} */ (one).dataset.group ?? '') ?? 0;
+    const { group = '' } = /** @type {HTMLElement} */ (one).dataset;
+    const count = counts.get(group) ?? 0;
+    one.setAttribute('aria-pressed', String(group === '' ? groups.size === 0 : groups.has(group)));
     const place = one.querySelector('.num');
     if (place !== null) place.textContent = count === 0 ? '' : number(count);
   }
@@ -219,7 +225,7 @@ function showConversationChoice(all) {
 function rowOf(taken) {
   const { event, key } = taken;
   const { type, data, offset } = event;
-  const who = whoIn(data);
+  const [who, words] = sentenceOf(event, messageTaken);
   return h(
     'button',
     {
@@ -238,7 +244,7 @@ function rowOf(taken) {
       { class: 'cut sum' },
       who !== '' && h('b', { dir: 'auto', title: data.sender || undefined }, who),
       ' ',
-      h('bdi', 'soft', textOfEvent(event)),
+      h('bdi', 'soft', words),
     ),
     h('span', { class: 'off cut', title: offset ?? data.id }, data.id ?? ''),
   );

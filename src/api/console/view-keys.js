@@ -95,6 +95,7 @@ function tableOf(keys) {
         h(
           'tbody',
           { id: 'key-list' },
+          ownRow(hasToday),
           keys.map((key) => rowOf(key, hasToday)),
         ),
       ),
@@ -106,6 +107,29 @@ function tableOf(keys) {
     ),
   ];
 }
+
+/** Shows the owner's key. @param {boolean} hasToday */
+const ownRow = (hasToday) =>
+  h(
+    'tr',
+    null,
+    nameCell('lock', h('span', 'what', 'Your own key'), 'in config.toml'),
+    h('td', 'wide', h('span', 'block', 'everything'), h('span', 'quiet small', 'Sends at once')),
+    h('td', 'aside', 'everybody'),
+    hasToday && h('td', 'aside quiet', 'not counted'),
+    h('td', 'quiet aside', 'no limit'),
+    h('td', 'quiet aside', 'now'),
+    h('td', 'aside quiet', 'never'),
+    h('td', 'aside'),
+  );
+
+/**
+ * @param {string} symbol
+ * @param {HTMLElement} name
+ * @param {string} kind
+ */
+const nameCell = (symbol, name, kind) =>
+  h('td', null, h('span', 'row', icon(symbol), h('span', 'stack tight grow', name, h('span', 'quiet small', kind))));
 
 /**
  * @param {Key} key
@@ -126,7 +150,7 @@ function rowOf(key, hasToday) {
   return h(
     'tr',
     { 'data-id': id },
-    h('td', null, h('span', 'row', icon(symbol), h('span', 'stack tight grow', link, h('span', 'quiet small', kind)))),
+    nameCell(symbol, link, kind),
     h(
       'td',
       'wide',

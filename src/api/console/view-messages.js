@@ -24,7 +24,7 @@ import { face, iconButton, toast } from './parts.js';
 import { currentRoute, goTo } from './route.js';
 import { scheduled, showScheduled, waitingSends } from './scheduled.js';
 import { closeSearch, found, input, searchForm, takeWanted } from './search.js';
-import { isDemo, isOwner, knownKeys, may, partsToInclude } from './service.js';
+import { isDemo, isHub, isOwner, knownKeys, may, partsToInclude } from './service.js';
 import { setTitle } from './shell.js';
 import { showSpeakers, speakBox } from './speak.js';
 import {
@@ -75,6 +75,7 @@ export function create() {
     ),
     picture,
     h('div', 'grow', title, subtitle),
+    !isHub() && iconButton('search', 'Search in this conversation', searchHere, 'bare hide-s'),
     detailsButton,
   );
   const thread = h(
@@ -256,6 +257,15 @@ addEventListener('keydown', (event) => {
   goTo('#/messages');
   /** @type {HTMLElement | null} */ (list.querySelector(`[data-id="${CSS.escape(id)}"]`))?.focus();
 });
+
+/** Begins a search in the open conversation. */
+function searchHere() {
+  const { id = '' } = currentRoute();
+  const conversation = shownConversation(id);
+  const name = conversation === undefined || !isGroup(conversation) ? addressIn(id) : nameOf(conversation);
+  focusSearch();
+  input.value = `in:${/\s/.test(name) ? `"${name}"` : name} `;
+}
 
 export function focusSearch() {
   if (!found.hidden) closeSearch();

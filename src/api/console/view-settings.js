@@ -6,6 +6,7 @@ import { fill, h, icon } from './dom.js';
 import { forgetKey, isRemembered, keepKey } from './kept-key.js';
 import { busily, button, codeLine, note, pageHead, stateMark, tag, toast } from './parts.js';
 import { commandOf, isHub, isOwner, knownStatus, noteStatus } from './service.js';
+import { SECTIONS, settingName, settingValue } from './setting-names.js';
 import { enterSends, hasLetters, keepPreference, schemeNow } from './settings.js';
 import { places } from './shell.js';
 import { number, spanOf } from './words.js';
@@ -16,18 +17,6 @@ const root = h('div', { class: 'page', id: 'settings', 'data-view': 'settings' }
 
 export const create = () => ({ root, show });
 
-/** @type {Readonly<Record<string, string>>} */
-const SECTIONS = {
-  backend: 'Messages',
-  server: 'Server',
-  send: 'Sending',
-  approval: 'Approvals',
-  search: 'Data',
-  changes: 'Data',
-  contacts: 'Data',
-  webhooks: 'Sending',
-  fleet: 'Fleet',
-};
 const PERMISSIONS = { full_disk_access: 'Full Disk Access', automation: 'Automation of Messages' };
 
 async function show() {
@@ -38,7 +27,7 @@ async function show() {
   const groups = [['browser', 'This browser', browserCard()]];
   if (status.permissions.length > 0) groups.push(['permissions', 'Permissions', permissionCards(status)]);
   for (const [title, settings] of config ?? [])
-    groups.push([title.toLowerCase(), title, h('section', 'card', settings.map(settingRow))]);
+    groups.push([title.toLowerCase().replace(' ', '-'), title, h('section', 'card', settings.map(settingRow))]);
   groups.push(['about', 'About', aboutCard(status)]);
   fill(
     root,
@@ -91,7 +80,7 @@ async function readConfig() {
     /** @type {Map<string, any[]>} */
     const sections = new Map();
     for (const setting of settings) {
-      const title = SECTIONS[setting.key.split('.')[0]] ?? 'Other';
+      const title = SECTIONS[setting.key.split('.')[0]] ?? 'Server';
       sections.set(title, [...(sections.get(title) ?? []), setting]);
     }
     return sections;
@@ -103,14 +92,10 @@ async function readConfig() {
 
 /** @param {{ key: string, value: unknown, is_default: boolean, description: string }} setting */
 const settingRow = ({ key, value, is_default: isDefault, description }) =>
-  row(h('code', null, key), description, [
+  row([settingName(key), ' ', h('code', 'small quiet', key)], description, [
     !isDefault && tag('accent', 'changed'),
-    h('span', 'mono soft', shownValue(value)),
+    h('span', 'mono soft', settingValue(key, value)),
   ]);
-
-/** @param {unknown} value */
-const shownValue = (value) =>
-  value === null ? 'not set' : typeof value === 'string' ? value || '""' : JSON.stringify(value);
 
 /**
  * @param {Children} name

@@ -85,8 +85,8 @@ function troubleNote(webhook, lastError, again) {
   return note(
     webhook.state === 'held' ? 'warn' : 'bad',
     h('p', null, h('strong', null, trouble.what), trouble.since && ` Since ${timeOf(trouble.since)}.`),
-    (trouble.next !== '' || next !== '') && h('p', null, trouble.next, next),
-    webhook.state === 'held' && webhook.next_attempt_at !== undefined && h('p', 'acts', now),
+    (trouble.next !== '' || next !== '') &&
+      h('p', 'row wrap', trouble.next, next, webhook.state === 'held' && webhook.next_attempt_at !== undefined && now),
   );
 }
 

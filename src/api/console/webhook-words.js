@@ -81,7 +81,7 @@ export function shareOf({ points }) {
   const done = points.reduce((sum, { counts }) => sum + (counts.delivered ?? 0) + (counts.retried ?? 0), 0);
   if (all === 0) return undefined;
   const share = (done / all) * 100;
-  return share === 100 ? '100 %' : `${Math.min(99.9, share).toFixed(1)} %`;
+  return share === 100 || share === 0 ? `${share} %` : `${Math.min(99.9, Math.max(0.1, share)).toFixed(1)} %`;
 }
 
 /** @param {number | null | undefined} ms */

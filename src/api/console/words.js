@@ -39,9 +39,8 @@ export function timeOf(at) {
 export function shortTimeOf(at) {
   const time = new Date(at);
   if (isToday(time)) return time.toLocaleTimeString([], { timeStyle: 'short' });
-  const days = (Date.now() - time.getTime()) / 86_400_000;
-  if (days < 2) return 'Yesterday';
-  if (days < 7) return time.toLocaleDateString([], { weekday: 'long' });
+  if (isToday(time, 1)) return 'Yesterday';
+  if (Date.now() - time.getTime() < 6 * 86_400_000) return time.toLocaleDateString([], { weekday: 'long' });
   return time.toLocaleDateString([], { dateStyle: 'medium' });
 }
 
@@ -57,8 +56,27 @@ export function exactTimeOf(at) {
   return `${time.toLocaleDateString([], isThisYear ? { month: 'short', day: 'numeric' } : { dateStyle: 'medium' })}, ${clock}`;
 }
 
-/** @param {Date} time */
-const isToday = (time) => time.toDateString() === new Date().toDateString();
+/**
+ * Returns "Today", "Yesterday", or the date with its weekday.
+ * @param {string | number} at
+ */
+export function dayOf(at) {
+  const time = new Date(at);
+  if (isToday(time)) return 'Today';
+  if (isToday(time, 1)) return 'Yesterday';
+  const year = time.getFullYear() === new Date().getFullYear() ? undefined : 'numeric';
+  return time.toLocaleDateString([], { weekday: 'long', month: 'long', day: 'numeric', year });
+}
+
+/**
+ * Reports whether a time is today, or in the day before it.
+ * @param {Date} time
+ */
+function isToday(time, daysAgo = 0) {
+  const day = new Date();
+  day.setDate(day.getDate() - daysAgo);
+  return time.toDateString() === day.toDateString();
+}
 
 /**
  * Returns a duration, rounded.

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const GARDEN = 'any;+;chat424242';
+const BEN = '+15550101';
+/** Nobody listens at this address. */
+const NOBODY = 'http://127.0.0.1:9/hook';
+
+/** Returns the texts of elements that are wider than the room they have. */
+const cut = (selector: string): string => `[...document.querySelectorAll('${selector}')]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map(({ textContent }) => textContent)`;
+/** Returns the chosen options that are wider than their selects. */
+const CUT_CHOICES = `[...document.querySelectorAll('#audit select')].filter((select) => {
+  const { font, paddingInlineStart, paddingInlineEnd } = getComputedStyle(select);
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = font;
+  const room = select.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd);
+  return context.measureText(select.selectedOptions[0].textContent).width > room;
+}).map(({ selectedOptions }) => selectedOptions[0].textContent)`;
+/** Draws a day whose last hours have a label each. */
+const CHART = `import('./console/charts.js').then(({ barChart }) => {
+  const bars = Array.from({ length: 24 }, () => ({ label: '', values: [1] }));
+  const ticks = [[4, '12:00 PM'], [10, '6:00 PM'], [16, '12:00 AM'], [20, '5:00 AM'], [23, '6:00 AM']];
+  const { plot } = barChart({ bars, ticks, names: ['sent'], classes: ['b1'], title: 'A day' });
+  plot.id = 'chart-here';
+  document.querySelector('main:not([hidden])').prepend(plot);
+})`;
+/** Returns the labels of a chart that touch the one before. */
+const TOUCHING = `[...document.querySelectorAll('#chart-here text')]
+  .filter(({ textContent }) => textContent.includes(':'))
+  .map((label) => [label.textContent, label.getBoundingClientRect()])
+  .filter(([, { left }], place, all) => place > 0 && left < all[place - 1][1].right + 4)
+  .map(([text]) => text)`;
+
+const folder = temporaryFolder();
+let stage: BrowserStage | undefined;
+let webhook = '';
+
+function there(): BrowserStage {
+  if (stage === undefined) throw new Error('there is no browser');
+  return stage;
+}
+
+async function ask<Answer>(path: string, body: unknown, key = there().key): Promise<Answer> {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+  const answer = await fetch(`${there().url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return (answer.status === 204 ? undefined : await answer.json()) as Answer;
+}
+
+async function goTo(hash: string): Promise<Page> {
+  const { page } = there();
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+  return page;
+}
+
+beforeAll(async () => {
+  stage = await BrowserStage.open(folder, 1000);
+  if (stage === undefined) return;
+  const { page } = stage;
+  const settings = { url: NOBODY, events: ['message.received'], on_failure: 'hold' };
+  ({ id: webhook } = await ask<{ id: string }>('webhooks', settings));
+  const { key } = await ask<{ key: string }>('keys', { name: 'agent', preset: 'assistant', send: [BEN] });
+  await ask('messages', { recipient: '+15550199', body: 'refused' }, key);
+  await page.goto(`${stage.url}/console`);
+  await page.fill('#key', stage.key);
+  await page.keyboard.press('Enter');
+  await page.locator('#verdict').waitFor();
+});
+afterAll(async () => {
+  await stage?.close();
+});
+
+describe('the views of the console', () => {
+  inBrowser('a thread has one line for a day, and what was unsent is an event in its middle', async () => {
+    const page = await goTo(`#/c/${encodeURIComponent(GARDEN)}`);
+    const gone = page.locator('#message-list .notice', { hasText: 'unsent a message' }).first();
+    await gone.waitFor();
+    expect(await gone.locator('.body').textContent()).toMatch(/^[A-Z]\w+ \w+ unsent a message$/);
+    const last = page.locator('#message-list .day').last();
+    expect(await last.textContent()).toMatch(/^(?:Today|Yesterday)$/);
+    expect(await page.locator('.day + .gap').count()).toBe(0);
+  });
+
+  inBrowser('people of one group do not share a colour', async () => {
+    const { page } = there();
+    const hues = await page
+      .locator('.info section:nth-child(2) .avatar')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('data-hue')));
+    expect([hues.length, new Set(hues).size]).toEqual([3, 3]);
+    const ofCho = page.locator('#message-list .avatar', { hasText: 'CT' }).first();
+    expect(await ofCho.getAttribute('data-hue')).toBe(hues[2]);
+  });
+
+  inBrowser(
+    'searches in the open conversation, and shows people with room between picture, name and address',
+    async () => {
+      const { page } = there();
+      await page.getByRole('button', { name: 'Search in this conversation' }).click();
+      expect(await page.locator('#search').inputValue()).toBe('in:Garden ');
+      await page.locator('#search').fill('Ben');
+      const row = page.locator('#people-list .hit').first();
+      await row.waitFor();
+      const picture = await row.locator('.avatar').boundingBox();
+      const name = await row.locator('.strong').boundingBox();
+      expect((name?.x ?? 0) - (picture?.x ?? 0) - (picture?.width ?? 0)).toBeGreaterThanOrEqual(8);
+      expect(await page.evaluate(cut('#people-list .strong, #people-list bdi'))).toEqual([]);
+      await page.keyboard.press('Escape');
+    },
+  );
+
+  inBrowser('events say what happened in sentences, and one chip shows all of them again', async () => {
+    const { page } = there();
+    await there().command({ do: 'receive', from: BEN, text: 'Is it you?' });
+    await ask('demo/read', { conversation_id: `any;-;${BEN}` });
+    await goTo('#/events');
+    const rows = page.locator('#events .ev[data-key]');
+    await rows.filter({ hasText: /You read “Is it you\?”/ }).waitFor();
+    const all = page.getByRole('button', { name: /^All \d/ });
+    expect(await all.getAttribute('aria-pressed')).toBe('true');
+    await page.locator('#live-form [data-group="reactions"]').click();
+    expect(await all.getAttribute('aria-pressed')).toBe('false');
+    await rows
+      .filter({ hasText: /to “.+”/ })
+      .first()
+      .waitFor();
+    await all.click();
+    await rows.filter({ hasText: 'You read' }).waitFor();
+    expect(await page.locator('#live-form [aria-pressed="true"]').count()).toBe(1);
+  });
+
+  inBrowser('a webhook shows whole results, and the button beside its sentence', async () => {
+    const { page } = there();
+    await there().command({ do: 'receive', from: BEN, text: 'for the webhook' });
+    await eventually(async () => {
+      await goTo('#/webhooks');
+      await goTo(`#/webhooks/${webhook}`);
+      await page.locator('.delivery').first().waitFor({ timeout: 500 });
+    });
+    expect(await page.evaluate(cut('.delivery .says'))).toEqual([]);
+    await page.locator('.note p', { hasText: 'Next try' }).getByRole('button', { name: 'Try now' }).waitFor();
+    expect(await page.locator('.stats').textContent()).not.toContain('0.0');
+  });
+
+  inBrowser('labels of a chart do not touch each other on a phone', async () => {
+    const { page } = there();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.evaluate(CHART);
+    await page.locator('#chart-here svg').waitFor();
+    expect(await page.evaluate(TOUCHING)).toEqual([]);
+  });
+
+  inBrowser('the choices of the audit log are not cut on a phone', async () => {
+    const { page } = there();
+    await goTo('#/audit');
+    await page.locator('#audit-list .aud').first().waitFor();
+    expect(await page.evaluate(CUT_CHOICES)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  inBrowser('settings and keys use words', async () => {
+    const { page } = there();
+    await goTo('#/settings');
+    const row = (key: string) => page.locator('.setting', { hasText: key });
+    await row('server.allowed_hosts').waitFor();
+    expect(await row('server.allowed_hosts').locator('b').textContent()).toBe('Host names server.allowed_hosts');
+    expect(await row('server.allowed_hosts').locator('.val').textContent()).toBe('none');
+    expect(await row('server.socket').locator('.val').textContent()).toBe('on');
+    expect(await page.locator('.sect').allTextContents()).not.toContain('Other');
+    await goTo('#/keys');
+    expect(await page.locator('#key-list tr').first().textContent()).toMatch(/^Your own key.*everything/);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from '@jest/globals';
+
+/** The console's own modules, as a browser loads them. */
+const CONSOLE = '../../src/api/console';
+const modules = {
+  events: `${CONSOLE}/event-words.js`,
+  words: `${CONSOLE}/words.js`,
+  webhooks: `${CONSOLE}/webhook-words.js`,
+  settings: `${CONSOLE}/setting-names.js`,
+};
+
+type SentenceOf = (event: object, messageOf: (id: string) => unknown) => readonly [string, string];
+
+const BEN = { sender: '+15550101', names: { '+15550101': 'Ben Okafor' }, conversation_id: 'any;-;+15550101' };
+const ladder = { id: '54', body: 'The big ladder', attachments: [], is_from_me: false, ...BEN };
+const own = { ...ladder, sender: 'me@example.com', is_from_me: true };
+
+describe('an event as a sentence', () => {
+  const say = async (type: string, data: object, changes: readonly string[] = []): Promise<string> => {
+    const { sentenceOf } = (await import(modules.events)) as { sentenceOf: SentenceOf };
+    const [who, text] = sentenceOf({ type, data, changes }, (id) => (id === '54' ? ladder : undefined));
+    return `${who} ${text}`.trim();
+  };
+
+  test('says who read which message, and never the number of a row', async () => {
+    expect(await say('message.updated', ladder, ['read'])).toBe('You read “The big ladder”');
+    expect(await say('message.updated', own, ['read'])).toBe('Ben Okafor read “The big ladder”');
+    const inGroup = { ...own, conversation_id: 'any;+;chat42' };
+    expect(await say('message.updated', inGroup, ['read'])).toBe('“The big ladder” was read');
+    expect(await say('message.updated', own, ['delivered'])).toBe('“The big ladder” was delivered');
+    expect(await say('message.updated', ladder, ['edited'])).toBe('Ben Okafor edited: “The big ladder”');
+    expect(await say('message.removed', { id: '54' })).toBe('“The big ladder” was deleted');
+  });
+
+  test('quotes the message that somebody reacted to, or took the reaction back from', async () => {
+    const love = { ...BEN, id: '60', message_id: '54', reaction_type: 'love', emoji: null, is_from_me: false };
+    expect(await say('reaction.added', love)).toBe('Ben Okafor ❤️ to “The big ladder”');
+    expect(await say('reaction.removed', love)).toBe('Ben Okafor took back ❤️ to “The big ladder”');
+    expect(await say('reaction.added', { ...love, emoji: '🎉', message_id: '1' })).toBe('Ben Okafor 🎉 to a message');
+  });
+
+  test('names the person who unsent a message', async () => {
+    const details = { retracted_at: '2026-11-26T12:04:02Z', sentence: 'Unsent a message' };
+    const gone = { ...ladder, body: '', details };
+    expect(await say('message.updated', gone, ['unsent'])).toBe('Ben Okafor unsent a message');
+  });
+});
+
+test('a day is called today and yesterday, and otherwise by its date', async () => {
+  const { dayOf } = (await import(modules.words)) as { dayOf: (at: number) => string };
+  const at = (daysAgo: number): number => new Date().setDate(new Date().getDate() - daysAgo);
+  expect([0, 1].map((days) => dayOf(at(days)))).toEqual(['Today', 'Yesterday']);
+  expect(dayOf(at(2))).toMatch(/^\w+day, /);
+  expect(dayOf(at(800))).toMatch(/\d{4}$/);
+});
+
+test('a share of nothing is 0 %, and a share near an end is not rounded to it', async () => {
+  const { shareOf } = (await import(modules.webhooks)) as { shareOf: (hours: object) => string | undefined };
+  const share = (delivered: number, failed: number): string | undefined =>
+    shareOf({ points: [{ counts: { delivered, failed } }] });
+  expect([share(0, 3), share(3, 0), share(1, 9999), share(9999, 1), share(0, 0)]).toEqual([
+    '0 %',
+    '100 %',
+    '0.1 %',
+    '99.9 %',
+    undefined,
+  ]);
+});
+
+test('settings have names and values in words, also those that the page does not know yet', async () => {
+  const { settingName, settingValue } = (await import(modules.settings)) as {
+    settingName: (key: string) => string;
+    settingValue: (key: string, value: unknown) => string;
+  };
+  expect(settingName('server.rate_limit_per_minute')).toBe('Requests a minute');
+  expect(settingName('later.new_and_unknown')).toBe('New and unknown');
+  expect([[], '', null, true, false, ['a', 'b']].map((value) => settingValue('x.y', value))).toEqual([
+    'none',
+    'not set',
+    'not set',
+    'on',
+    'off',
+    'a, b',
+  ]);
+  expect(settingValue('send.confirm_ms', 3000)).toBe('3,000 ms');
+  expect(settingValue('server.port', 46_711)).toBe('46711');
+});

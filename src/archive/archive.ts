@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, errorCode } from '../domain/errors.ts';
 import { lockFile } from '../runtime/file-lock.ts';
@@ -9,7 +9,7 @@ import { type Head, isWrong, NO_LINES, type ReadLine, readChain } from './chain.
 import { damaged } from './errors.ts';
 import { CONVERSATIONS, chainOf, INDEX, LOCK, LOG, MANIFEST, PART } from './layout.ts';
 import { type Manifest, readManifest } from './manifest.ts';
-import { FOLDER_MODE } from './private-files.ts';
+import { makeFolder } from './private-files.ts';
 
 /** An archive that only this process may write to. */
 export interface OpenArchive {
@@ -33,7 +33,7 @@ const NOTHING_YET = new Set([
  * wrote after its last complete line. Throws `archive_damaged`, `archive_in_use`, `archive_foreign`.
  */
 export function openArchive(folder: string): OpenArchive {
-  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+  makeFolder(folder);
   const manifest = readManifest(folder);
   if (manifest === undefined) assertEmpty(folder);
   const unlock = lockFile(join(folder, LOCK), inUse);

@@ -1,6 +1,7 @@
 import { type BigIntStats, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, errorCode } from '../domain/errors.ts';
+import { explained } from './errors.ts';
 
 /** A folder that must not contain an archive. */
 export interface ForbiddenPlace {
@@ -33,7 +34,7 @@ function realPlace(path: string): string {
   try {
     return realpathSync.native(path);
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw explained(error, path);
     return join(realPlace(dirname(path)), basename(path));
   }
 }

@@ -10,6 +10,11 @@ export function damaged(detail: string, cause?: unknown): AppError {
   });
 }
 
+/** Returns the error for a folder in which nothing of an archive is. */
+export function absent(folder: string): AppError {
+  return new AppError('archive_absent', `There is no archive at ${folder}.`);
+}
+
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 const REFUSED = /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/;
 
@@ -20,6 +25,12 @@ export function explained(error: unknown, folder: string): unknown {
   if (FULL.test(code)) {
     return new AppError('archive_disk_full', `The disk of ${folder} is full.`, {
       hint: 'What was archived so far is whole. Make room, then run the same command: it continues there.',
+      cause: error,
+    });
+  }
+  if (/^(EEXIST|ENOTDIR)$/.test(code)) {
+    return new AppError('archive_foreign', `${folder} is a file, or has a file where a folder must be (${code}).`, {
+      hint: 'Name a new folder, or one that postern export has made.',
       cause: error,
     });
   }

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fsyncSync,
   lstatSync,
@@ -21,6 +22,22 @@ import { PART } from './layout.ts';
 const { O_CREAT, O_TRUNC, O_WRONLY, O_APPEND, O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 export const FILE_MODE = 0o600;
 export const FOLDER_MODE = 0o700;
+
+/**
+ * Creates a folder and those above it. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Made level by level,
+ * because `recursive` never ends in a file system that refuses new folders with `ENOENT`, such as /proc.
+ */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: FOLDER_MODE });
+  } catch (error) {
+    if (existsSync(join(folder, '.'))) return;
+    if (errorCode(error) !== 'ENOENT') throw error;
+    if (existsSync(dirname(folder))) throw Object.assign(new Error(`${folder} is refused`), { code: 'EPERM' });
+    makeFolder(dirname(folder));
+    makeFolder(folder);
+  }
+}
 
 /** Creates the folder of `path` below `root`, and those in between. Throws `ENOTDIR` if one of them is a link. */
 export function makeFolderOf(root: string, path: string): void {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, isAppError } from '../domain/errors.ts';
@@ -7,7 +7,8 @@ import { chainsIn } from './archive.ts';
 import type { ArchivedLine } from './archived-line.ts';
 import { isStored } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
-import { FILES, LOG, MANIFEST, PART, storedHash } from './layout.ts';
+import { absent } from './errors.ts';
+import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, storedHash } from './layout.ts';
 import { type Manifest, readManifest, sealOf } from './manifest.ts';
 
 /** A fault in one file of an archive; `line` if the fault is in one of its lines. */
@@ -47,7 +48,10 @@ export interface VerifyOptions {
 const TURN_BYTES = 1 << 22;
 const FILES_MEMBER = '"files":[';
 
-/** Checks every line of every file against its hash, every file against the manifest, and every attachment. Writes nothing. */
+/**
+ * Checks every line of every file against its hash, every file against the manifest, and every attachment. Writes
+ * nothing. Throws `archive_absent`.
+ */
 export async function verifyArchive(options: VerifyOptions): Promise<VerifyReport> {
   return new Verification(options).run();
 }
@@ -68,6 +72,7 @@ class Verification {
 
   async run(): Promise<VerifyReport> {
     const { folder, signal } = this.#options;
+    if ([MANIFEST, LOG, CONVERSATIONS, FILES].every((name) => !existsSync(join(folder, name)))) throw absent(folder);
     const manifest = this.#manifest();
     const sealed = manifest?.files ?? new Map<string, Head>();
     const paths = [...new Set([...chainsIn(folder), ...sealed.keys()])].sort();

@@ -4,6 +4,7 @@ import { type ConnectionOptions, Refusal, reportRefusal } from './service-connec
 
 const EXIT_CODES: Readonly<Record<string, number>> = {
   already_running: EXIT.unavailable,
+  archive_absent: EXIT.refusedInput,
   archive_damaged: EXIT.refusedInput,
   archive_foreign: EXIT.usage,
   archive_in_use: EXIT.unavailable,

@@ -218,7 +218,7 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(async () => (await import('./commands/export.ts')).exportMessages));
-  command
+  const check = command
     .command('verify')
     .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
     .argument('<folder>', 'the folder of the archive', nonEmpty)
@@ -227,4 +227,9 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
     .action(runs(async () => (await import('./commands/export-verify.ts')).verify));
+  // Options of an export mean nothing to a check.
+  check.configureHelp({
+    ...check.configureHelp(),
+    visibleGlobalOptions: () => [...program.options],
+  });
 }

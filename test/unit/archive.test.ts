@@ -6,7 +6,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,7 +14,6 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ArchiveIndex } from '../../src/archive/archive-index.ts';
 import { readChain } from '../../src/archive/chain.ts';
 import { ChainFiles } from '../../src/archive/chain-files.ts';
-import { destination } from '../../src/archive/destination.ts';
 import { archived, bodiesOf, chainsOf, compared, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -284,32 +282,4 @@ test('lines that do not fit into memory together are written in their order', as
   index.close();
   expect(heads.map(({ lines }) => lines)).toEqual([10, 10, 10]);
   for (const [n, head] of heads.entries()) expect([...readChain(join(folder, path(n)))].at(-1)).toMatchObject({ head });
-});
-
-describe('the folder of an archive', () => {
-  test('is nowhere in the configuration or the folder of Messages, by any name', () => {
-    const home = dirname(dirname(chatDb));
-    const forbidden = [{ path: dirname(chatDb), holds: 'Messages' }];
-    symlinkSync(dirname(chatDb), join(home, 'link'));
-    for (const out of ['Messages', 'Messages/Attachments/new/one', 'link', 'link/new', 'new/../Messages/x']) {
-      expect(() => destination(join(home, out), forbidden)).toThrow(/is in the folder of Messages/);
-    }
-    expect(destination(join(home, 'Messages2/new'), forbidden)).toBe(join(home, 'Messages2/new'));
-  });
-
-  test('is no folder with other things in it', async () => {
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'letter.txt'), '');
-    await expect(archived(chatDb, folder)).rejects.toMatchObject({ code: 'archive_foreign' });
-    expect(everythingIn(folder)).toHaveLength(1);
-  });
-
-  test('is written to by one run at a time', async () => {
-    write('one');
-    const second: Promise<unknown>[] = [];
-    await archived(chatDb, folder, {
-      onProgress: () => second.push(archived(chatDb, folder).catch((error: unknown) => error)),
-    });
-    expect(await second[0]).toMatchObject({ code: 'archive_in_use' });
-  });
 });

@@ -4,8 +4,10 @@ import type { ClientContext } from '../../src/cli/context.ts';
 import { declareProgram } from '../../src/cli/program.ts';
 import { usageMistake } from '../../src/cli/usage-mistake.ts';
 
+const CONTEXT = { version: '0', paint: (_, text) => text } as ClientContext;
+
 async function mistake(line: string): Promise<readonly [string, string]> {
-  const program = declareProgram({ version: '0' } as ClientContext, () => async () => {});
+  const program = declareProgram(CONTEXT, () => async () => {});
   const failure = await program.parseAsync(['node', 'postern', ...line.split(' ')]).then(
     () => undefined,
     (error: CommanderError) => error,
@@ -35,4 +37,14 @@ test.each([
 
 test('help is named for the command that was meant', async () => {
   expect((await mistake('webhooks add'))[1]).toBe('postern webhooks add --help lists commands and options.');
+});
+
+test('the help of export verify names no option of an export', () => {
+  const program = declareProgram(CONTEXT, () => async () => {});
+  const verify = program.commands.find((command) => command.name() === 'export')?.commands[0];
+  const help = verify?.helpInformation() ?? '';
+  expect(help).toMatch(/^Usage: postern export verify /);
+  expect(help).toContain('--against-chat-db');
+  expect(help).toContain('--config-dir');
+  expect(help).not.toMatch(/--(out|since|attachments|html)/);
 });

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 
-const VERSION = 3;
-const CACHE_KIB = 16_384;
+const VERSION = 4;
+const CACHE_KIB = 8192;
 
 const TABLES = `
   CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, key TEXT NOT NULL, lines INTEGER NOT NULL,
@@ -12,6 +12,7 @@ const TABLES = `
   CREATE TABLE entry (id INTEGER PRIMARY KEY, guid TEXT NOT NULL, file INTEGER NOT NULL, n INTEGER NOT NULL,
     first INTEGER NOT NULL, start INTEGER NOT NULL, at INTEGER, print INTEGER NOT NULL, run INTEGER NOT NULL,
     database INTEGER NOT NULL, missing INTEGER NOT NULL, earlier TEXT NOT NULL, twin_of INTEGER);
+  CREATE TABLE stored (path TEXT NOT NULL, guid TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (path, guid, n)) WITHOUT ROWID;
   PRAGMA user_version = ${VERSION};`;
 
 /** Opens the index's file. Replaces a damaged one, and one of another version, by an empty one. */

@@ -1,5 +1,6 @@
 import type { Row, Sqlite, Statement } from '../runtime/sqlite.ts';
 import { openIndexFile } from './archive-index-file.ts';
+import { type ArchivedFile, pathsOf } from './archived-line.ts';
 import type { Head } from './chain.ts';
 
 /** The latest line of a row of chat.db. */
@@ -41,6 +42,13 @@ export interface ChainRecord {
   readonly head: Head;
   /** The mark of the year's pages when they were made (`markOf`); "" without pages. */
   readonly page: string;
+}
+
+/** An attachment, and the path of its stored file. */
+export interface StoredPlace {
+  readonly path: string;
+  readonly guid: string;
+  readonly n: number;
 }
 
 const FILES_AT_ONCE = 500;
@@ -138,6 +146,19 @@ export class ArchiveIndex {
     const { id = null, guid, file, n, first, start, at, print, run, database, missing, earlier, twinOf } = entry;
     const sql = 'INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
     this.#run(sql, id, guid, file, n, first, start, at, print, run, database, missing, earlier, twinOf);
+  }
+
+  /** Notes which stored files a line of this row names. */
+  putStored(guid: string, files: readonly ArchivedFile[] = []): void {
+    const sql = 'INSERT OR IGNORE INTO stored VALUES (?, ?, ?)';
+    for (const file of files) for (const path of pathsOf(file)) this.#run(sql, path, guid, file.n);
+  }
+
+  /** Returns the attachments whose stored files are in this folder, in order of path. */
+  storedIn(folder: string): readonly StoredPlace[] {
+    const sql = 'SELECT path, guid, n FROM stored WHERE path > ? AND path < ? ORDER BY path, guid, n';
+    const rows = this.#all(sql, `${folder}/`, `${folder}0`);
+    return rows.map(([path, guid, n]) => ({ path: String(path), guid: String(guid), n: Number(n) }));
   }
 
   /** Returns the number of rows that were in this database and are not known to be removed. */

@@ -170,4 +170,5 @@ function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, 
     earlier: before === undefined ? '' : [before.earlier, before.start].filter((part) => part !== '').join(),
     twinOf: before?.twinOf ?? line.twin_of ?? null,
   });
+  index.putStored(guid, line.files);
 }

@@ -54,6 +54,12 @@ export function isStored(file: ArchivedFile): file is StoredFile {
   return 'sha256' in file;
 }
 
+/** Returns the paths of an attachment's stored files. */
+export function pathsOf(file: ArchivedFile): readonly string[] {
+  if (!isStored(file)) return [];
+  return file.converted === undefined ? [file.file] : [file.file, file.converted.file];
+}
+
 export function countMissing(files: readonly ArchivedFile[] | undefined): number {
   return files?.filter((file) => !isStored(file)).length ?? 0;
 }

@@ -11,6 +11,7 @@ import { rowKey } from './archived-line.ts';
 import { appendLine, ChainFiles } from './chain-files.ts';
 import { explained } from './errors.ts';
 import { conversationKey, LOG } from './layout.ts';
+import { restoreLostFiles } from './lost-files.ts';
 import { type Manifest, sealOf, writeManifest } from './manifest.ts';
 import { makePages } from './pages.ts';
 import { archivedPeople } from './people.ts';
@@ -101,6 +102,7 @@ class Run {
   readonly #files: ChainFiles;
   readonly #report: ExportReport;
   readonly #manifest: Manifest;
+  readonly #stored: StoredFiles;
   readonly #writer: RowWriter;
   readonly #database: number;
   readonly #run: number;
@@ -136,7 +138,7 @@ class Run {
         'chat.db is another file than at the last run: its messages were matched by their guids.',
       );
     }
-    const stored = new StoredFiles({
+    this.#stored = new StoredFiles({
       folder,
       mode: attachments,
       files: options.files,
@@ -153,7 +155,7 @@ class Run {
       index: archive.index,
       files,
       source,
-      stored,
+      stored: this.#stored,
       wantsFiles: attachments !== 'none',
       report: this.#report,
       run: this.#run,
@@ -163,7 +165,7 @@ class Run {
   }
 
   async run(): Promise<ExportReport> {
-    const { source, folder, signal, conversations } = this.#options;
+    const { source, folder, signal, conversations, attachments } = this.#options;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
     // Rows that arrive during the run are left for the next one, so that every reaction of this run refers to a message
@@ -172,6 +174,8 @@ class Run {
     const totalRows = source.count();
     await this.#walk(upTo, totalRows);
     if (!signal.aborted) await this.#removals(conversations && new Set([...conversations].map(conversationKey)));
+    const restoring = { folder, source, signal, index: this.#archive.index, stored: this.#stored };
+    if (attachments !== 'none') report.warnings.push(...(await restoreLostFiles(restoring)));
     await this.#files.sync();
     this.#archive.index.commit();
     report.isInterrupted = signal.aborted;

@@ -172,6 +172,7 @@ export class RowWriter {
       earlier: before === undefined ? '' : withEarlier(before),
       twinOf,
     });
+    index.putStored(key, files);
     if (before === undefined) report.added += 1;
     else report.changed += 1;
   }

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { statSync, utimesSync } from 'node:fs';
+import { lstatSync, utimesSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import type { AttachmentDetails } from '../domain/details.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
@@ -80,6 +80,22 @@ export class StoredFiles {
     return stored;
   }
 
+  /**
+   * Copies an attachment whose stored file is missing again. Returns false if it is no longer there, or has another
+   * content by now.
+   */
+  async restore(message: Message, wanted: number, path: string): Promise<boolean> {
+    const found = message.details?.attachments.find(({ n }, place) => (n ?? place) === wanted);
+    if (found === undefined || this.#parts.mode === 'none') return false;
+    const extension = storedExtension(found);
+    const form = path.endsWith(`.${extension}`) ? undefined : CONVERTED[extension];
+    const copied =
+      form === undefined
+        ? await this.#copied(message, extension, () => this.#parts.files.open(message.id, wanted), path)
+        : await this.#converted(message, wanted, form, path);
+    return typeof copied === 'object';
+  }
+
   async #storeOne(message: Message, n: number, attachment: AttachmentDetails): Promise<ArchivedFile> {
     const { mode, files } = this.#parts;
     if (mode === 'none') return { n, missing: 'not_asked' };
@@ -96,10 +112,10 @@ export class StoredFiles {
   }
 
   /** Returns undefined if there is no converter, or if the converter refuses the file. */
-  async #converted(message: Message, n: number, form: ConvertedForm) {
+  async #converted(message: Message, n: number, form: ConvertedForm, only?: string) {
     try {
       const extension = form.as === 'jpeg' ? 'jpg' : 'm4a';
-      const made = await this.#copied(message, extension, () => this.#parts.files.open(message.id, n, form));
+      const made = await this.#copied(message, extension, () => this.#parts.files.open(message.id, n, form), only);
       return made === 'absent' || made === 'changed' ? undefined : made;
     } catch (error) {
       if (!isAppError(error) || error.code.startsWith('archive_')) throw error;
@@ -108,10 +124,12 @@ export class StoredFiles {
     }
   }
 
+  /** `only` is the path of the stored file that is wanted: any other content is `changed`. */
   async #copied(
     message: Message,
     extension: string,
     open: () => Promise<AttachmentFile | undefined>,
+    only?: string,
   ): Promise<Omit<StoredFile, 'n'> | 'absent' | 'changed'> {
     const { folder, onStored } = this.#parts;
     const file = await open();
@@ -122,8 +140,10 @@ export class StoredFiles {
       const sha256 = file.bytes === 0 ? hash('sha256', '', 'hex') : await copy(file, draft, folder);
       if (sha256 === undefined) return 'changed';
       const path = storedPath(sha256, extension);
+      if (only !== undefined && path !== only) return 'changed';
       const target = join(folder, path);
-      if (statSync(target, { throwIfNoEntry: false })?.size !== file.bytes) {
+      // A file of another length stays, because somebody changed it: only a check may say so.
+      if (lstatSync(target, { throwIfNoEntry: false }) === undefined) {
         makeFolderOf(folder, path);
         draft.keep(target);
         await syncFile(dirname(target));

@@ -97,11 +97,63 @@ test('an attachment that browsers do not show is stored as they show it, too, an
   const page = readFileSync(join(folder, dirname(chainsOf(folder)[0] ?? ''), '2026.html'), 'utf8');
   for (const path of converted) if (path !== undefined) expect(page).toContain(`src="../../${path}"`);
   expect(await archived(chatDb, folder, options)).toMatchObject({ files: 0, changed: 0, notConverted: 0 });
-  connection.close();
   rmSync(join(folder, converted[0] ?? ''));
   expect((await verified(folder)).faults).toEqual([
     expect.objectContaining({ line: 2, what: expect.stringContaining('which is missing') }),
   ]);
+  expect(await archived(chatDb, folder, options)).toMatchObject({
+    files: 1,
+    warnings: [expect.stringMatching(/: 1\.$/)],
+  });
+  connection.close();
+  expect((await verified(folder)).faults).toEqual([]);
+});
+
+/** Returns the path of the only stored file that ends so. */
+function storedAs(ending: string): string {
+  const [path = '', ...more] = everythingIn(folder)
+    .map((entry) => entry.split(' ')[0] ?? '')
+    .filter((path) => path.startsWith('files/') && path.endsWith(ending));
+  expect(more).toEqual([]);
+  return join(folder, path);
+}
+
+test('a stored file that is lost is copied again, also without an index, and a run says if it cannot be', async () => {
+  attach('a.jpg', 'a picture');
+  attach('b.pdf', 'a letter');
+  attach('c.txt', 'a note');
+  await archived(chatDb, folder);
+  const originals = join(dirname(chatDb), 'Attachments');
+  const [picture, letter, note] = ['.jpg', '.pdf', '.txt'].map(storedAs) as [string, string, string];
+  rmSync(join(originals, 'b.pdf'));
+  writeFileSync(join(originals, 'c.txt'), 'another');
+  for (const index of ['', 'index.db']) {
+    for (const path of [picture, letter, note]) rmSync(path, { force: true });
+    if (index !== '') rmSync(join(folder, index));
+    expect(await archived(chatDb, folder, { attachments: 'none' })).toMatchObject({ warnings: [] });
+    const { warnings, ...report } = await archived(chatDb, folder);
+    expect(report).toMatchObject({ files: 1, changed: 0, missing: {} });
+    expect(warnings).toEqual([
+      expect.stringMatching(/copied again: 1\.$/),
+      expect.stringMatching(/whose originals are gone or have changed: 2 \(files\/\S+, files\/\S+\)\. Put them back/),
+    ]);
+    expect(readFileSync(picture, 'utf8')).toBe('a picture');
+  }
+  writeFileSync(letter, 'a letter');
+  writeFileSync(note, 'a note');
+  expect((await archived(chatDb, folder)).warnings).toEqual([]);
+  expect((await verified(folder)).faults).toEqual([]);
+});
+
+test('a stored file that somebody changed stays, even if its content is copied once more', async () => {
+  attach('a.jpg', 'a picture');
+  await archived(chatDb, folder);
+  const path = storedAs('.jpg');
+  writeFileSync(path, 'changed');
+  attach('b.jpg', 'a picture');
+  expect(await archived(chatDb, folder)).toMatchObject({ files: 0, warnings: [] });
+  expect(readFileSync(path, 'utf8')).toBe('changed');
+  expect((await verified(folder)).faults.map(({ file }) => join(folder, file))).toContain(path);
 });
 
 test('an attachment that gets shorter while it is copied is no file of the archive', async () => {

@@ -1,0 +1,67 @@
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { errorCode } from '../domain/errors.ts';
+import type { ArchiveSource } from '../mac/chatdb/archive-source.ts';
+import type { ArchiveIndex, StoredPlace } from './archive-index.ts';
+import { FILES } from './layout.ts';
+import type { StoredFiles } from './stored-files.ts';
+
+export interface LostFilesParts {
+  readonly folder: string;
+  readonly index: ArchiveIndex;
+  readonly source: ArchiveSource;
+  readonly stored: StoredFiles;
+  readonly signal: AbortSignal;
+}
+
+const FOLDERS = 256;
+const MAX_NAMED = 3;
+
+/**
+ * Copies stored files that are missing again from their originals. Returns sentences about them. Looks only at names:
+ * to read every file takes as long as a check of the archive.
+ */
+export async function restoreLostFiles(parts: LostFilesParts): Promise<readonly string[]> {
+  const lost = new Set<string>();
+  let restored = 0;
+  for (let number = 0; number < FOLDERS && !parts.signal.aborted; number += 1) {
+    const folder = `${FILES}/${number.toString(16).padStart(2, '0')}`;
+    const there = namesIn(join(parts.folder, folder));
+    for (const place of parts.index.storedIn(folder)) {
+      const name = basename(place.path);
+      if (there.has(name)) continue;
+      if (await restore(place, parts)) {
+        restored += 1;
+        there.add(name);
+        lost.delete(place.path);
+      } else lost.add(place.path);
+    }
+  }
+  const named = [...lost].slice(0, MAX_NAMED).join(', ') + (lost.size > MAX_NAMED ? ', …' : '');
+  return [
+    ...(restored === 0 ? [] : [`Stored files that were missing and have been copied again: ${restored}.`]),
+    ...(lost.size === 0
+      ? []
+      : [
+          `Stored files that are missing, and whose originals are gone or have changed: ${lost.size} (${named}). Put them back from a copy of the archive.`,
+        ]),
+  ];
+}
+
+async function restore({ path, guid, n }: StoredPlace, { source, stored }: LostFilesParts): Promise<boolean> {
+  for (const entries of source.entries([...source.listed([guid]).values()])) {
+    for (const { event } of entries) {
+      if (!('message_guid' in event.data) && (await stored.restore(event.data, n, path))) return true;
+    }
+  }
+  return false;
+}
+
+function namesIn(folder: string): Set<string> {
+  try {
+    return new Set(readdirSync(folder));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return new Set();
+    throw error;
+  }
+}

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { WrittenContents } from '../../src/simulator/row-commands.ts';
@@ -64,6 +64,23 @@ test('the archive of one message of each kind says what each is, and its check f
     exitCode: 65,
     stdout: expect.stringContaining(`${path}, line ${line}: it was changed`),
   });
+});
+
+test('a run says that it checks only ends, and copies a lost attachment again as the check advises', async () => {
+  const folder = join(root, 'lost');
+  await mac.command({ do: 'receive', from: ANA, text: '', attachment: { name: 'a.jpg', bytes: 5000 } });
+  const made = await waitFor(async () => {
+    const { stdout } = await run('export', '--out', folder);
+    return existsSync(join(folder, 'files')) && stdout;
+  });
+  expect(made).toMatch(/^A run looks only at how each file ends\. To check every line .*: postern export verify /m);
+  rmSync(join(folder, 'files'), { recursive: true });
+  expect(await postern(['export', 'verify', folder])).toMatchObject({
+    exitCode: 65,
+    stdout: expect.stringMatching(/, which is missing\.\n.*\npostern export copies a missing file again if /s),
+  });
+  expect((await run('export', '--out', folder)).stdout).toMatch(/^Stored files that were missing and .*: [1-9]\d*\.$/m);
+  expect(await postern(['export', 'verify', folder])).toMatchObject({ exitCode: 0 });
 });
 
 testIf(has('ffmpeg'), 'needs ffmpeg')('--attachments convert stores a voice message as browsers play it', async () => {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { ArchiveComparison, type Comparison } from '../../archive/compare.ts';
+import { FILES } from '../../archive/layout.ts';
 import { type Fault, type VerifyProgress, type VerifyReport, verifyArchive } from '../../archive/verify.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT, type PlaceOptions } from '../context.ts';
@@ -73,6 +74,7 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
   for (const fault of faults) context.stdout(context.paint('red', sentenceOf(fault)));
   if (faults.length === 0) context.stdout(`Everything is as it was written: ${counted}.`, `Seal: ${seal}`);
   else context.stdout(`Checked ${counted}.`);
+  if (faults.some(isOfStoredFile)) context.stdout(ABOUT_STORED_FILES);
   if (unsealed > 0) {
     context.stdout(`The last run did not end: ${plural(unsealed, 'line')} not sealed. Run postern export again.`);
   }
@@ -86,6 +88,12 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
 }
 
 const MAX_NAMED = 10;
+const ABOUT_STORED_FILES =
+  'postern export copies a missing file again if its original is still the same. Move a changed file out of the archive first.';
+
+function isOfStoredFile({ file, what }: Fault): boolean {
+  return file.startsWith(FILES) || what.startsWith(`names ${FILES}`);
+}
 
 function sentenceOf({ file, line, what }: Fault): string {
   return line === undefined ? `${file} ${what}.` : `${file}, line ${count(line)}: it ${what}.`;

@@ -112,7 +112,7 @@ function summary(folder: string, report: ExportReport, options: ExportCommandOpt
     lines.push(
       ...(options.html === 'off' ? [] : [`To read it, open ${join(folder, 'index.html')} in a browser.`]),
       `Seal: ${seal}`,
-      `To check the archive: postern export verify ${quoted(folder)}`,
+      `A run looks only at how each file ends. To check every line and every attachment: postern export verify ${quoted(folder)}`,
     );
   return lines;
 }

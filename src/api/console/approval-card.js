@@ -1,22 +1,14 @@
 // One waiting send: exactly what would be sent, and to whom.
 
-import { conversationOf, nameIn, peopleIn } from './directory.js';
+import { conversationOf, peopleIn, recipientOf } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { avatar, button, countdown, face, note } from './parts.js';
 import { pathOfConversation } from './route.js';
 import { keyName, may } from './service.js';
 import { exactly, showExactly } from './visible.js';
-import { addressIn, bytesOf, counted, listed, personOf, timeOf } from './words.js';
+import { bytesOf, counted, listed, personOf, timeOf } from './words.js';
 
 /** @import { Shown } from './view-approvals.js' */
-
-/** @param {Shown} approval */
-export function recipientOf({ to, members, names: known }) {
-  const inDirectory = nameIn(to) ?? nameIn(`any;-;${to}`);
-  if (members.length === 1 && members[0] !== undefined)
-    return personOf(members[0], known) === members[0] ? (inDirectory ?? members[0]) : personOf(members[0], known);
-  return inDirectory ?? addressIn(to);
-}
 
 /**
  * Shows what would be sent and to whom, with the two possible answers.

@@ -93,7 +93,7 @@ function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
     }
     chart.append(column);
   }
-  // Where the last label ends. A label that would touch it is left out.
+  // The end of the last label. A label that would touch it is left out.
   let end = 0;
   for (const [place, text] of ticks) {
     const half = text.length * 3.5;

@@ -41,6 +41,17 @@ export function nameIn(id) {
   return conversation && nameOf(conversation);
 }
 
+/**
+ * Returns the name of the person or group that a send is for: that of the Address Book, or of a known conversation.
+ * @param {{ readonly to: string, readonly members?: readonly string[], readonly names?: Readonly<Record<string, string>> }} send
+ */
+export function recipientOf({ to, members = [], names }) {
+  const [only] = members;
+  const name = members.length === 1 && only !== undefined ? personOf(only, names) : undefined;
+  if (name !== undefined && name !== only) return name;
+  return nameIn(to) ?? nameIn(`any;-;${to}`) ?? name ?? addressIn(to);
+}
+
 /** @param {readonly Conversation[]} conversations */
 export function noteConversations(conversations) {
   for (const conversation of conversations) known.set(conversation.id, conversation);
@@ -105,9 +116,6 @@ onEvent(() => {
 
 /** Reads the newest conversations, unless some are already known. */
 export const readDirectory = async () => void (isRead || (await newestConversations()));
-
-/** Known conversations, newest first. */
-export const knownConversations = () => [...known.values()];
 
 /** @param {Conversation} conversation */
 function entryOf(conversation) {

@@ -64,12 +64,6 @@ export function newId() {
 }
 
 /**
- * Makes text that only screen readers read.
- * @param {string} text
- */
-export const unseen = (text) => h('span', 'unseen', text);
-
-/**
  * Replaces what an element contains.
  * @template {Element} Parent
  * @param {Parent} parent

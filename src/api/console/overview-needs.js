@@ -1,10 +1,10 @@
 // Everything that needs attention, each with a button.
 
-import { nameIn } from './directory.js';
+import { recipientOf } from './directory.js';
 import { h, icon } from './dom.js';
 import { countdown, empty, tag } from './parts.js';
 import { exactly } from './visible.js';
-import { addressIn, bytesOf, counted, listed, personOf } from './words.js';
+import { bytesOf, counted, listed } from './words.js';
 
 export const NEARLY_FULL = 0.9;
 
@@ -103,9 +103,3 @@ const todo = (name, tone, title, text, ...actions) =>
       actions.length > 0 && h('div', 'acts', actions),
     ),
   );
-
-/** @param {any} approval */
-function recipientOf({ to, members, names }) {
-  const [only] = members;
-  return members.length === 1 ? (nameIn(`any;-;${only}`) ?? personOf(only, names)) : (nameIn(to) ?? addressIn(to));
-}

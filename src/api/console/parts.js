@@ -130,6 +130,38 @@ export const pageHead = (title, { text, back, actions, beside } = {}) =>
     text && h('p', null, text),
   );
 
+/**
+ * Returns a card with a table, whose last column has the actions.
+ * @param {string} name
+ * @param {string} id of its body
+ * @param {readonly (string | readonly [name: string, kind: string])[]} heads
+ * @param {Children} rows
+ */
+export const tableCard = (name, id, heads, rows) =>
+  h(
+    'section',
+    'card',
+    h(
+      'table',
+      'table cards',
+      h('caption', 'unseen', name),
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          heads.map((head) => {
+            const [text, kind] = typeof head === 'string' ? [head] : head;
+            return h('th', { scope: 'col', class: kind }, text);
+          }),
+          h('th', { scope: 'col' }, h('span', 'unseen', 'Actions')),
+        ),
+      ),
+      h('tbody', { id }, rows),
+    ),
+  );
+
 export const HUES = 6;
 
 /** @param {string} id */

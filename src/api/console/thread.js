@@ -50,9 +50,6 @@ export const openedConversation = () => openId;
 /** Id of the last shown message. */
 export const lastShown = () => messages().at(-1)?.dataset.id;
 
-/** Returns the pictures and files of the shown messages. */
-export const shownAttachments = () => [...list.querySelectorAll('.attachments')];
-
 /**
  * @param {any} message
  * @param {string} [mark]

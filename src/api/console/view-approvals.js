@@ -1,8 +1,8 @@
 // Sends that wait for a decision, as cards: exactly what would be sent, to whom, and the time left.
 
 import { call, statusOf } from './api.js';
-import { cardOf, recipientOf, showLeft } from './approval-card.js';
-import { readDirectory } from './directory.js';
+import { cardOf, showLeft } from './approval-card.js';
+import { readDirectory, recipientOf } from './directory.js';
 import { fill, h } from './dom.js';
 import { noteHeld, onHeld } from './held-watch.js';
 import { codeLine, empty, pageHead, tag, toast } from './parts.js';

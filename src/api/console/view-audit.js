@@ -3,7 +3,7 @@
 import { call, pageOf } from './api.js';
 import { ACTIONS, outcomeIn } from './audit-words.js';
 import { chip, searchBox } from './choices.js';
-import { nameIn, readDirectory } from './directory.js';
+import { nameIn, readDirectory, recipientOf } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { button, copy, empty, pageHead, tag } from './parts.js';
 import { keyName, namesOfKeys } from './service.js';
@@ -133,9 +133,7 @@ async function open({ query }) {
 async function recipients() {
   /** @type {{ id: string, to: string, members: readonly string[], names?: Readonly<Record<string, string>> }[]} */
   const held = await call('approvals?include=contacts').catch(() => []);
-  return new Map(
-    held.map(({ id, to, names: known }) => [id, nameIn(to) ?? nameIn(`any;-;${to}`) ?? personOf(addressIn(to), known)]),
-  );
+  return new Map(held.map((approval) => [approval.id, recipientOf(approval)]));
 }
 
 function pathOfFirst() {

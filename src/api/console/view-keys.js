@@ -6,7 +6,7 @@ import { readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { confirmed, menu } from './floating.js';
 import { APPROVAL, expiryOf, kindOf, peopleIn, scopesIn } from './key-words.js';
-import { button, codeLine, empty, note, pageHead, tag, toast } from './parts.js';
+import { button, codeLine, empty, note, pageHead, tableCard, tag, toast } from './parts.js';
 import { goTo } from './route.js';
 import { commandOf, forgetKeys, readKeys } from './service.js';
 import { setTitle } from './shell.js';
@@ -75,31 +75,7 @@ function tableOf(keys) {
   const hasToday = keys.some(({ today }) => today !== undefined);
   const heads = ['Name', 'May', 'People', ...(hasToday ? ['Today'] : []), 'Sends left today', 'Used', 'Expires'];
   return [
-    h(
-      'section',
-      'card',
-      h(
-        'table',
-        'table cards',
-        h('caption', 'unseen', 'Keys'),
-        h(
-          'thead',
-          null,
-          h(
-            'tr',
-            null,
-            heads.map((name) => h('th', { scope: 'col' }, name)),
-            h('th', { scope: 'col' }, h('span', 'unseen', 'Actions')),
-          ),
-        ),
-        h(
-          'tbody',
-          { id: 'key-list' },
-          ownRow(hasToday),
-          keys.map((key) => rowOf(key, hasToday)),
-        ),
-      ),
-    ),
+    tableCard('Keys', 'key-list', heads, [ownRow(hasToday), keys.map((key) => rowOf(key, hasToday))]),
     h(
       'p',
       'quiet small',

@@ -3,7 +3,7 @@
 import { call, statusOf } from './api.js';
 import { tickStrip } from './charts.js';
 import { fill, h, icon } from './dom.js';
-import { busily, button, codeLine, empty, pageHead, stateMark } from './parts.js';
+import { busily, button, codeLine, empty, pageHead, stateMark, tableCard } from './parts.js';
 import { currentRoute } from './route.js';
 import { commandOf, isHub, isOwner } from './service.js';
 import { setTitle } from './shell.js';
@@ -87,6 +87,9 @@ export async function hoursOf(options) {
   }
 }
 
+/** @param {string} name */
+const numeric = (name) => /** @type {const} */ ([name, 'num']);
+
 /**
  * @param {readonly ShownWebhook[]} webhooks
  * @param {Readonly<Record<string, Hours>>} hours
@@ -95,38 +98,18 @@ function tableOf(webhooks, hours) {
   const [any] = Object.values(hours);
   const isCounted = any !== undefined;
   const nothing = { points: any?.points.map(({ at }) => ({ at, counts: {} })) ?? [] };
-  const heads = [
-    'Name',
-    'State',
-    ...(isCounted ? ['Last 24 hours', 'Delivered', 'Response'] : []),
-    'Waiting',
-    'Last success',
-  ];
-  const numbers = new Set(['Delivered', 'Response', 'Waiting']);
   return [
-    h(
-      'section',
-      'card',
-      h(
-        'table',
-        'table cards',
-        h('caption', 'unseen', 'Webhooks'),
-        h(
-          'thead',
-          null,
-          h(
-            'tr',
-            null,
-            heads.map((name) => h('th', { scope: 'col', class: numbers.has(name) ? 'num' : '' }, name)),
-            h('th', { scope: 'col' }, h('span', 'unseen', 'Actions')),
-          ),
-        ),
-        h(
-          'tbody',
-          { id: 'webhook-list' },
-          webhooks.map((webhook) => rowOf(webhook, isCounted ? (hours[webhook.id] ?? nothing) : undefined)),
-        ),
-      ),
+    tableCard(
+      'Webhooks',
+      'webhook-list',
+      [
+        'Name',
+        'State',
+        ...(isCounted ? ['Last 24 hours', ...['Delivered', 'Response'].map(numeric)] : []),
+        numeric('Waiting'),
+        'Last success',
+      ],
+      webhooks.map((webhook) => rowOf(webhook, isCounted ? (hours[webhook.id] ?? nothing) : undefined)),
     ),
     h(
       'p',

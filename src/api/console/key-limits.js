@@ -10,7 +10,7 @@ import { peopleField } from './suggest.js';
 /** @import { Rights } from './key-words.js' */
 
 /**
- * The people of a list: everybody, nobody on purpose, or the chosen ones, who may still be missing.
+ * The people of a list: all, nobody on purpose, or the chosen ones, who may still be missing.
  * @typedef {'*' | '' | readonly Entry[]} People
  */
 
@@ -50,7 +50,7 @@ const WAYS = /** @type {const} */ ([
 ]);
 
 /**
- * Returns a field for the people whom a key may read or write to. "Everybody" and "Nobody" are explicit choices.
+ * Returns a field for the people whom a key may read or write to. All and nobody are explicit choices.
  * @param {string} label
  * @param {string} hint
  * @param {People} list

@@ -39,7 +39,6 @@ import { HubWebhooks } from '../fleet/hub/webhooks/hub-webhooks.ts';
 import { FleetConnection, readFleetFile } from '../fleet/protocol/connection.ts';
 import { Envelope, hubKeys } from '../fleet/protocol/envelope.ts';
 import { hubName } from '../fleet/protocol/layout.ts';
-import type { Pair } from '../fleet/protocol/pair.ts';
 import { Cleanup } from '../runtime/cleanup.ts';
 import { Counters } from '../runtime/counters.ts';
 import { eventSerializer } from '../schema/event-json.ts';
@@ -86,8 +85,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     closers.add('connection', () => connection.close());
     const brokerClock = new BrokerClock({ connection, clock, log });
     closers.add('clock', () => brokerClock.close());
-    const onPair = (pair: Pair): void => copies.mergeStored(pair);
-    const macs = new Macs({ connection, envelope, pairs, onPair, brokerClock, clock, log });
+    const macs = new Macs({ connection, envelope, pairs, brokerClock, clock, log });
     closers.add('macs', () => macs.close());
     const guidOfRow = (mac: string, row: number): string | undefined => events.guidOfRow(mac, row);
     const reads = new MacReads({ connection, envelope, clock, macs, guidOfRow });
@@ -154,7 +152,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const readiness = new Readiness({ ...parts, copy, isLeaseUnreadable });
     const status = new HubStatus({
       ...parts,
-      ...{ version, copy, leases, readiness },
+      ...{ version, copy, leases, readiness, unreadable: stream.unreadable },
       newestOffset: () => feed.offsetText(feed.lastPublished()),
       webhooks: () => webhooks.summaries(),
     });

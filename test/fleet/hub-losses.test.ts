@@ -169,6 +169,25 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect(metrics).toMatch(/^postern_fleet_missing_total 1$/m);
   });
 
+  test('when a newer Mac sends rows that the hub cannot read: the offset is 410, and health names the Mac', async () => {
+    const hub = await fleet.hubAt();
+    fleet.m1.newerRows.add(3).add(4);
+    await fleet.m1.supply();
+    await fleet.m1.publish(1, 2);
+    await hasEvents(hub, rowsOf('m1', 1, 2));
+    const before = (await eventsOf(hub)).at(-1)?.offset ?? '';
+    const live = await listenTo(hub);
+    await fleet.m1.publish(3, 6);
+    await hasEvents(hub, [...rowsOf('m1', 1, 2), ...rowsOf('m1', 5, 6)]);
+    await eventually(() => expect(live.closed).toBe(4410));
+    expect(await codeAfter(hub, before)).toEqual([410, 'offset_expired']);
+    expect((await hub.client.health()).backend.message).toContain(
+      'm1 sends rows that this hub cannot read: update the hub.',
+    );
+    const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();
+    expect(metrics).toMatch(/^postern_fleet_missing_total 2$/m);
+  });
+
   test('and is not sent backwards by a hub that is behind: its offset is kept', async () => {
     const line = fleet.closing(await Line.to(fleet.server.port));
     const [hub, behind] = [await fleet.hubAt(), await fleet.hubAt(line.url)];

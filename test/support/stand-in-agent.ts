@@ -24,6 +24,8 @@ export class StandInAgent {
   /** Sequence of its newest message. After `follow`, the next message names it. */
   #sequence = 0;
   #isChained = false;
+  /** Rows that only a hub of a later version can read. */
+  readonly newerRows = new Set<number>();
   /** Number of requests for rows from hubs. */
   asked = 0;
 
@@ -65,7 +67,7 @@ export class StandInAgent {
           instance: 'i',
           isMetadata: false,
         },
-        JSON.stringify(eventOfRow(row)),
+        this.#jsonOf(row),
         this.#envelope,
       );
       if (this.#isChained) headers.set(HEADERS.previousSequence, String(this.#sequence));
@@ -105,13 +107,17 @@ export class StandInAgent {
         const rows: RowEvent[] = [];
         for (let row = asked.after + 1; row < asked.before && rows.length < 200; row += 1) {
           if (without.includes(row)) continue;
-          rows.push({ row, guid: `G${row}`, type: 'message.received', json: JSON.stringify(eventOfRow(row)) });
+          rows.push({ row, guid: `G${row}`, type: 'message.received', json: this.#jsonOf(row) });
         }
         this.asked += 1;
         respond(message, this.mac, 'events', { result: isReplaced ? null : rows }, this.#envelope);
       },
     });
     await this.#nc.flush();
+  }
+
+  #jsonOf(row: number): string {
+    return JSON.stringify(this.newerRows.has(row) ? { type: 'message.danced', data: {} } : eventOfRow(row));
   }
 
   /** Answers every request of this kind alike; undefined: never. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { nameOfOne } from '../../src/domain/fleet.ts';
-import type { StreamOffset } from '../../src/domain/offset.ts';
+import { decodeOffset, type StreamOffset } from '../../src/domain/offset.ts';
 import { openHubDatabase } from '../../src/fleet/hub/database.ts';
 import { EventReader } from '../../src/fleet/hub/event-reader.ts';
 import { EventStore } from '../../src/fleet/hub/event-store.ts';
@@ -31,7 +31,10 @@ class PairedStore {
   #sequence = 0;
   readonly #rows = new Map<string, number>();
 
+  readonly #name: string;
+
   constructor(name: string, isPaired = true) {
+    this.#name = name;
     const database = openHubDatabase(join(folder, name));
     made.push(database);
     this.pairs = new Pairs(database);
@@ -39,7 +42,21 @@ class PairedStore {
     this.copies = new PairCopies(database, this.pairs, (event) => reader.read(event));
     this.store = new EventStore(database, this.copies);
     this.offsets = new Offsets(this.store, 24);
-    if (isPaired) this.pairs.add(PAIR);
+    if (isPaired) this.pair();
+  }
+
+  /** Makes the two Macs a pair, and merges what they have published. */
+  pair(): void {
+    this.pairs.add(PAIR);
+    while (this.store.mergeStep());
+  }
+
+  /** Returns the same hub after a kill. */
+  reopened(): PairedStore {
+    const hub = new PairedStore(this.#name, false);
+    hub.#sequence = this.#sequence;
+    for (const [mac, row] of this.#rows) hub.#rows.set(mac, row);
+    return hub;
   }
 
   /** Adds the next message of the stream. Returns the numbers that the hub assigned. */
@@ -57,14 +74,14 @@ class PairedStore {
 
   /** Supplies the rows of the open hole. */
   fill(guids: readonly string[]): StoredEvent[] {
-    const [hole] = this.store.holes();
+    const [hole] = this.store.waitingMacs().flatMap((mac) => this.store.hole(mac) ?? []);
     if (hole === undefined) throw new Error('there is no hole');
     const rows = guids.map((guid, place) => {
       const row = hole.after + place + 1;
       const { id: messageId, event } = eventOf(hole.mac, guid, row, NOW_MS, guid);
       return { row, type: 'message.received', messageId, ...event };
     });
-    return [...this.store.fill(hole, rows, true)];
+    return [...this.store.fill(hole, rows, hole.last)];
   }
 
   guids(): string[] {
@@ -170,11 +187,36 @@ test('an offset of a hub that published the other copy continues exactly there',
 test('two Macs that published before they were a pair show each message once', () => {
   const hub = new PairedStore('before.db', false);
   expect([hub.receive('m1', 'A'), hub.receive('m2', 'A'), hub.receive('m2', 'B')]).toEqual([[1], [2], [3]]);
-  hub.pairs.add(PAIR);
-  hub.copies.mergeStored(PAIR);
+  const offset = decodeOffset(hub.offsets.textOf(2)) as StreamOffset;
+  hub.pair();
   expect(hub.guids()).toEqual(['A', 'B']);
+  // A client that had the copy, and nothing after it.
+  expect(hub.offsets.numberOf(offset)).toBe(1);
   expect(hub.receive('m1', 'B')).toEqual([]);
   expect(hub.receive('m1', 'C')).toEqual([4]);
+});
+
+test('a hub that is killed while a pair is made publishes no message twice', () => {
+  const before = new PairedStore('killed.db', false);
+  for (let number = 0; number < 600; number += 1) before.receive('m1', `A${number}`);
+  before.pairs.add(PAIR);
+  expect(before.store.mergeStep()).toBe(true);
+  const after = before.reopened();
+  // What comes before everything is merged waits.
+  expect([after.receive('m2', 'A1'), after.receive('m2', 'A599'), after.receive('m1', 'B')]).toEqual([[], [], []]);
+  expect(after.store.release('m2')).toBeUndefined();
+  while (after.store.mergeStep());
+  expect(after.store.release('m2')).toEqual([]);
+  expect(after.store.release('m1')).toMatchObject([{ row: 601 }]);
+  expect(after.store.newest).toBe(601);
+  expect(after.reopened().store.mergeStep()).toBe(false);
+});
+
+test('events of other Macs continue while a pair is made', () => {
+  const hub = new PairedStore('others.db', false);
+  hub.receive('m1', 'A');
+  hub.pairs.add(PAIR);
+  expect([hub.receive('m1', 'B'), hub.receive('m3', 'C')]).toEqual([[], [2]]);
 });
 
 test('a pair is forgotten when the hub starts again, or joined by a third Mac', () => {

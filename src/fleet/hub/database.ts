@@ -2,18 +2,25 @@ import { rmSync } from 'node:fs';
 import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Row, type Sqlite, type Statement } from '../../runtime/sqlite.ts';
 
-const VERSION = 5;
+const VERSION = 6;
 
 /**
  * - `event`: the events, numbered in the order in which this hub could serve them. Numbers are never reused. `stream`
  *   and `sequence` are the event's first place; for `floor` see StreamOffset.
  * - `later_place`: the places of events in a refilled stream, and the first places of events whose numbers are not in
  *   the order of their sequences.
- * - `hole`: rows that the stream lacks. Its place is that of the message which revealed it, its `floor` the sequence of
- *   the row before it. `waiting`: the events behind holes.
+ * - `waiting`: the events of Macs that wait, each Mac's in order. With `after_row`, the stream lacks the rows after it up
+ *   to `last_row`. One without a `type` is no event: its Mac has named its row as published.
+ * - `held`: the Macs with waiting events. Everything up to the sequence `floor` is here.
  * - `gap`: numbers at which rows are missing for good.
  * - `position`: the last message examined. `doubtful_after`: see EventStore.doubtfulAfter.
  * - `stream.first_sequence`: this hub has seen every message from this sequence on.
+ * - `pair.merged_to`: the number up to which the events that the two Macs had published before were merged; NULL once
+ *   all are.
+ * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the two
+ *   Macs that has shown the message. `content` is set for messages that came late.
+ * - `merged_place`: places of the stream that hold the second copy of a published event. A client that has everything up
+ *   to such a place has everything up to `number`.
  */
 const SCHEMA = `
   CREATE TABLE stream (id INTEGER PRIMARY KEY, created TEXT NOT NULL UNIQUE, first_sequence INTEGER NOT NULL);
@@ -37,27 +44,45 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE INDEX later_number ON later_place (number);
   CREATE INDEX later_time ON later_place (at_ms);
-  CREATE TRIGGER event_deleted AFTER DELETE ON event BEGIN DELETE FROM later_place WHERE number = OLD.number; END;
+  CREATE TRIGGER event_deleted AFTER DELETE ON event BEGIN
+    DELETE FROM later_place WHERE number = OLD.number;
+    DELETE FROM source WHERE id = OLD.source
+      AND NOT EXISTS (SELECT 1 FROM event WHERE source = OLD.source)
+      AND NOT EXISTS (SELECT 1 FROM waiting WHERE source = OLD.source)
+      AND EXISTS (SELECT 1 FROM source AS newer WHERE newer.mac = source.mac AND newer.id > source.id);
+  END;
   CREATE TABLE waiting (
+    number INTEGER PRIMARY KEY, mac TEXT NOT NULL,
     stream INTEGER NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
     source INTEGER NOT NULL, row INTEGER NOT NULL, type TEXT NOT NULL,
     key_id TEXT, body BLOB NOT NULL,
-    PRIMARY KEY (source, row)
+    after_row INTEGER, last_row INTEGER, opened_ms INTEGER NOT NULL
   );
+  CREATE UNIQUE INDEX waiting_row ON waiting (source, row);
   CREATE INDEX waiting_place ON waiting (stream, sequence);
-  CREATE TABLE hole (
-    source INTEGER NOT NULL, before_row INTEGER NOT NULL,
-    after_row INTEGER NOT NULL, last_row INTEGER NOT NULL, opened_ms INTEGER NOT NULL,
-    stream INTEGER NOT NULL, sequence INTEGER NOT NULL, at_ms INTEGER NOT NULL, floor INTEGER NOT NULL,
-    PRIMARY KEY (source, before_row)
-  ) WITHOUT ROWID;
+  CREATE INDEX waiting_mac ON waiting (mac, number);
+  CREATE INDEX waiting_hole ON waiting (mac) WHERE after_row IS NOT NULL;
+  CREATE TABLE held (mac TEXT PRIMARY KEY, stream INTEGER NOT NULL, floor INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE gap (number INTEGER PRIMARY KEY);
   CREATE TABLE position (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     stream TEXT NOT NULL, sequence INTEGER NOT NULL, message_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
     doubtful_after INTEGER
   );
+  CREATE TABLE pair (
+    mac TEXT PRIMARY KEY, standby TEXT NOT NULL UNIQUE, since_ms INTEGER NOT NULL, merged_to INTEGER DEFAULT 0
+  );
+  CREATE TABLE known (
+    member TEXT NOT NULL, guid TEXT NOT NULL, number INTEGER NOT NULL, content INTEGER, macs INTEGER NOT NULL,
+    PRIMARY KEY (member, guid)
+  ) WITHOUT ROWID;
+  CREATE INDEX known_content ON known (content);
+  CREATE INDEX known_number ON known (number);
+  CREATE TABLE merged_place (
+    stream INTEGER NOT NULL, sequence INTEGER NOT NULL, at_ms INTEGER NOT NULL, message_id TEXT NOT NULL,
+    number INTEGER NOT NULL, PRIMARY KEY (stream, sequence, at_ms)
+  ) WITHOUT ROWID;
   CREATE TABLE copy (id TEXT NOT NULL);
   INSERT INTO copy VALUES (lower(hex(randomblob(16))));
 `;

@@ -36,12 +36,13 @@ export class EventIndex {
     return found && toEvent(found);
   }
 
-  /** Returns the events of a source that wait behind a hole, below a row. They have no numbers yet. */
-  waiting(source: number, until: number): readonly StoredEvent[] {
-    const columns = COLUMNS.replace('event.number', '0').replace('event.floor', 'NULL');
-    const sql = `SELECT ${columns} ${FROM.replace('event', 'waiting AS event')} WHERE event.source = ? AND event.row < ?
-      ORDER BY event.row`;
-    return this.#database.all(sql, source, until).map(toEvent);
+  /** Returns waiting events of a Mac up to the first missing rows, at most `limit`. Their numbers are those of waiting. */
+  waiting(mac: string, limit: number): readonly StoredEvent[] {
+    const columns = COLUMNS.replace('event.floor', 'NULL');
+    const hole = 'SELECT min(number) FROM waiting WHERE mac = ? AND after_row IS NOT NULL';
+    const sql = `SELECT ${columns} ${FROM.replace('event', 'waiting AS event')}
+      WHERE event.mac = ? AND event.number < ifnull((${hole}), ${Number.MAX_SAFE_INTEGER}) ORDER BY event.number LIMIT ?`;
+    return this.#database.all(sql, mac, mac, limit).map(toEvent);
   }
 
   oldest(): StoredEvent | undefined {
@@ -90,7 +91,7 @@ export class EventIndex {
     const row = this.#database.get(
       `SELECT message_id, at_ms FROM (
          SELECT message_id, at_ms FROM event WHERE stream = ${STREAM_ID} AND sequence = ?
-         UNION ALL SELECT message_id, at_ms FROM waiting WHERE stream = ${STREAM_ID} AND sequence = ?
+         UNION ALL SELECT message_id, at_ms FROM waiting WHERE stream = ${STREAM_ID} AND sequence = ? AND type <> ''
          UNION ALL SELECT message_id, later_place.at_ms FROM later_place JOIN event USING (number)
            WHERE later_place.stream = ${STREAM_ID} AND later_place.sequence = ?) ORDER BY at_ms DESC LIMIT 1`,
       ...[stream, sequence, stream, sequence, stream, sequence],

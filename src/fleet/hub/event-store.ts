@@ -2,7 +2,6 @@ import type { LastPublished } from '../../schema/fleet-records.ts';
 import type { HubDatabase } from './database.ts';
 import { deleteOldEvents } from './event-deletion.ts';
 import { EventIndex } from './event-index.ts';
-import { HoleTable } from './hole-table.ts';
 import type { PairCopies } from './pair-copies.ts';
 import { PlaceTable } from './place-table.ts';
 import { PositionTable } from './position-table.ts';
@@ -15,33 +14,29 @@ import type {
   StreamMessage,
   StreamPlace,
 } from './stored-event.ts';
+import { WaitingTable } from './waiting-table.ts';
 
-interface Source {
-  readonly id: number;
-  lastRow: number;
-  /** True while a hole is open, so that later events wait. */
-  isWaiting: boolean;
-}
+/** Events that stop waiting in one step, which takes some milliseconds. */
+const STEP = 256;
+const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Array() };
 
 /** Writes the copy of the stream in hub.db (decision N1). */
 export class EventStore {
   readonly index: EventIndex;
   readonly #database: HubDatabase;
-  readonly #holes: HoleTable;
+  readonly #waiting: WaitingTable;
   readonly #places: PlaceTable;
   readonly #copies: PairCopies | undefined;
-  readonly #sources = new Map<string, Source>();
   readonly #position: PositionTable;
-  #newest = 0;
 
   constructor(database: HubDatabase, copies?: PairCopies, backfillHours?: number) {
     this.#database = database;
     this.#copies = copies;
     this.index = new EventIndex(database);
-    this.#holes = new HoleTable(database);
+    this.#waiting = new WaitingTable(database);
     this.#places = new PlaceTable(database, backfillHours);
     this.#position = new PositionTable(database);
-    this.#load();
+    this.#position.load();
   }
 
   /** The name of this copy in offsets. */
@@ -51,7 +46,7 @@ export class EventStore {
 
   /** The number of the newest event; 0 before the first. */
   get newest(): number {
-    return this.#newest;
+    return this.#database.number('SELECT max(number) FROM event') ?? 0;
   }
 
   /** The last message examined, whether or not it was an event. */
@@ -61,7 +56,7 @@ export class EventStore {
 
   /** Returns the highest row seen from a Mac and epoch; undefined before the first. */
   lastRow(mac: string, epoch: string): number | undefined {
-    return this.#sources.get(`${mac} ${epoch}`)?.lastRow;
+    return this.#database.number('SELECT last_row FROM source WHERE mac = ? AND epoch = ?', mac, epoch);
   }
 
   /** Like `index.numberAt`, also for the place of a copy that was merged with the other Mac's event. */
@@ -87,13 +82,19 @@ export class EventStore {
     this.#position.doubtfulAfter = sequence;
   }
 
-  get hasHoles(): boolean {
-    return [...this.#sources.values()].some(({ isWaiting }) => isWaiting);
+  /** Returns the Macs with waiting events. */
+  waitingMacs(): readonly string[] {
+    return this.#waiting.macs();
   }
 
-  /** Returns the open holes, the oldest of each Mac first. */
-  holes(): readonly Hole[] {
-    return this.#holes.list();
+  /** Returns the rows that a Mac's events wait for; undefined if they wait for none. */
+  hole(mac: string): Hole | undefined {
+    return this.#copies?.isMerging(mac) === true ? undefined : this.#waiting.hole(mac);
+  }
+
+  /** Returns the number of a Mac's holes, at most 1,000. */
+  holes(mac: string): number {
+    return this.#waiting.holes(mac);
   }
 
   /**
@@ -118,30 +119,46 @@ export class EventStore {
     this.#changed(() => {
       const source = this.#source(mac, epoch);
       this.#setLastRow(source, row);
-      const hole = { after: known ?? row, last: row, before: row + 1, openedMs: nowMs };
       const place = { sequence: Math.max(sequence, this.position?.sequence ?? 0), atMs: nowMs };
-      this.#openHole(stream, source, hole, place);
+      const missing = { after: known ?? row, last: row };
+      this.#waiting.add(stream, source, { ...NOTHING, mac, epoch, row, ...place }, missing, nowMs);
     });
   }
 
-  /** Adds rows of a hole, in order from its start. `isComplete` closes it and adds the events that waited behind it. */
-  fill({ mac, epoch, before }: Hole, rows: readonly FilledRow[], isComplete: boolean): readonly StoredEvent[] {
-    const source = this.#source(mac, epoch);
+  /** Adds the rows of a hole from its start up to `upTo`, as far as there are any. */
+  fill({ mac, epoch }: Hole, rows: readonly FilledRow[], upTo: number): readonly StoredEvent[] {
     return this.#changed(() => {
-      const { stream, ...place } = this.#holes.placeOf(source.id, before);
-      const added = rows.flatMap((row) => this.#insertLate(stream, source, { mac, epoch, ...place, ...row }));
-      const last = rows.at(-1)?.row;
-      if (last !== undefined) this.#holes.shrink(source.id, before, last);
-      return isComplete ? [...added, ...this.#close(source, before)] : added;
+      const hole = this.hole(mac);
+      // A refilled stream may have supplied some of them since.
+      if (hole?.epoch !== epoch || upTo <= hole.after) return [];
+      const missing = rows.filter(({ row }) => row > hole.after);
+      const added = missing.flatMap((row) =>
+        this.#insertLate(hole.place.stream, { mac, epoch, ...hole.place, ...row }),
+      );
+      this.#waiting.shrink(hole, upTo);
+      return [...added, ...(this.#release(mac) ?? [])];
     });
   }
 
-  /** Closes a hole whose rows nobody can supply any more. Offsets before it are refused afterwards. */
-  giveUp({ mac, epoch, before }: Hole): readonly StoredEvent[] {
+  /** Gives up the rows of a hole up to `last`, which nobody can supply. Offsets before them are refused afterwards. */
+  giveUp({ mac, epoch, last }: Hole): readonly StoredEvent[] {
     return this.#changed(() => {
-      this.#holes.addGap();
-      return this.#close(this.#source(mac, epoch), before);
+      const hole = this.hole(mac);
+      if (hole?.epoch !== epoch || last < Math.min(hole.after + 1, hole.last)) return [];
+      this.#waiting.addGap();
+      this.#waiting.shrink(hole, last);
+      return this.#release(mac) ?? [];
     });
+  }
+
+  /** Adds some of a Mac's waiting events that need not wait any more. Returns undefined if there are none. */
+  release(mac: string): readonly StoredEvent[] | undefined {
+    return this.#changed(() => this.#release(mac));
+  }
+
+  /** Merges some of the events that the Macs of a new pair published before. Returns false once all are merged. */
+  mergeStep(): boolean {
+    return this.#changed(() => this.#copies?.mergeStep() === true);
   }
 
   /** Deletes some events that the stream no longer keeps, never the newest one. Returns true if there may be more. */
@@ -154,26 +171,23 @@ export class EventStore {
   }
 
   #addOne(stream: string, event: ReceivedEvent, nowMs: number): readonly StoredEvent[] {
-    const { mac, epoch, row, previousRow, previousSequence, sequence, atMs } = event;
+    const { mac, epoch, row, previousRow, previousSequence } = event;
     const known = this.lastRow(mac, epoch);
     const source = this.#source(mac, epoch);
-    if (row >= (known ?? 0)) this.#places.settle(source.id);
+    if (row >= (known ?? 0)) this.#places.settle(source);
     if (known !== undefined && row <= known) return this.#addKnown(stream, source, event);
     const isHole =
       known === undefined ? previousRow > 0 && this.#isMissing(mac, stream, previousSequence) : previousRow > known;
     this.#setLastRow(source, row);
-    if (isHole) {
-      const hole = { after: known ?? previousRow, last: previousRow, before: row, openedMs: nowMs };
-      this.#openHole(stream, source, hole, { sequence, atMs });
-    }
-    if (!source.isWaiting) return this.#insert(stream, source, event);
-    this.#holes.wait(stream, source.id, event);
+    const missing = isHole ? { after: known ?? previousRow, last: previousRow } : undefined;
+    const isWaiting = isHole || this.#waiting.has(mac) || this.#copies?.isMerging(mac) === true;
+    if (!isWaiting) return this.#insert(stream, source, event);
+    this.#waiting.add(stream, source, event, missing, nowMs);
     return [];
   }
 
-  #setLastRow(source: Source, row: number): void {
-    source.lastRow = row;
-    this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
+  #setLastRow(source: number, row: number): void {
+    this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source);
   }
 
   /**
@@ -181,39 +195,27 @@ export class EventStore {
    * the stream held nothing from the Mac, so that one was missed only if the Mac is known from another epoch.
    */
   #isMissing(mac: string, stream: string, sequence: number): boolean {
-    if (sequence === 0) return [...this.#sources.keys()].filter((name) => name.startsWith(`${mac} `)).length > 1;
+    if (sequence === 0) {
+      return this.#database.get('SELECT 1 FROM source WHERE mac = ? LIMIT 1 OFFSET 1', mac) !== undefined;
+    }
     const sql = 'SELECT 1 FROM stream WHERE created = ? AND first_sequence <= ?';
     return this.#database.get(sql, stream, sequence) !== undefined;
   }
 
-  #openHole(
-    stream: string,
-    source: Source,
-    hole: Omit<Hole, 'mac' | 'epoch'>,
-    at: Pick<MacEvent, 'sequence' | 'atMs'>,
-  ): void {
-    source.isWaiting = true;
-    this.#holes.open(stream, source.id, hole, at);
-  }
-
   /** Handles an event from a refilled stream that was seen before, or that was missing. */
-  #addKnown(stream: string, source: Source, event: ReceivedEvent): readonly StoredEvent[] {
-    const { row, previousRow, sequence, atMs } = event;
-    if (source.isWaiting) {
-      const hole = this.#holes.around(source.id, row, previousRow);
-      if (hole !== undefined) {
-        const added = this.#insertLate(stream, source, event);
-        this.#holes.shrink(source.id, hole.before, row);
-        return row < hole.last ? added : [...added, ...this.#close(source, hole.before)];
+  #addKnown(stream: string, source: number, event: ReceivedEvent): readonly StoredEvent[] {
+    const { mac, epoch, row, previousRow, sequence, atMs } = event;
+    if (this.#waiting.has(mac)) {
+      const hole = this.hole(mac);
+      if (hole?.epoch === epoch && previousRow <= hole.after && row > hole.after && row <= hole.last) {
+        const added = this.#insertLate(stream, event);
+        this.#waiting.shrink(hole, row);
+        return [...added, ...(this.#release(mac) ?? [])];
       }
-      this.#database.run(
-        `UPDATE waiting SET stream = (SELECT id FROM stream WHERE created = ?), sequence = ?, at_ms = ?
-         WHERE source = ? AND row = ?`,
-        ...[stream, sequence, atMs, source.id, row],
-      );
+      this.#waiting.move(stream, source, event);
     }
     const found = 'SELECT number, sequence = ? AND at_ms = ? FROM event WHERE source = ? AND row = ?';
-    const [number, isThere] = this.#database.get(found, sequence, atMs, source.id, row) ?? [];
+    const [number, isThere] = this.#database.get(found, sequence, atMs, source, row) ?? [];
     if (number === undefined) this.#copies?.merge(stream, event);
     else {
       this.#places.find(stream, Number(number));
@@ -223,55 +225,50 @@ export class EventStore {
   }
 
   /** Inserts an event. Returns nothing for a copy of an event that the other Mac of a pair has published. */
-  #insert(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
+  #insert(stream: string, source: number, event: MacEvent): readonly StoredEvent[] {
     if (this.#copies?.merge(stream, event) === true) return [];
     const floor = this.#floor(stream, event.sequence);
     this.#database.run(
       `INSERT INTO event (stream, sequence, message_id, at_ms, source, row, type, key_id, body, floor)
        VALUES ((SELECT id FROM stream WHERE created = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[stream, event.sequence, event.messageId, event.atMs, source.id, event.row, event.type],
+      ...[stream, event.sequence, event.messageId, event.atMs, source, event.row, event.type],
       ...[event.keyId, event.body, floor ?? null],
     );
-    this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
-    const stored = { ...event, number: this.#newest, stream, floor };
+    const stored = { ...event, number: this.newest, stream, floor };
     this.#copies?.add(stored);
     return [stored];
   }
 
   /** Inserts an event whose number is not in the order of its sequence. */
-  #insertLate(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
-    const added = this.#insert(stream, source, event);
+  #insertLate(stream: string, event: MacEvent): readonly StoredEvent[] {
+    const added = this.#insert(stream, this.#source(event.mac, event.epoch), event);
     for (const { number } of added) this.#places.note(stream, event, number);
     return added;
   }
 
-  /** Deletes a hole and inserts the events that waited behind it, up to the next hole of its Mac. */
-  #close(source: Source, before: number): readonly StoredEvent[] {
-    const { id } = source;
-    const first = this.#holes.delete(id, before);
+  #release(mac: string): readonly StoredEvent[] | undefined {
+    if (this.#copies?.isMerging(mac) === true) return undefined;
+    const waited = this.index.waiting(mac, STEP);
+    const last = waited.at(-1);
+    if (last === undefined) return undefined;
     // Deleted before they are inserted, so that they no longer count as missing.
-    const waited = this.index.waiting(id, first ?? Number.MAX_SAFE_INTEGER);
-    this.#holes.endWaiting(id, first ?? Number.MAX_SAFE_INTEGER);
-    source.isWaiting = first !== undefined;
-    return waited.flatMap((event) => this.#insertLate(event.stream, source, event));
+    this.#waiting.deleteUpTo(last);
+    return waited.flatMap((event) => (event.type === NOTHING.type ? [] : this.#insertLate(event.stream, event)));
   }
 
   /** Returns the sequence up to which nothing is missing; undefined if that includes this event. */
   #floor(stream: string, sequence: number): number | undefined {
-    const below = this.hasHoles ? this.#holes.floor(stream) : undefined;
-    const floor = Math.min(below ?? sequence, this.doubtfulAfter ?? sequence);
+    const floor = Math.min(this.#waiting.floor(stream) ?? sequence, this.doubtfulAfter ?? sequence);
     return floor >= sequence ? undefined : floor;
   }
 
-  #source(mac: string, epoch: string): Source {
-    const name = `${mac} ${epoch}`;
-    const known = this.#sources.get(name);
+  /** Returns the id of a Mac's epoch. */
+  #source(mac: string, epoch: string): number {
+    const sql = 'SELECT id FROM source WHERE mac = ? AND epoch = ?';
+    const known = this.#database.number(sql, mac, epoch);
     if (known !== undefined) return known;
     this.#database.run('INSERT INTO source (mac, epoch, last_row) VALUES (?, ?, 0)', mac, epoch);
-    const id = this.#database.number('SELECT id FROM source WHERE mac = ? AND epoch = ?', mac, epoch) ?? 0;
-    const made = { id, lastRow: 0, isWaiting: false };
-    this.#sources.set(name, made);
-    return made;
+    return this.#database.number(sql, mac, epoch) ?? 0;
   }
 
   /** Runs a transaction. If it fails, the state in memory is read again. */
@@ -279,21 +276,9 @@ export class EventStore {
     try {
       return this.#database.transaction(change);
     } catch (error) {
-      this.#load();
+      this.#places.forget();
+      this.#position.load();
       throw error;
     }
-  }
-
-  #load(): void {
-    this.#sources.clear();
-    this.#places.forget();
-    const sql = `SELECT id, mac, epoch, last_row, EXISTS (SELECT 1 FROM hole WHERE source = source.id) FROM source`;
-    for (const [id, mac, epoch, lastRow, isWaiting] of this.#database.all(sql)) {
-      const source = { id: Number(id), lastRow: Number(lastRow), isWaiting: Number(isWaiting) === 1 };
-      this.#sources.set(`${String(mac)} ${String(epoch)}`, source);
-    }
-    // An offset cannot name a gap after the newest event. The next event reveals it.
-    this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
-    this.#position.load();
   }
 }

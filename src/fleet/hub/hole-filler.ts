@@ -5,8 +5,6 @@ import { HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';
 
-/** Time limit for one attempt at a hole, in milliseconds. Rows supplied until then are kept. */
-const ATTEMPT_MS = 10_000;
 const RETRY_MS = { first: 2000, longest: 60_000 };
 /** After this time, a Mac that the fleet does not know counts as revoked. */
 const UNKNOWN_MS = 60_000;
@@ -36,7 +34,9 @@ export class HoleFiller {
   /** When each Mac last began to lose rows for good, on the monotonic clock. */
   readonly #losses = new Map<string, number>();
   #isClosed = false;
-  /** Numbers of rows that Macs supplied, and of holes that were given up. */
+  /** The Macs that supplied rows that this hub cannot read, since it started. */
+  readonly unreadable = new Set<string>();
+  /** Numbers of rows that Macs supplied, and of losses that were given up. */
   readonly counts = { filled: 0, missing: 0 };
 
   constructor(parts: HoleFillerParts) {
@@ -49,8 +49,7 @@ export class HoleFiller {
   /** Fills open holes whose Macs are due. Called after each change of the store, and every two seconds. */
   note(): void {
     const { store, clock } = this.#parts;
-    if (!store.hasHoles) return;
-    for (const mac of new Set(store.holes().map((hole) => hole.mac))) {
+    for (const mac of store.waitingMacs()) {
       if ((this.#failures.get(mac)?.againMs ?? 0) <= clock.monotonic()) void this.#fillAll(mac);
     }
   }
@@ -65,10 +64,12 @@ export class HoleFiller {
     if (this.#isClosed || this.#running.has(mac)) return;
     this.#running.add(mac);
     try {
-      for (;;) {
-        const hole = store.holes().find((one) => one.mac === mac);
-        if (hole === undefined || this.#isClosed) break;
-        await this.#fill(hole);
+      while (!this.#isClosed) {
+        const released = store.release(mac);
+        const hole = released === undefined ? store.hole(mac) : undefined;
+        if (released !== undefined) await this.#parts.onEvents(released);
+        else if (hole !== undefined) await this.#fill(hole);
+        else break;
       }
       this.#failures.delete(mac);
     } catch (error) {
@@ -82,29 +83,33 @@ export class HoleFiller {
     }
   }
 
+  /** Asks for the rows of a hole once. The answer may have only the first of them. */
   async #fill(hole: Hole): Promise<void> {
-    const { reads, store, clock, log, keptMs } = this.#parts;
-    const { mac, epoch, last } = hole;
-    const endMs = clock.monotonic() + ATTEMPT_MS;
+    const { reads, store, clock, log, keptMs, onEvents } = this.#parts;
+    const { mac, epoch, after, last } = hole;
     const ageMs = clock.now() - hole.openedMs;
     if (ageMs > (keptMs() ?? Number.POSITIVE_INFINITY)) return this.#giveUp(hole, 'they are too old by now');
     if (ageMs > UNKNOWN_MS && this.#isUnknown(mac)) return this.#giveUp(hole, 'the Mac is no longer in the fleet');
-    if (hole.after === last) return this.#giveUp(hole, 'nobody knows the first of them');
-    for (let { after } = hole; ; ) {
-      const events = await reads.ask(mac, 'events', { epoch, after, before: last + 1 });
-      if (this.#isClosed) return;
-      if (events === null) return this.#giveUp(hole, 'it has another database by now');
-      const rows = inOrder(events, after, last);
-      const supplied = rows.flatMap((row) => this.#sealed(hole, row) ?? []);
-      after = rows.at(-1)?.row ?? last;
-      await this.#publish(store.fill({ ...hole, after }, supplied, after >= last));
-      this.counts.filled += supplied.length;
-      if (after >= last) {
-        log.info('a Mac supplied rows that the stream lacked', { mac, after: hole.after, last });
-        return;
-      }
-      if (clock.monotonic() >= endMs) throw new Error('it supplies them slowly');
+    if (after === last) return this.#giveUp(hole, 'nobody knows the first of them');
+    const events = await reads.ask(mac, 'events', { epoch, after, before: last + 1 });
+    if (this.#isClosed) return;
+    if (events === null) return this.#giveUp(hole, 'it has another database by now');
+    const rows = inOrder(events, after, last);
+    const supplied: FilledRow[] = [];
+    for (const row of rows) {
+      const sealed = this.#sealed(hole, row);
+      if (sealed === undefined) break;
+      supplied.push(sealed);
     }
+    const unreadable = rows[supplied.length]?.row;
+    const upTo = unreadable === undefined ? (rows.at(-1)?.row ?? last) : unreadable - 1;
+    await onEvents(store.fill(hole, supplied, upTo));
+    this.counts.filled += supplied.length;
+    if (unreadable !== undefined) {
+      this.unreadable.add(mac);
+      return this.#giveUp({ ...hole, last: unreadable }, 'this hub cannot read them');
+    }
+    if (upTo === last) log.info('a Mac supplied rows that the stream lacked', { mac, last });
   }
 
   async #giveUp(hole: Hole, reason: string): Promise<void> {
@@ -115,16 +120,12 @@ export class HoleFiller {
     if (sinceMs >= LOSS_MS.again) this.#losses.set(mac, clock.monotonic());
     log.error('rows of a Mac are missing for good', { mac, after, last, reason });
     this.counts.missing += 1;
-    await this.#publish(store.giveUp(hole));
+    await this.#parts.onEvents(store.giveUp(hole));
   }
 
   #isUnknown(mac: string): boolean {
     const { macs } = this.#parts;
     return macs.isLoaded && macs.get(mac) === undefined;
-  }
-
-  async #publish(events: readonly StoredEvent[]): Promise<void> {
-    if (events.length > 0) await this.#parts.onEvents(events);
   }
 
   /** Seals a row as the stream would hold it; undefined if it is not an event. */

@@ -6,7 +6,7 @@ import { problem } from '../../domain/problems.ts';
 import type { ClaimNames, MacPresence } from '../../schema/fleet-records.ts';
 import { AWAY_MS, BUCKETS } from '../protocol/layout.ts';
 import { decodeClaim, macOfClaimKey, REFUSED_MS } from '../protocol/machine-claim.ts';
-import { decodePair, macOfPairKey, type Pair, pairKey } from '../protocol/pair.ts';
+import { decodePair, macOfPairKey, pairKey } from '../protocol/pair.ts';
 import { unpackPresence } from '../protocol/presence.ts';
 import type { HubParts } from './hub-parts.ts';
 import { within } from './within.ts';
@@ -38,11 +38,7 @@ export interface KnownMac {
   readonly seenAtMs: number;
 }
 
-export interface MacsParts
-  extends Pick<HubParts, 'connection' | 'envelope' | 'pairs' | 'brokerClock' | 'clock' | 'log'> {
-  /** Called with a new pair, before more of its events are published. */
-  readonly onPair: (pair: Pair) => void;
-}
+export type MacsParts = Pick<HubParts, 'connection' | 'envelope' | 'pairs' | 'brokerClock' | 'clock' | 'log'>;
 
 /**
  * The Macs of the fleet with their presence, which they write every ten seconds. The stored presence is read at every
@@ -193,16 +189,13 @@ export class Macs {
 
   /** Applies the entry of a pair; undefined if the entry was deleted. Returns false for any other key. */
   #notePair(key: string, value: Uint8Array | undefined): boolean {
-    const { pairs, onPair, log } = this.#parts;
+    const { pairs, log } = this.#parts;
     const mac = macOfPairKey(key);
     if (mac === undefined) return false;
     const pair = value && decodePair(mac, value);
     const known = pairs.of(mac);
     if (known?.mac === mac && known.standby !== pair?.standby) pairs.end(mac);
-    if (pair !== undefined && pairs.add(pair)) {
-      log.info('two Macs are a pair', { mac, standby: pair.standby });
-      onPair(pair);
-    }
+    if (pair !== undefined && pairs.add(pair)) log.info('two Macs are a pair', { mac, standby: pair.standby });
     return true;
   }
 

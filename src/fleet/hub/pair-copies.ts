@@ -9,30 +9,11 @@ import type { MacEvent, StoredEvent, StreamMessage, StreamPlace } from './stored
 
 const MS_PER_S = 1000;
 const DAY_MS = 86_400_000;
-/** Events read per step. */
-const STEP = 2000;
+/** Events looked at in one step of merging. */
+const STEP = 500;
 /** Number of newest events whose guids are remembered. */
 const MAX_KNOWN = 1_000_000;
 const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
-
-/**
- * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the
- *   two Macs that has shown the message.
- * - `merged_place`: places of the stream that hold the second copy of a published event. A client that has everything
- *   up to such a place has everything up to `number`.
- */
-const TABLES = [
-  `CREATE TABLE IF NOT EXISTS known (
-     member TEXT NOT NULL, guid TEXT NOT NULL, number INTEGER NOT NULL, content INTEGER, macs INTEGER NOT NULL,
-     PRIMARY KEY (member, guid)
-   ) WITHOUT ROWID`,
-  'CREATE INDEX IF NOT EXISTS known_content ON known (content)',
-  'CREATE INDEX IF NOT EXISTS known_number ON known (number)',
-  `CREATE TABLE IF NOT EXISTS merged_place (
-     stream INTEGER NOT NULL, sequence INTEGER NOT NULL, at_ms INTEGER NOT NULL, message_id TEXT NOT NULL,
-     number INTEGER NOT NULL, PRIMARY KEY (stream, sequence, at_ms)
-   ) WITHOUT ROWID`,
-];
 
 type Read = (event: MacEvent) => Event;
 
@@ -46,11 +27,18 @@ export class PairCopies {
     this.#database = database;
     this.#pairs = pairs;
     this.#read = read;
-    for (const sql of TABLES) database.run(sql);
   }
 
-  /** Returns true, and records the place, if the other Mac has already published the event, or if no Mac should. */
-  merge(stream: string, event: MacEvent): boolean {
+  /** True while the stored events of a new pair are being merged. Its Macs' new events wait until then. */
+  isMerging(mac: string): boolean {
+    return this.#pairs.isMerging(mac);
+  }
+
+  /**
+   * Returns true, and records the place, if the other Mac has already published the event, or if no Mac should. A client
+   * that was given the copy has everything up to the number `upTo`.
+   */
+  merge(stream: string, event: MacEvent, upTo = Number.MAX_SAFE_INTEGER): boolean {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
     const { sequence, atMs, messageId } = event;
@@ -58,8 +46,8 @@ export class PairCopies {
     this.#database.run(
       `INSERT OR IGNORE INTO merged_place (stream, sequence, at_ms, message_id, number)
        SELECT id, ?, ?, ?, ifnull((SELECT number FROM event WHERE number = ? AND event.stream <> stream.id),
-         (SELECT ifnull(max(number), 0) FROM event)) FROM stream WHERE created = ?`,
-      ...[sequence, atMs, messageId, number, stream],
+         (SELECT ifnull(max(number), 0) FROM event WHERE number <= ?)) FROM stream WHERE created = ?`,
+      ...[sequence, atMs, messageId, number, upTo, stream],
     );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
@@ -74,15 +62,24 @@ export class PairCopies {
     return true;
   }
 
-  /** Merges the copies of events that the two Macs published before they were a pair. */
-  mergeStored({ mac, standby }: Pair): void {
-    const index = new EventIndex(this.#database);
-    this.#database.transaction(() => {
-      for (let events = index.events(0, Number.MAX_SAFE_INTEGER, STEP); events.length > 0; ) {
-        for (const event of events) if (event.mac === mac || event.mac === standby) this.#mergeOne(event);
-        events = index.events(events.at(-1)?.number ?? 0, Number.MAX_SAFE_INTEGER, STEP);
+  /**
+   * Merges some of the events that the Macs of a new pair published before. Returns false once all are merged. Callers
+   * hold a transaction.
+   */
+  mergeStep(): boolean {
+    const pair = this.#pairs.merging;
+    if (pair === undefined) return false;
+    const sql = 'SELECT min(number) FROM event WHERE number > (SELECT merged_to FROM pair WHERE mac = ?)';
+    const first = this.#database.number(sql, pair.mac);
+    if (first === undefined) this.#pairs.endMerging(pair);
+    else {
+      const upTo = first + STEP - 1;
+      for (const event of new EventIndex(this.#database).events(first - 1, upTo, STEP)) {
+        if (event.mac === pair.mac || event.mac === pair.standby) this.#mergeOne(event);
       }
-    });
+      this.#database.run('UPDATE pair SET merged_to = ? WHERE mac = ?', upTo, pair.mac);
+    }
+    return true;
   }
 
   #mergeOne(event: StoredEvent): void {
@@ -90,7 +87,7 @@ export class PairCopies {
     if (known === undefined) this.add(event);
     if (known === undefined || known === 0 || known === event.number) return;
     this.#database.run('DELETE FROM event WHERE number = ?', event.number);
-    this.merge(event.stream, event);
+    this.merge(event.stream, event, event.number);
   }
 
   /** Returns the number of the event that this one repeats: 0 for history of the standby, undefined for none. */

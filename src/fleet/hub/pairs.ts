@@ -9,14 +9,15 @@ export class Pairs {
   readonly #pairs = new Map<string, Pair>();
   /** The Mac whose event was published last, for each pair's id. */
   readonly #leading = new Map<string, string>();
+  /** The pairs whose earlier events are not all merged yet, by id. */
+  readonly #merging = new Map<string, Pair>();
 
   constructor(database: HubDatabase) {
     this.#database = database;
-    database.run(
-      'CREATE TABLE IF NOT EXISTS pair (mac TEXT PRIMARY KEY, standby TEXT NOT NULL UNIQUE, since_ms INTEGER NOT NULL)',
-    );
-    for (const [mac, standby, sinceMs] of database.all('SELECT mac, standby, since_ms FROM pair')) {
-      this.#remember({ mac: String(mac), standby: String(standby), sinceMs: Number(sinceMs) });
+    for (const [mac, standby, sinceMs, to] of database.all('SELECT mac, standby, since_ms, merged_to FROM pair')) {
+      const pair = { mac: String(mac), standby: String(standby), sinceMs: Number(sinceMs) };
+      this.#remember(pair);
+      if (to !== null) this.#merging.set(pair.mac, pair);
     }
   }
 
@@ -52,13 +53,29 @@ export class Pairs {
     if (this.#pairs.has(mac) || this.#pairs.has(standby)) return false;
     this.#database.run('INSERT INTO pair (mac, standby, since_ms) VALUES (?, ?, ?)', mac, standby, sinceMs);
     this.#remember(pair);
+    this.#merging.set(mac, pair);
     return true;
+  }
+
+  /** A pair whose earlier events are not all merged yet. */
+  get merging(): Pair | undefined {
+    return [...this.#merging.values()][0];
+  }
+
+  isMerging(mac: string): boolean {
+    return this.#merging.has(this.#pairs.get(mac)?.mac ?? '');
+  }
+
+  endMerging({ mac }: Pair): void {
+    this.#database.run('UPDATE pair SET merged_to = NULL WHERE mac = ?', mac);
+    this.#merging.delete(mac);
   }
 
   end(mac: string): void {
     const pair = this.#pairs.get(mac);
     if (pair === undefined) return;
     this.#database.run('DELETE FROM pair WHERE mac = ?', pair.mac);
+    this.#merging.delete(pair.mac);
     this.#pairs.delete(pair.mac);
     this.#pairs.delete(pair.standby);
   }

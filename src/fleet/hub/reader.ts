@@ -57,8 +57,9 @@ export class HubReader implements MessageReader {
       : message;
   }
 
-  async listConversations({ limit, offset, include }: ConversationQuery): Promise<Page<Conversation>> {
+  async listConversations({ limit, offset, cursor, include }: ConversationQuery): Promise<Page<Conversation>> {
     assertHere(include);
+    if (cursor !== undefined) throw problem('not_at_a_hub');
     if (offset > MAX_CONVERSATION_OFFSET) throw problem('offset_too_deep', { max: MAX_CONVERSATION_OFFSET });
     const { macs, reads, log } = this.#parts;
     const pageSize = Math.min(offset + limit, PAGE);

@@ -7,7 +7,6 @@ import type { HubParts } from './hub-parts.ts';
 import { type KnownMac, type Macs, plainAddress } from './macs.ts';
 import type { Readiness } from './readiness.ts';
 import type { SendLeases } from './send-leases.ts';
-import type { Hole } from './stored-event.ts';
 import type { StreamCopy } from './stream-copy.ts';
 
 const MS_PER_S = 1000;
@@ -18,6 +17,8 @@ export interface HubStatusParts extends HubParts {
   readonly version: string;
   readonly copy: StreamCopy;
   readonly readiness: Readiness;
+  /** The Macs that sent rows that this hub cannot read. */
+  readonly unreadable: ReadonlySet<string>;
   readonly newestOffset: () => string;
   readonly webhooks: () => Promise<readonly WebhookSummary[]>;
 }
@@ -39,7 +40,7 @@ export class HubStatus {
   }
 
   health(): BackendHealth {
-    const { connection, copy, macs, readiness, brokerClock } = this.#parts;
+    const { connection, copy, macs, readiness, brokerClock, store, unreadable } = this.#parts;
     if (!connection.isConnected) {
       return { connected: false, message: `The broker cannot be reached: ${connection.trouble ?? 'not connected'}.` };
     }
@@ -62,17 +63,15 @@ export class HubStatus {
       ...(reasons.includes('behind') ? ['This hub is behind the stream of events.'] : []),
       ...(away === 0 ? [] : [`${away} of ${known.length} Macs ${verb} away.`]),
       ...known.flatMap(({ mac }) => refusalMessage(mac, macs.machinesOf(mac))),
-      ...this.#holes().map(({ mac, after, last, before }) => {
+      ...[...unreadable].map((mac) => `${mac} sends rows that this hub cannot read: update the hub.`),
+      ...store.waitingMacs().flatMap((mac) => {
+        const { after, last, before } = store.hole(mac) ?? {};
+        if (after === undefined || last === undefined) return [];
         const rows = after < last ? `${after + 1} to ${last}` : `before ${before}`;
         return `Events of ${mac} wait: the stream lacks rows ${rows}, and the Mac has not supplied them yet.`;
       }),
     ];
     return { connected: true, message: messages.length === 0 ? null : messages.slice(0, MAX_MESSAGES).join(' ') };
-  }
-
-  #holes(): readonly Hole[] {
-    const { store } = this.#parts;
-    return store.hasHoles ? store.holes() : [];
   }
 
   /** Returns the Macs with the last known leases of pairs, and reads the leases for the next call. */
@@ -127,7 +126,7 @@ export class HubStatus {
       behind: presence === undefined || copied === undefined ? null : Math.max(0, presence.newestRow - copied),
       shared_addresses: sharedAddresses(known, macs),
       ...(isPair && { pair: member, sends: leases.lastHolder(member) === mac }),
-      open_holes: this.#holes().filter((hole) => hole.mac === mac).length,
+      open_holes: store.holes(mac),
       ...(holder && { machine: holder.name }),
       ...(refused && { refused_machine: refused.name }),
     };

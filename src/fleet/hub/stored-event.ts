@@ -50,6 +50,10 @@ export interface Hole {
   /** The row that revealed the hole. */
   readonly before: number;
   readonly openedMs: number;
+  /** The place of the message that revealed the hole. The missing rows share it. */
+  readonly place: Pick<StreamPlace, 'stream' | 'sequence' | 'atMs'>;
+  /** The number of that message among the waiting ones. */
+  readonly number: number;
 }
 
 /** A row that the Mac supplied in place of the stream. */

@@ -42,6 +42,8 @@ export class StreamEvents {
   #unlogged = 0;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
   #cancelCut: Cancel | undefined;
+  #isMerging = false;
+  #isClosed = false;
 
   constructor(parts: StreamEventsParts) {
     this.#parts = parts;
@@ -56,7 +58,7 @@ export class StreamEvents {
       ...parts,
       onEvents: async (events) => {
         if (events.length > 0) await this.#publish(events);
-        this.#holes.note();
+        this.#note();
       },
       read: (event) => reader.read(event),
       before: () => parts.macs.read(),
@@ -81,6 +83,11 @@ export class StreamEvents {
     return { rejected: this.#rejected, ...this.#holes.counts };
   }
 
+  /** The Macs that sent rows that this hub cannot read. */
+  get unreadable(): ReadonlySet<string> {
+    return this.#holes.unreadable;
+  }
+
   /** How long the stream keeps events, in milliseconds; undefined while unknown or if unlimited. */
   get #keptMs(): number | undefined {
     const maxAgeMs = (this.#info?.config.max_age ?? 0) / NS_PER_MS;
@@ -89,12 +96,13 @@ export class StreamEvents {
 
   start(): void {
     this.copy.start();
-    this.#holes.note();
+    this.#note();
     this.#cutLater(CUT_EVERY_MS);
   }
 
   /** Stops copying. Waits for a broker that hangs, but at most two seconds. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#holes.close();
     this.#cancelCut?.();
     this.#cancelCut = undefined;
@@ -114,10 +122,31 @@ export class StreamEvents {
         store.noteLast(mac, presence.epoch, presence.last, Math.floor(brokerClock.now()));
       } else isComplete = false;
     }
-    this.#holes.note();
+    this.#note();
     if (!isComplete || doubtSinceMs !== this.#doubtSinceMs) return;
     this.#doubtSinceMs = undefined;
     store.doubtfulAfter = undefined;
+  }
+
+  /** Continues with what was begun: merging the events of new pairs, and filling holes. */
+  #note(): void {
+    if (this.#parts.pairs.merging !== undefined) void this.#merge();
+    this.#holes.note();
+  }
+
+  /** Merges what the Macs of new pairs have published, in steps. Continues where an earlier run of the hub ended. */
+  async #merge(): Promise<void> {
+    const { store, log } = this.#parts;
+    if (this.#isMerging) return;
+    this.#isMerging = true;
+    try {
+      while (!this.#isClosed && store.mergeStep()) await new Promise<void>((resolve) => void setImmediate(resolve));
+      if (!this.#isClosed) this.#holes.note();
+    } catch (error) {
+      log.error('the events of a new pair cannot be merged', { error });
+    } finally {
+      this.#isMerging = false;
+    }
   }
 
   async #publish(stored: readonly StoredEvent[]): Promise<void> {

@@ -122,8 +122,8 @@ export const ACCESS_PROBLEMS = {
   scheduled_not_found: { status: 404, detail: 'There is no scheduled message with this id.' },
   too_late: {
     status: 409,
-    detail: 'This message cannot be cancelled any more: it is {state}.',
-    example: { state: 'sending' },
+    detail: '{why}',
+    example: { why: 'This message cannot be cancelled any more: it is being sent.' },
   },
   scheduled_on_phone: {
     status: 409,

@@ -16,6 +16,16 @@ export const SCHEDULED_STATES = [
 ] as const;
 export type ScheduledState = (typeof SCHEDULED_STATES)[number];
 
+/** Why a message in each state cannot be cancelled, as a sentence. */
+export const TOO_LATE: Readonly<Record<Exclude<ScheduledState, 'scheduled'>, string>> = {
+  sending: 'This message cannot be cancelled any more: it is being sent.',
+  sent: 'This message cannot be cancelled any more: it was sent.',
+  failed: 'There is nothing to cancel: this message could not be sent.',
+  unknown: 'This message cannot be cancelled any more: it may have been sent.',
+  missed: 'There is nothing to cancel: this message was not sent, because its time passed.',
+  cancelled: 'This message was already cancelled: it will not be sent.',
+};
+
 /** `phone`: scheduled with Send Later in Messages itself. Postern only shows these. */
 export const SCHEDULED_SOURCES = ['postern', 'phone'] as const;
 export type ScheduledSource = (typeof SCHEDULED_SOURCES)[number];

@@ -148,7 +148,7 @@ describe('a send', () => {
     expect((await client.call('scheduled_cancel', { id })).text).toBe('Cancelled: it will not be sent.');
     expect(await client.call('scheduled_cancel', { id })).toMatchObject({
       isError: true,
-      text: expect.stringContaining('cannot be cancelled'),
+      text: expect.stringContaining('This message was already cancelled: it will not be sent.'),
     });
     expect((await client.call('scheduled_list')).text).toBe('No message is scheduled.');
     const wrong = await client.call('messages_send', { to: ANA, text: 'x', send_at: 'tomorrow' });

@@ -141,6 +141,17 @@ describe('a scheduled send', () => {
     expect(now(sending).state).toBe('sent');
   });
 
+  test.each([
+    ['cancelled', 'This message was already cancelled: it will not be sent.'],
+    ['sent', 'This message cannot be cancelled any more: it was sent.'],
+    ['failed', 'There is nothing to cancel: this message could not be sent.'],
+    ['missed', 'There is nothing to cancel: this message was not sent, because its time passed.'],
+  ])('that is %s says so when it is cancelled', async (state, sentence) => {
+    const entry = await schedule(MINUTE);
+    service.state.prepare('UPDATE scheduled SET state = ? WHERE id = ?').run(state, entry.id);
+    expect(() => own().cancel(entry.id)).toThrow(sentence);
+  });
+
   test('that waits for its turn behind another send can still be cancelled, for certain', async () => {
     const entry = await schedule(MINUTE);
     let release = (): void => {};

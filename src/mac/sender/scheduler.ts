@@ -13,7 +13,7 @@ import type {
 import type { HeldFiles, MessageSender, SchedulingStore, SendRequest } from '../../domain/ports/sending.ts';
 import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
-import { isOver, SCHEDULED_STATES, type ScheduledSend } from '../../domain/scheduled.ts';
+import { isOver, SCHEDULED_STATES, type ScheduledSend, TOO_LATE } from '../../domain/scheduled.ts';
 import { requestHash } from './idempotency.ts';
 import { ScheduledRun } from './scheduled-run.ts';
 
@@ -138,7 +138,8 @@ export class SendScheduler implements Scheduler {
   cancel(entry: StoredScheduled): void {
     const { store, clock, files, onEnd } = this.#parts;
     if (!store.end(entry.id, 'scheduled', 'cancelled', { atMs: clock.now() })) {
-      throw problem('too_late', { state: store.get(entry.id)?.state ?? entry.state });
+      const { state } = store.get(entry.id) ?? entry;
+      throw problem('too_late', { why: TOO_LATE[state === 'scheduled' ? 'sending' : state] });
     }
     void files.remove(entry.id);
     onEnd(entry, 'cancelled');

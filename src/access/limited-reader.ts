@@ -2,6 +2,7 @@ import type { Conversation } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { AttachmentReader, MessageQuery, MessageReader } from '../domain/ports/reading.ts';
+import { problem } from '../domain/problems.ts';
 import type { ReadableChats } from './readable.ts';
 
 export interface LimitedReaderParts {
@@ -49,25 +50,25 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
       return narrowedMessage(message);
     },
     async listConversations(query) {
-      const { limit, offset, include } = query;
+      const { limit, offset, cursor, include } = query;
       if (chats.isUnlisted) {
         const all = await reader.listConversations(query);
         const items = chats.filter(all.items, ({ id }) => id);
         noteLast(items);
-        // A page that is short only because items were left out is not the end of the list.
-        const isShort = items.length < all.items.length && all.items.length === limit;
-        return { ...all, items, ...(isShort && all.next === undefined && { next: String(offset + limit) }) };
+        return { ...all, items };
       }
       const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
-      const ids = found
-        .filter((conversation) => conversation !== undefined)
-        .sort((a, b) => compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id))
-        .map(({ id }) => id);
-      const page = [...new Set(ids)].slice(offset, offset + limit);
-      const items = await Promise.all(page.map((id) => reader.conversation(id, { ...(include && { include }) })));
+      const after = cursor ? placeAt(cursor) : undefined;
+      const listed = [...new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one] as const]))).values()]
+        .sort(inOrder)
+        .filter((one) => after === undefined || inOrder(one, after) > 0);
+      const start = after === undefined ? offset : 0;
+      const page = listed.slice(start, start + limit);
+      const end = listed.length > start + limit ? page.at(-1) : undefined;
+      const items = await Promise.all(page.map(({ id }) => reader.conversation(id, { ...(include && { include }) })));
       const there = items.filter((conversation) => conversation !== undefined);
       noteLast(there);
-      return { items: there };
+      return { items: there, ...(end && { next: `${end.last_message_at}.${end.id}` }) };
     },
     async conversation(id, options) {
       const conversation = await reader.conversation(id, options);
@@ -85,6 +86,20 @@ export function limitedAttachments(attachments: AttachmentReader, reader: Messag
       return (await reader.message(id)) === undefined ? undefined : attachments.open(id, n, form);
     },
   };
+}
+
+type Place = Pick<Conversation, 'id' | 'last_message_at'>;
+
+/** Compares the places of two conversations in a list, newest first. */
+function inOrder(a: Place, b: Place): number {
+  return compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id);
+}
+
+/** Returns the place in a list that its cursor names. */
+function placeAt(cursor: string): Place {
+  const [, at, id] = /^([\dTZ:-]{20,24})\.(.+)$/s.exec(cursor) ?? [];
+  if (at === undefined || id === undefined) throw problem('invalid_cursor');
+  return { id, last_message_at: at };
 }
 
 function compare(a: string, b: string): number {

@@ -1,3 +1,4 @@
+import type { ListedAttachment } from '../domain/listed-attachment.ts';
 import type { Upload } from '../domain/upload.ts';
 import { has, notPostern, parsed } from './postern-error.ts';
 import { queryOf } from './request.ts';
@@ -32,6 +33,7 @@ export interface AttachmentContent {
 /** Sends these calls to the service. */
 export interface AttachmentTransport {
   readonly place: string;
+  pages<Item>(first: string, member: keyof Item & string): AsyncGenerator<Item, void>;
   request(method: string, path: string, request: Partial<TransportRequest>): Promise<TransportResponse>;
 }
 
@@ -56,6 +58,11 @@ export class AttachmentsApi {
     const upload = parsed(await text());
     if (!has(upload, 'expires_at')) throw notPostern(status, place);
     return upload as Upload;
+  }
+
+  /** Yields the attachments of a conversation, the newest first, page after page. */
+  inConversation(id: string, page: { readonly limit?: number } = {}): AsyncGenerator<ListedAttachment, void> {
+    return this.#transport.pages(`conversations/${encodeURIComponent(id)}/attachments${queryOf(page)}`, 'message_id');
   }
 
   /** Downloads a message's n-th attachment, counted from 0. */

@@ -33,10 +33,11 @@ import type {
   WebhookEdits,
 } from './options.ts';
 import { PeopleApi } from './people-api.ts';
-import { has, isPosternError, notPostern, onlyDryRun, PosternError, parsed } from './postern-error.ts';
+import { isPosternError, notPostern, PosternError } from './postern-error.ts';
 import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, queryOf, RECONNECT_MS, Requests, STEADY_MS } from './request.ts';
 import { ScheduledApi } from './scheduled-api.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
+import { sentMessage } from './sent-message.ts';
 import { fetchTransport, socketTransport } from './transport.ts';
 
 export { isPosternError, PosternError } from './postern-error.ts';
@@ -47,7 +48,6 @@ const DEFAULT_URL = 'http://127.0.0.1:3001';
 export class PosternClient {
   readonly #base: URL;
   readonly #socketPath: string | undefined;
-  /** The service's address, for error messages. */
   readonly #place: string;
   readonly #requests: Requests;
   readonly #key: string;
@@ -77,7 +77,6 @@ export class PosternClient {
     return new KeysApi(this.#requests);
   }
 
-  /** Sends that wait for approval. */
   get approvals(): ApprovalsApi {
     return new ApprovalsApi(this.#requests);
   }
@@ -86,7 +85,6 @@ export class PosternClient {
     return new PeopleApi(this.#requests);
   }
 
-  /** Messages to be sent at a set time. */
   get scheduled(): ScheduledApi {
     return new ScheduledApi(this.#requests);
   }
@@ -95,6 +93,7 @@ export class PosternClient {
   get attachments(): AttachmentsApi {
     return new AttachmentsApi({
       place: this.#place,
+      pages: (path, member) => this.#requests.pages(path, member),
       request: (method, path, { headers, body: bytes }) => this.#requests.answer(method, path, { headers, bytes }),
     });
   }
@@ -105,6 +104,11 @@ export class PosternClient {
 
   conversations(page: ConversationPage = {}): Promise<Conversation[]> {
     return this.#requests.list(`conversations${queryOf(page)}`, 'participants');
+  }
+
+  /** Yields every conversation, page after page. */
+  allConversations(included: Included = {}): AsyncGenerator<Conversation, void> {
+    return this.#requests.pages(`conversations${queryOf({ limit: 200, cursor: '', ...included })}`, 'participants');
   }
 
   conversation(id: string, included: Included = {}): Promise<Conversation> {
@@ -141,12 +145,8 @@ export class PosternClient {
    * returns the outcome.
    */
   async send({ idempotencyKey, ...message }: SendOptions): Promise<SentMessage | HeldSend> {
-    const options = { body: { body: '', ...message }, idempotencyKey };
-    const { text, status, header } = await this.#requests.request('POST', 'messages', options);
-    const value = parsed(text);
-    if (has(value, 'would')) throw onlyDryRun(status);
-    if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, this.#place);
-    return { ...(value as Message | HeldSend), ...(header('idempotent-replayed') === 'true' && { replayed: true }) };
+    const body = { body: '', ...message };
+    return sentMessage(await this.#requests.request('POST', 'messages', { body, idempotencyKey }), this.#place);
   }
 
   /** Returns what `send` would do, without sending anything. */

@@ -7,6 +7,7 @@ export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferSt
 export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.ts';
 export type { Include } from '../domain/include.ts';
 export type { KeyRecord, Preset, Scope } from '../domain/key.ts';
+export type { ListedAttachment } from '../domain/listed-attachment.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../domain/overview.ts';
 export type { Contact } from '../domain/ports/contacts.ts';

@@ -2,8 +2,20 @@ import * as z from 'zod';
 import { includeParameter } from './include.ts';
 import { limit, offset } from './query.ts';
 
+const cursor = z.string().optional().meta({ description: 'From the `Link` of the page before.' });
+
 /** Parameters of `GET /conversations` (decision B9). */
-export const conversationQuery = z.object({ limit: limit(50, 200), offset, include: includeParameter });
+export const conversationQuery = z.object({
+  limit: limit(50, 200),
+  offset,
+  cursor: cursor.meta({
+    description: 'Empty for the first page, then from `Link`: pages without repetitions. It replaces `offset`.',
+  }),
+  include: includeParameter,
+});
+
+/** Parameters of `GET /conversations/{id}/attachments` (decision Z4). */
+export const conversationAttachmentsQuery = z.object({ limit: limit(50, 200), cursor });
 
 /** Parameters of `GET /conversations/{id}`. */
 export const singleConversationQuery = z.object({ include: includeParameter });

@@ -7,6 +7,7 @@ import {
   type MessageDetails,
   TRANSFER_STATES,
 } from '../domain/details.ts';
+import type { ListedAttachment } from '../domain/listed-attachment.ts';
 import { SERVICE_REASONS } from '../domain/send-service.ts';
 import { contactCardSchema, locationPinSchema, stickerSchema } from './cards.ts';
 import { contentMembers } from './content.ts';
@@ -58,6 +59,36 @@ const origin = z
     description: 'Of an own message: whether this service sent it. Absent where that is not known.',
   });
 
+const attachment = z.object({
+  n: z.int().optional().meta({ description: 'Its number, where that is not its place in the list.' }),
+  name: z.string(),
+  mime_type: z.string().nullable(),
+  bytes: z.int().nullable(),
+  transfer: z.enum(TRANSFER_STATES).nullable(),
+  state: z.enum(ATTACHMENT_STATES).meta({ description: 'Where the file is now.' }),
+  path: z.string(),
+  guid: z.string().optional().meta({ description: 'Names it in the runs of a part.' }),
+  sticker: stickerSchema.optional(),
+  contact: contactCardSchema.optional(),
+  location: locationPinSchema.optional(),
+  transcript: z.string().optional().meta({ description: "Words of a voice message, Apple's own." }),
+  width: z.number().optional(),
+  height: z.number().optional(),
+});
+
+/** An item of `GET /conversations/{id}/attachments` (decision Z4). */
+export const listedAttachmentSchema = shapeOf<ListedAttachment>()(
+  attachment
+    .extend({
+      message_id: z.string(),
+      n: z.int().meta({ description: 'Its number in `GET /messages/{id}/attachments/{n}`.' }),
+      sender: z.string(),
+      is_from_me: z.boolean(),
+      timestamp: z.iso.datetime({ precision: 0 }),
+    })
+    .meta({ id: 'ListedAttachment' }),
+);
+
 /** `details` of a Message, if requested (decision H). */
 export const messageDetailsSchema = shapeOf<MessageDetails>()(
   z
@@ -78,27 +109,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
       delivered_at: instant,
       read_at: instant,
       error: z.int().nullable().meta({ description: 'Error number from Messages.' }),
-      attachments: z
-        .array(
-          z.object({
-            n: z.int().optional().meta({ description: 'Its number, where that is not its place in the list.' }),
-            name: z.string(),
-            mime_type: z.string().nullable(),
-            bytes: z.int().nullable(),
-            transfer: z.enum(TRANSFER_STATES).nullable(),
-            state: z.enum(ATTACHMENT_STATES).meta({ description: 'Where the file is now.' }),
-            path: z.string(),
-            guid: z.string().optional().meta({ description: 'Names it in the runs of a part.' }),
-            sticker: stickerSchema.optional(),
-            contact: contactCardSchema.optional(),
-            location: locationPinSchema.optional(),
-            transcript: z.string().optional().meta({ description: "Words of a voice message, Apple's own." }),
-            width: z.number().optional(),
-            height: z.number().optional(),
-          }),
-        )
-        .readonly()
-        .meta({ description: 'Those of the Message, in the same order.' }),
+      attachments: z.array(attachment).readonly().meta({ description: 'Those of the Message, in the same order.' }),
       reactions: z.array(reactionSchema).readonly().meta({ description: 'Without those that were removed.' }),
       origin: origin.optional(),
       service_used: z

@@ -33,6 +33,13 @@ export const ROUTES = {
   uploadAttachment: { method: 'POST', path: '/attachments', key: 'header', access: ['send'], macOnly: true },
   listConversations: { method: 'GET', path: '/conversations', key: 'header', access: ['read'] },
   getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header', access: ['read'] },
+  listConversationAttachments: {
+    method: 'GET',
+    path: '/conversations/{id}/attachments',
+    key: 'header',
+    access: ['read'],
+    macOnly: true,
+  },
   searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'], macOnly: true },
   listContacts: { method: 'GET', path: '/contacts', key: 'header', access: ['read'], macOnly: true },
   listPeople: { method: 'GET', path: '/people', key: 'header', access: ['read'], macOnly: true },

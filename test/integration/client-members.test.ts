@@ -40,6 +40,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   // The client pages by following the links of the answers.
   listMessages: ['cursor'],
   listPersonMessages: ['cursor'],
+  listConversationAttachments: ['cursor'],
   // This text is for menus.
   getStatus: ['as'],
   // For browsers and Prometheus, for the console only, or for MCP clients.
@@ -96,6 +97,8 @@ function calls(): readonly Promise<unknown>[] {
     attachments.get('1', 0, { as: 'jpeg', max: 9 }),
     attachments.upload({ name: 'n', content: new Uint8Array() }),
     client.conversations(page),
+    client.allConversations().next(),
+    attachments.inConversation('c', { limit: 1 }).next(),
     client.conversation('c', { include: 'contacts' }),
     client.search('q', { conversation_id: 'c', limit: 1, cursor: 'c', include: 'details' }),
     client.contacts({ q: 'q', limit: 1 }),

@@ -174,6 +174,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
       ['getAttachment', '/messages/1/attachments/0?as=png'],
       ['listConversations', '/conversations?limit=0&include=all'],
       ['getConversation', '/conversations/x?include=all'],
+      ['listConversationAttachments', '/conversations/x/attachments?limit=0'],
       ['listContacts', '/contacts?limit=0'],
       ['listPeople', '/people?limit=0'],
       ['listPersonMessages', '/people/x/messages?limit=0&include=all'],
@@ -221,6 +222,12 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('conversion_unavailable', 'getAttachment', await service.get(`${file}?as=m4a`));
     expectProblem('range_not_satisfiable', 'getAttachment', await service.get(file, { range: 'bytes=9000-' }));
     expectProblem('conversation_not_found', 'getConversation', await service.get('/conversations/nobody'));
+    expectProblem(
+      'conversation_not_found',
+      'listConversationAttachments',
+      await service.get('/conversations/nobody/attachments'),
+    );
+    expectProblem('invalid_cursor', 'listConversations', await service.get('/conversations?cursor=x'));
     expectProblem('person_not_found', 'listPersonMessages', await service.get('/people/nobody/messages'));
     expectProblem('after_unknown', 'listEvents', await service.get('/events?after=999999'));
     expectProblem('webhook_not_found', 'getWebhook', await service.get('/webhooks/none'));
@@ -286,6 +293,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
       ['getAttachment', '/messages/1/attachments/0'],
       ['listConversations', '/conversations'],
       ['getConversation', '/conversations/x'],
+      ['listConversationAttachments', '/conversations/x/attachments'],
       ['listEvents', '/events?after=0'],
     ] as const) {
       expectProblem('chat_db_unavailable', id, await other.get(path));

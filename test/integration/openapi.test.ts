@@ -210,6 +210,8 @@ describe('real answers are as the document says', () => {
     await ask('listConversations', 200);
     await ask('getConversation', 200, { id: conversation });
     await ask('getConversation', 404, { id: 'any;-;nobody' });
+    await ask('listConversationAttachments', 200, { id: conversation });
+    await ask('listConversationAttachments', 404, { id: 'any;-;nobody' });
     await waitFor(async () => (await service.get('/search?q=hello')).text.includes('highlights'));
     await ask('searchMessages', 200, {}, undefined, '?q=hello&include=details');
     await ask('searchMessages', 400, {}, undefined, '?q=he*');

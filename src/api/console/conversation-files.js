@@ -1,6 +1,6 @@
-// The pictures and files of a conversation, which are found by searching. Without search nothing is shown.
+// The newest pictures and files of a conversation.
 
-import { pageOf, statusOf } from './api.js';
+import { call } from './api.js';
 import { attachmentsIn, offerOf } from './attachments.js';
 import { fill, h } from './dom.js';
 import { isHub } from './service.js';
@@ -9,8 +9,6 @@ const MESSAGES = 30;
 const PICTURES = 6;
 const FILES = 5;
 
-/** False once the service has answered that search is off. */
-let canSearch = true;
 /** Sections that load when they first become visible. @type {WeakMap<Element, () => Promise<void>>} */
 const unseen = new WeakMap();
 const seen = new IntersectionObserver((entries) => {
@@ -29,7 +27,7 @@ const seen = new IntersectionObserver((entries) => {
  */
 export function filesOf(conversation) {
   const place = h('div', 'files');
-  if (canSearch && !isHub()) {
+  if (!isHub()) {
     unseen.set(place, () => load(place, conversation));
     seen.observe(place);
   }
@@ -41,20 +39,18 @@ export function filesOf(conversation) {
  * @param {string} conversation
  */
 async function load(place, conversation) {
-  const query = `q=has:attachment&conversation_id=${encodeURIComponent(conversation)}&limit=${MESSAGES}&include=details`;
-  try {
-    const { items } = await pageOf(`search?${query}`);
-    const all = items.flatMap(({ message }) => attachmentsIn(message)).filter(({ isHere }) => isHere);
-    const pictures = all.filter(({ type, sticker }) => type?.startsWith('image/') && sticker === undefined);
-    const files = all.filter(({ type }) => !/^(?:image|audio)\//.test(type ?? ''));
-    fill(
-      place,
-      part('Pictures', 'shots', pictures.slice(0, PICTURES)),
-      part('Files', 'stack tight', files.slice(0, FILES)),
-    );
-  } catch (error) {
-    if (statusOf(error) === 404) canSearch = false;
-  }
+  /** @type {import('../../domain/listed-attachment.ts').ListedAttachment[]} */
+  const listed = await call(`conversations/${encodeURIComponent(conversation)}/attachments?limit=${MESSAGES}`);
+  const all = listed
+    .flatMap((one) => attachmentsIn({ id: one.message_id, attachments: [one.path], details: { attachments: [one] } }))
+    .filter(({ isHere }) => isHere);
+  const pictures = all.filter(({ type, sticker }) => type?.startsWith('image/') && sticker === undefined);
+  const files = all.filter(({ type }) => !/^(?:image|audio)\//.test(type ?? ''));
+  fill(
+    place,
+    part('Pictures', 'shots', pictures.slice(0, PICTURES)),
+    part('Files', 'stack tight', files.slice(0, FILES)),
+  );
 }
 
 /**

@@ -66,6 +66,11 @@ export const CODE_CALLS = {
   },
   listConversations: { query: { include: 'details' }, ...printed("conversations({ include: 'details' })") },
   getConversation: { path: conversation, ...printed('conversation($id)') },
+  listConversationAttachments: {
+    path: conversation,
+    typeScript:
+      'for await (const { name, message_id, n } of postern.attachments.inConversation($id)) console.log(name, message_id, n);',
+  },
   searchMessages: { query: { q: 'dinner from:me' }, ...printed("search('dinner from:me')") },
   listContacts: { query: { q: 'ana' }, ...printed("contacts({ q: 'ana' })") },
   listPeople: { query: { q: 'ana' }, ...printed("people.list({ q: 'ana' })") },

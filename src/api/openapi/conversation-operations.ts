@@ -1,5 +1,5 @@
 import { contactQuery } from '../../schema/contacts.ts';
-import { conversationQuery, singleConversationQuery } from '../../schema/conversation.ts';
+import { conversationAttachmentsQuery, conversationQuery, singleConversationQuery } from '../../schema/conversation.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include.ts';
 import { peopleQuery, personMessagesQuery } from '../../schema/people.ts';
 import { examples } from './examples.ts';
@@ -11,7 +11,8 @@ export const CONVERSATION_OPERATIONS = {
     tag: 'Conversations',
     summary: 'Conversations, most recent first',
     description:
-      'One-to-one conversations and groups, the most recent first; `Link` has the URL of the next page. ' +
+      'One-to-one conversations and groups, the most recent first; `Link` has the URL of the next page. With `cursor=` it ' +
+      'has a cursor and repeats none: a conversation that gets a message meanwhile is at the beginning. ' +
       '`include=details` adds the unread count and the last message, `include=contacts` the names of people.',
     query: conversationQuery,
     answers: {
@@ -23,7 +24,7 @@ export const CONVERSATION_OPERATIONS = {
         headers: NEXT_OF_MACS,
       },
     },
-    problems: [...CHAT_DB],
+    problems: ['invalid_cursor', ...CHAT_DB],
     mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
   },
   getConversation: {
@@ -36,6 +37,25 @@ export const CONVERSATION_OPERATIONS = {
     answers: { 200: { description: 'The conversation.', schema: 'Conversation', example: examples.conversation } },
     problems: ['conversation_not_found', ...CHAT_DB],
     mistakes: [INCLUDE_MISTAKE],
+  },
+  listConversationAttachments: {
+    tag: 'Conversations',
+    summary: 'Attachments of a conversation, newest first',
+    description:
+      'The attachments of all messages, with their message. `limit` counts messages that have some, so a page may have more ' +
+      'items, or fewer. `Link` has the URL of the next page.',
+    query: conversationAttachmentsQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'ListedAttachment',
+        isList: true,
+        example: [examples.listedAttachment],
+        headers: NEXT,
+      },
+    },
+    problems: ['conversation_not_found', 'invalid_cursor', ...CHAT_DB],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
   },
   listContacts: {
     tag: 'Contacts',

@@ -98,6 +98,19 @@ function eventOf(type: WebhookEventType): (Event | ChangeEvent) & { readonly off
 
 /** Values of every schema for the documentation, as the simulated Mac produces them. */
 export const examples = {
+  listedAttachment: {
+    message_id: '1205',
+    n: 0,
+    sender: '+15550100',
+    is_from_me: false,
+    timestamp: '2026-01-31T09:30:00Z',
+    name: 'photo.jpg',
+    mime_type: 'image/jpeg',
+    bytes: 204_800,
+    transfer: 'finished',
+    state: 'available',
+    path: '/Users/me/Library/Messages/Attachments/ab/11/photo.jpg',
+  },
   health: { status: 'ok', backend: { connected: true, message: null } },
   received,
   sent,

@@ -12,7 +12,7 @@ import { auditSchema } from '../../schema/audit.ts';
 import { contactSchema } from '../../schema/contacts.ts';
 import { contentSchemas } from '../../schema/content.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
-import { conversationDetailsSchema, messageDetailsSchema } from '../../schema/details.ts';
+import { conversationDetailsSchema, listedAttachmentSchema, messageDetailsSchema } from '../../schema/details.ts';
 import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
 import { healthSchema } from '../../schema/health.ts';
@@ -61,6 +61,7 @@ const SCHEMAS = {
   Health: healthSchema,
   HeldSend: heldSendSchema,
   Key: keySchema,
+  ListedAttachment: listedAttachmentSchema,
   KeyChanges: keyChangesBody,
   KeyCheck: keyCheckSchema,
   KeyRequest: keyBody,

@@ -32,11 +32,15 @@ export interface MessageQuery {
   readonly include?: IncludeSet;
   /** True to list canaries too (decision AA4). */
   readonly include_canary?: boolean | undefined;
+  /** True for messages with attachments only; needs `conversationId`, newest first. */
+  readonly hasFiles?: boolean | undefined;
 }
 
 export interface ConversationQuery {
   readonly limit: number;
   readonly offset: number;
+  /** `next` of an earlier page, or empty for the first; replaces `offset`. */
+  readonly cursor?: string | undefined;
   readonly include?: IncludeSet;
 }
 

@@ -1,3 +1,4 @@
+import { hasAttachments } from './attachment-sql.ts';
 import {
   CHAT_DATE_COLUMNS,
   INT_PARAM,
@@ -37,6 +38,8 @@ export interface ListQueries extends MessageLists {
   readonly listed: ListSql;
   /** `MESSAGE_COLUMNS` of a chat's messages except scheduled ones, newest first. */
   readonly latest: ListSql;
+  /** `MESSAGE_COLUMNS` of a chat's messages with attachments, newest first. */
+  readonly withFiles: ListSql;
   /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** `KEY_COLUMNS` of every row joined to the chat, newest first. */
@@ -51,6 +54,11 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
     ...messageLists(schema, isShown),
     listed: listSql(allSource(schema, `${isShown} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
     latest: listSql(chatSource(schema, `${isShown} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', columns),
+    withFiles: listSql(
+      chatSource(schema, `${isShown} AND ${IS_LOWEST_CHAT} AND ${hasAttachments(schema)}`),
+      'desc',
+      columns,
+    ),
     counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', keys),
     joined: listSql(chatSource(schema, '1'), 'desc', keys),
   };

@@ -32,6 +32,8 @@ export interface List {
   readonly before: Keyset;
   /** True to include canaries. */
   readonly hasCanaries?: boolean;
+  /** True for the messages of a chat that have attachments, newest first. */
+  readonly hasFiles?: boolean;
 }
 
 /** A row of a list, and its date. */
@@ -51,7 +53,8 @@ export const EVERYTHING = {
 /** Returns the messages of a list. */
 export function listMessageRows(snapshot: Snapshot, list: List, limit: number, offset: number): readonly Row[] {
   const { messages } = listsOf(snapshot, list);
-  const sql = messages[list.chatId === undefined ? 'all' : 'chat'][list.order];
+  const { withFiles } = listQueriesOf(snapshot.database.schema);
+  const sql = list.hasFiles === true ? withFiles : messages[list.chatId === undefined ? 'all' : 'chat'][list.order];
   return readList(snapshot, sql, list, limit, offset);
 }
 

@@ -6,9 +6,10 @@ import type { OneToOneChat } from '../../domain/ports/people.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
 import type { Reaction, ReactionDetails } from '../../domain/reaction.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
-import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './columns.ts';
+import { fromUnixNs, MAX_INTEGER } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { areDetailsWithin, withConversationDetails } from './conversation-details.ts';
+import { areDetailsWithin } from './conversation-details.ts';
+import { conversationOf, conversationPage } from './conversation-list.ts';
 import { detailsOf, withDetails } from './details.ts';
 import { messageOf, messagesOf, toMessage } from './message.ts';
 import {
@@ -23,9 +24,9 @@ import {
 } from './message-list.ts';
 import { oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
-import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
+import { chatsOf, RecentConversations, type StoredOrder } from './recent-conversations.ts';
 import { rowIdOf } from './row-id.ts';
-import type { Chat, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** Maximum number of rows read directly, which takes about 2 ms. Longer reads go to the thread. */
 const MAX_ROWS_AT_ONCE = 2000;
@@ -221,7 +222,13 @@ function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
   const since = sinceNs === undefined ? undefined : { date: fromUnixNs(sinceNs), rowId: MAX_INTEGER };
   const before = beforeNs === undefined ? undefined : { date: fromUnixNs(beforeNs) - 1n, rowId: MAX_INTEGER };
   const bounds = { ...EVERYTHING, ...(since && { after: since }), ...(before && { before }) };
-  const list: List = { chatId, order, ...bounds, hasCanaries: query.include_canary === true };
+  const list: List = {
+    chatId,
+    order,
+    ...bounds,
+    hasCanaries: query.include_canary === true,
+    hasFiles: query.hasFiles === true,
+  };
   const rest = cursor === undefined ? list : behindCursor(list, cursor);
   return conversationId !== undefined && chatId === undefined ? undefined : rest;
 }
@@ -230,7 +237,8 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   const { conversationId, cursor, limit, include = NO_INCLUDES } = query;
   const offset = cursor === undefined ? query.offset : 0;
   const details = include.has('details') ? limit * DETAILS_COST : 0;
-  if (offset + details > MAX_ROWS_AT_ONCE) return false;
+  // Any number of messages without files may lie between two that have some.
+  if (query.hasFiles === true || offset + details > MAX_ROWS_AT_ONCE) return false;
   if (query.conversationIds !== undefined) {
     const chatIds = query.conversationIds.flatMap((id) => chatsWithExactly(snapshot, id));
     const rows = chatIds.reduce((sum, chatId) => sum + MERGED_COST + listCost(snapshot, chatId, 0), offset + details);
@@ -243,51 +251,4 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
 /** Returns the cost of finding the best chat for an id and its last date. */
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
-}
-
-function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): Conversation | undefined {
-  const [chat] = chatsOf(snapshot, id);
-  if (chat === undefined) return undefined;
-  return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
-}
-
-/** Returns undefined if the page would take more than `maxRows` reads. */
-function conversationPage(
-  snapshot: Snapshot,
-  recent: RecentConversations,
-  query: ConversationQuery,
-  maxRows = Number.POSITIVE_INFINITY,
-): Page<Conversation> | undefined {
-  const listed = recent.page(snapshot, query.limit, query.offset, maxRows);
-  if (listed === undefined) return undefined;
-  const items: Conversation[] = [];
-  let rows = 0;
-  for (const { chatId, last, rowId } of listed) {
-    const chat = snapshot.chat(chatId);
-    if (chat === undefined) continue;
-    let newest: Message | undefined;
-    const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
-    // No index finds the newest message, but the row that determines the order may be that message.
-    if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
-    if (newest === undefined) rows += cost;
-    if (rows > maxRows) return undefined;
-    items.push(toConversation(snapshot, chat, last, query, newest));
-  }
-  return { items };
-}
-
-function toConversation(
-  snapshot: Snapshot,
-  chat: Chat,
-  last: Instant | undefined,
-  { include = NO_INCLUDES }: ReadOptions,
-  newest?: Message,
-): Conversation {
-  const conversation = {
-    id: chat.guid,
-    display_name: chat.displayName,
-    participants: chat.participants(),
-    last_message_at: isoOf(last ?? APPLE_EPOCH),
-  };
-  return include.has('details') ? withConversationDetails(snapshot, chat, conversation, newest) : conversation;
 }

@@ -1,17 +1,10 @@
 import type { Row } from '../../runtime/sqlite.ts';
 import { CHAT_DATE_COLUMNS, compareInstants, type Instant, instantAt, JOIN_COLUMNS } from './columns.ts';
+import type { PageOfOrder, RecentConversation } from './conversation-place.ts';
 import type { ChatDbHandle } from './database.ts';
 import { type OrderQueries, orderQueriesOf } from './list-queries.ts';
 import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
-
-/** A conversation in the list, with its last date; undefined without messages. */
-export interface RecentConversation {
-  readonly chatId: number;
-  readonly last: Instant | undefined;
-  /** A row with that date, if known. */
-  readonly rowId: number | undefined;
-}
 
 /**
  * The newest date known of a chat. `last` is never older than the truth. With a `rowId` it is exact while that row
@@ -65,9 +58,15 @@ export class RecentConversations {
   #next = 0;
 
   /** Returns undefined if the page would take more than `maxRows` reads. */
-  page(snapshot: Snapshot, limit: number, offset: number, maxRows: number): RecentConversation[] | undefined {
+  page(snapshot: Snapshot, { limit, offset, after }: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
-    return this.#settle(snapshot, offset + limit, maxRows) ? this.#exact.slice(offset, offset + limit) : undefined;
+    // No bound is older than the truth, so at least as many bounds as conversations lie before a place.
+    const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
+    if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
+    const behind = after && this.#exact.findIndex((one) => compare(one, after) > 0);
+    if (behind === -1) return [];
+    const start = behind ?? offset;
+    return this.#exact.slice(start, start + limit);
   }
 
   /** Reports whether the order has outlived enough commits to be rebuilt in the background. */

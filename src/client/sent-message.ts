@@ -1,0 +1,15 @@
+import type { Message } from '../domain/message.ts';
+import type { HeldSend, SentMessage } from './options.ts';
+import { has, notPostern, onlyDryRun, parsed } from './postern-error.ts';
+import type { Requests } from './request.ts';
+
+/** Returns what the answer to a send says. Throws if the send was only a dry run. */
+export function sentMessage(
+  { text, status, header }: Awaited<ReturnType<Requests['request']>>,
+  place: string,
+): SentMessage | HeldSend {
+  const value = parsed(text);
+  if (has(value, 'would')) throw onlyDryRun(status);
+  if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, place);
+  return { ...(value as Message | HeldSend), ...(header('idempotent-replayed') === 'true' && { replayed: true }) };
+}

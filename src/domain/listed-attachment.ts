@@ -1,0 +1,29 @@
+import type { AttachmentDetails } from './details.ts';
+import type { Message } from './message.ts';
+
+/** An attachment in the list of its conversation (decision Z4). */
+export interface ListedAttachment extends AttachmentDetails {
+  readonly message_id: string;
+  /** Its number in `GET /messages/{id}/attachments/{n}`. */
+  readonly n: number;
+  readonly sender: string;
+  readonly is_from_me: boolean;
+  /** When the message was written. */
+  readonly timestamp: string;
+}
+
+/** Returns the attachments of a message that has details, in its order. */
+export function listedAttachments({
+  id,
+  sender,
+  is_from_me,
+  timestamp,
+  details,
+}: Message): readonly ListedAttachment[] {
+  const message = { message_id: id, sender, is_from_me, timestamp };
+  return (details?.attachments ?? []).map((attachment, place) => ({
+    ...message,
+    ...attachment,
+    n: attachment.n ?? place,
+  }));
+}

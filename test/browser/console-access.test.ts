@@ -105,6 +105,17 @@ describe('keys and approvals in the console', () => {
     expect(messages.map(({ body }) => body)).toContain(HIDDEN);
   });
 
+  inBrowser('says below a message which key sent it, with what hides in its name', async () => {
+    const { page } = there();
+    const [sent] = ((await ask('/messages?limit=20', there().key)) as unknown as Record<string, string>[]).filter(
+      ({ body }) => body === HIDDEN,
+    );
+    await page.goto(`${there().url}/console#/c/${encodeURIComponent(sent?.conversation_id ?? '')}`);
+    const line = page.locator(`#messages [data-id="${sent?.id}"] .under`);
+    await eventually(async () => expect(await line.textContent()).toContain('by my ⟨U+202E⟩agent'));
+    await goTo('Approvals');
+  });
+
   inBrowser('says when the owner has never written to somebody', async () => {
     const { page } = there();
     const made = await ask('/keys', there().key, { name: 'stranger', preset: 'assistant', send: ['+15550177'] });

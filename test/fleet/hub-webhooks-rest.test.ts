@@ -117,6 +117,15 @@ describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
     expect((await call(0, 'DELETE', `/${id}`)).status).toBe(404);
   });
 
+  test('that are removed at both at once are gone, and neither hub answers 503', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const id = await register(round % 2);
+      await eventually(async () => expect(await get((round + 1) % 2, `/${id}`)).toMatchObject({ id }));
+      const both = await Promise.all([0, 1].map((hub) => call(hub, 'DELETE', `/${id}`)));
+      expect(both.map(({ status }) => status).sort()).toEqual([204, 404]);
+    }
+  });
+
   test('refuse what a hub does not do', async () => {
     const given = { url: receiver.url, events: ['message.received'] };
     const filters = [{ filter: { max_age_s: 1800 } }, { filter: { junk: false } }];

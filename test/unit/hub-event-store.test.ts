@@ -91,3 +91,37 @@ test('an unknown offset of a hub that waited for rows goes back to before them',
   const filled = { ...offset(9), messageId: 'm1-3', atMs: 2_000_000, copy: '00000000' };
   expect(new Offsets(store, 24).numberOf({ ...filled, floor: 2 })).toBe(2);
 });
+
+test('a Mac’s events stop waiting in steps, in its order over all epochs, and keep no other Mac’s waiting', () => {
+  const store = storeAt('queue.db');
+  const ofMac = (row: number, previousRow: number, epoch = 'e'): ReceivedEvent => {
+    sequence += 1;
+    const place = { sequence, messageId: `m1-${epoch}-${row}`, atMs: sequence };
+    return { ...event(row), epoch, previousRow, ...place };
+  };
+  let sequence = 1;
+  const add = (...events: ReceivedEvent[]) => store.add(events, offset(sequence), 0);
+  add(event(1));
+  // Rows 2 to 9 are missing, then rows 310 to 319, then those before the next epoch's first.
+  add(ofMac(10, 9), ...Array.from({ length: 299 }, (_, place) => ofMac(place + 11, place + 10)));
+  add(ofMac(320, 319), ofMac(5, 4, 'f'));
+  expect(add({ ...event(1, 'm2'), sequence: sequence + 1 })).toMatchObject([{ mac: 'm2', floor: 1 }]);
+  const holes: unknown[] = [];
+  const shown: string[] = [];
+  for (let hole = store.hole('m1'); hole !== undefined; hole = store.hole('m1')) {
+    holes.push([hole.epoch, hole.after, hole.last, store.holes('m1')]);
+    let some: readonly { readonly messageId: string }[] | undefined = store.giveUp(hole);
+    for (; some !== undefined; some = store.release('m1')) {
+      expect(some.length).toBeLessThanOrEqual(256);
+      shown.push(...some.map(({ messageId }) => messageId));
+    }
+  }
+  expect(holes).toEqual([
+    ['e', 1, 9, 3],
+    ['e', 309, 319, 2],
+    ['f', 4, 4, 1],
+  ]);
+  const all = [...Array.from({ length: 300 }, (_, place) => `m1-e-${place + 10}`), 'm1-e-320', 'm1-f-5'];
+  expect(shown).toEqual(all);
+  expect([store.waitingMacs(), store.index.events(0, 9999, 9999).length]).toEqual([[], 304]);
+});

@@ -106,7 +106,7 @@ export class PosternClient {
     return this.#requests.list(`conversations${queryOf(page)}`, 'participants');
   }
 
-  /** Yields every conversation, page after page. */
+  /** Yields every conversation once, page after page. A hub answers `not_at_a_hub`. */
   allConversations(included: Included = {}): AsyncGenerator<Conversation, void> {
     return this.#requests.pages(`conversations${queryOf({ limit: 200, cursor: '', ...included })}`, 'participants');
   }

@@ -118,7 +118,8 @@ describeWithNats('the Macs behind a hub', () => {
       ]);
       expect((await hub.get('/messages?cursor=bm9uZQ')).status).toBe(400);
       const ofOneMac = ['/search?q=x', '/keys', '/contacts', '/people', '/people/x/messages', '/audit', '/keys/me'];
-      for (const path of ['/messages?include=contacts', ...ofOneMac]) {
+      const places = ['/conversations?cursor=', '/conversations/m1~any;-;+15550100/attachments'];
+      for (const path of ['/messages?include=contacts', ...places, ...ofOneMac]) {
         const answer = await hub.get(path);
         expect([path, answer.status, ((await answer.json()) as Problem).code]).toEqual([path, 501, 'not_at_a_hub']);
       }

@@ -112,12 +112,18 @@ export function formerTexts({ edits = [] }: MessageDetails): readonly string[] {
 }
 
 /** Returns the message's effect and other remarks, for example that a part could not be read. */
-export function remarks({ effect, scheduled, undecoded, mirror }: MessageDetails): readonly string[] {
+export function remarks({
+  effect,
+  scheduled,
+  undecoded,
+  content_left_out: isCut,
+  mirror,
+}: MessageDetails): readonly string[] {
   return [
     effect && `Sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`,
     scheduled && 'Scheduled on the phone',
     mirror === true && 'A copy of an own message',
-    undecoded && 'Some of it could not be read',
+    (undecoded || isCut) && 'Some of it could not be read',
   ].filter((remark): remark is string => typeof remark === 'string');
 }
 

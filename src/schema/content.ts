@@ -139,6 +139,9 @@ export const contentMembers = {
     .readonly()
     .optional()
     .meta({ description: 'Columns that were there and could not be read.' }),
+  content_left_out: z.literal(true).optional().meta({
+    description: 'The list had decoded 16 MiB before this message: read it alone for the rest.',
+  }),
 };
 
 /** Fails to compile if the schema lacks a member or has one too many. */

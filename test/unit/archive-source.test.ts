@@ -1,15 +1,19 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { includeSet } from '../../src/domain/include.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { ArchiveSource } from '../../src/mac/chatdb/archive-source.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { withDetails } from '../../src/mac/chatdb/details.ts';
 import { reactionTargets } from '../../src/mac/chatdb/queries.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { contentVectors, storedValue } from '../support/content-vectors.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const path = join(temporaryFolder(), 'Messages', 'chat.db');
+const root = temporaryFolder();
+const path = join(root, 'Messages', 'chat.db');
 
 test('every reaction is archived, whatever form names its message, and among thousands', () => {
   const fixture = new ChatFixture(path);
@@ -41,6 +45,41 @@ test('every reaction is archived, whatever form names its message, and among tho
       ]);
     }
   });
+  connection.close();
+  fixture.close();
+});
+
+test('a list that has decoded as much as it may says so of a sound message, which is whole when read alone', async () => {
+  const large = join(root, 'large', 'chat.db');
+  const fixture = new ChatFixture(large);
+  const link = contentVectors.find(({ name }) => name === 'page')?.columns ?? {};
+  const columns = Object.fromEntries(Object.entries(link).map(([name, value]) => [name, storedValue(value)]));
+  const sound = { balloon_bundle_id: columns.balloon_bundle_id ?? '', payload_data: columns.payload_data ?? '' };
+  const add = (text: string, content: typeof sound): number => fixture.message({ text, ...content });
+  const before = add('https://example.org/p', sound);
+  for (let n = 0; n < 17; n += 1) {
+    fixture.attach(fixture.message({ text: '\ufffc' }), '/nowhere/a.caf', { user_info: Buffer.alloc(1_048_576) });
+  }
+  // The newest are read first: sixteen of the largest, then less and less, until nothing fits.
+  const sizes = [...Array.from({ length: 12 }, (_, n) => 256 << n), ...Array.from({ length: 16 }, () => 1_048_576)];
+  for (const size of sizes) add(`hostile ${size}`, { ...sound, payload_data: Buffer.alloc(size) });
+  add('https://example.org/p', sound);
+  const connection = new Connection({ path: large, home: '/Users/me', log: collectingLog() });
+  const include = includeSet(['details']);
+  const reader = new ChatReader(connection);
+  const { items } = await reader.listMessages({ limit: 200, offset: 0, order: 'desc', include });
+  const [last, ...others] = items.map(({ details }) => details);
+  const first = others.pop();
+  expect(last).toMatchObject({ link: { title: 'A page' } });
+  for (const one of others.slice(0, 15)) expect(one).toMatchObject({ undecoded: ['payload_data'] });
+  expect(first).toMatchObject({ kind: 'link', content_left_out: true });
+  expect(first).not.toHaveProperty('undecoded');
+  const alone = reader.message(String(before), { include })?.details;
+  expect(alone).toMatchObject({ link: { title: 'A page' } });
+  const source = new ArchiveSource(connection);
+  for (const { event } of [...source.entries(source.rows(0, source.highestRowId(), 10_000))].flat()) {
+    expect(event.data.details).not.toHaveProperty('content_left_out');
+  }
   connection.close();
   fixture.close();
 });

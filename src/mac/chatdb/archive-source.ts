@@ -202,7 +202,7 @@ function toSourceRow(row: Row, print: Print): SourceRow {
 }
 
 function isPartlyRead({ event }: SourceEntry): boolean {
-  return event.data.details?.undecoded !== undefined;
+  return event.data.details?.content_left_out === true;
 }
 
 function entriesOf(

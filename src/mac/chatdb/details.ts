@@ -141,6 +141,7 @@ function withAttachments(
   content: MessageContent = {},
 ): MessageContent & Pick<MessageDetails, 'attachments'> {
   if (paths.length === 0) return { ...content, attachments: [] };
+  const { leftOut } = snapshot;
   const { attachments, transcripts, undecoded } = attachmentContentsOf(snapshot, Number(id), content.parts);
   const columns = [...(content.undecoded ?? []), ...undecoded];
   return {
@@ -148,6 +149,7 @@ function withAttachments(
     attachments,
     ...(content.transcript === undefined && transcripts.length > 0 && { transcript: transcripts.join('\n') }),
     ...(columns.length > 0 && { undecoded: columns }),
+    ...(snapshot.leftOut > leftOut && { content_left_out: true }),
   };
 }
 

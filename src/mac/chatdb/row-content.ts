@@ -22,6 +22,7 @@ export function rowContentOf(
   isUnsent = false,
 ): Pick<DecodedRow, 'kind' | 'content'> | undefined {
   const { database } = snapshot;
+  const { leftOut } = snapshot;
   const row = database.get(contentQueriesOf(database.schema).row, Number(message.id));
   if (row === undefined) return undefined;
   const decoded = decodeRow({
@@ -38,7 +39,12 @@ export function rowContentOf(
   const poll = decoded.poll && pollOf(snapshot, message, decoded.poll);
   return {
     kind: decoded.kind,
-    content: { ...decoded.content, ...(poll && { poll }), ...columnContent(snapshot, message, row) },
+    content: {
+      ...decoded.content,
+      ...(poll && { poll }),
+      ...columnContent(snapshot, message, row),
+      ...(snapshot.leftOut > leftOut && { content_left_out: true }),
+    },
   };
 }
 

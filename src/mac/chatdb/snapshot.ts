@@ -68,6 +68,7 @@ export class Snapshot {
 
   #largeBytesLeft = MAX_LARGE_BYTES;
   #contentBytesLeft = MAX_CONTENT_BYTES;
+  #leftOut = 0;
 
   constructor(database: ChatDbHandle) {
     this.database = database;
@@ -80,14 +81,19 @@ export class Snapshot {
     this.#contentBytesLeft = MAX_CONTENT_BYTES;
   }
 
-  /**
-   * Returns a blob of content; `too_large` if the query selected its length, or if this read has decoded as much as it
-   * may.
-   */
+  /** Number of blobs that were left out because a read had decoded as much as it may. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  /** Returns a blob of content; `too_large` if the query selected its length. */
   storedBlob(value: SqlValue | undefined): StoredBlob {
     if (typeof value === 'number') return 'too_large';
     if (typeof value !== 'object' || value === null) return undefined;
-    if (value.length > this.#contentBytesLeft) return 'too_large';
+    if (value.length > this.#contentBytesLeft) {
+      this.#leftOut += 1;
+      return undefined;
+    }
     this.#contentBytesLeft -= value.length;
     return value;
   }

@@ -31,6 +31,6 @@ export class Counters {
   readonly deliveries = new LabelledCount('outcome');
   readonly requests = new LabelledCount('method', 'route', 'status');
   readonly sends = new LabelledCount('outcome');
-  /** Number of blobs that could not be decoded for details, by column of chat.db. */
+  /** How often a read with details met a blob that could not be decoded, by column of chat.db. */
   readonly undecoded = new LabelledCount('column');
 }

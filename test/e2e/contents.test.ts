@@ -2,12 +2,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { MessageDetails } from '../../src/domain/details.ts';
 import type { SearchHit } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
 import type { WrittenContents } from '../../src/simulator/row-commands.ts';
 import { contentVectors } from '../support/content-vectors.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { connectMcp } from '../support/mcp-clients.ts';
-import { Service } from '../support/service.ts';
+import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
 const ANA = '+15550100';
@@ -82,4 +83,25 @@ test.each([
     const hits = (await service.get(`/search?q=${encodeURIComponent(question)}`)).json as readonly SearchHit[];
     expect(hits.map(({ message, in: where }) => [Number(message.id), where])).toContainEqual([rows[name], place]);
   });
+});
+
+test('each read of a blob that cannot be decoded is counted by its column, and the log does not mention it', async () => {
+  const counted = async () => {
+    const answer = await fetch(service.url.replace('/api/v1', '/metrics'), { headers: { 'x-api-key': KEY } });
+    return (await answer.text()).split('\n').filter((line) => line.startsWith('postern_undecoded_total'));
+  };
+  const row = await mac.command<{ readonly row: number }>({ do: 'receive', from: ANA, text: 'https://example.org/p' });
+  const sqlite = openSqlite(mac.chatDbPath);
+  const broken = "UPDATE message SET balloon_bundle_id = ?, payload_data = x'00' WHERE ROWID = ?";
+  sqlite.prepare(broken).run('com.apple.messages.URLBalloonProvider', row.row);
+  sqlite.close();
+  expect(await counted()).toEqual([]);
+  for (const times of [1, 2]) {
+    const { json } = await service.get(`/messages/${row.row}?include=details`);
+    expect((json as Item).details.undecoded).toEqual(['payload_data']);
+    expect(await counted()).toEqual([`postern_undecoded_total{column="payload_data"} ${times}`]);
+  }
+  await service.get(`/messages/${row.row}`);
+  expect(await counted()).toEqual(['postern_undecoded_total{column="payload_data"} 2']);
+  expect(service.output).not.toMatch(/undecoded|payload_data/);
 });

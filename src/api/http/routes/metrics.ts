@@ -99,7 +99,11 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
       gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
       totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
       totals('postern_sends_total', 'Sends by outcome.', counters.sends);
-      totals('postern_undecoded_total', 'Blobs of chat.db that could not be decoded, by column.', counters.undecoded);
+      totals(
+        'postern_undecoded_total',
+        'Reads with details that met a blob of chat.db that could not be decoded, by column.',
+        counters.undecoded,
+      );
       totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);
       return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };
     },

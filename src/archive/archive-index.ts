@@ -163,14 +163,12 @@ export class ArchiveIndex {
 
   /** Returns the number of rows that were in this database and are not known to be removed. */
   countLive(database: number): number {
-    const sql = 'SELECT count(*) FROM entry WHERE database = ? AND print <> ?';
-    return Number(this.#get(sql, database, REMOVED)?.[0]);
+    return Number(this.#get('SELECT count(*) FROM entry WHERE database = ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
   /** Returns the number of rows of other databases that were never in this one. */
   countElsewhere(database: number): number {
-    const sql = 'SELECT count(*) FROM entry WHERE database <> ? AND print <> ?';
-    return Number(this.#get(sql, database, REMOVED)?.[0]);
+    return Number(this.#get('SELECT count(*) FROM entry WHERE database <> ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
   /** Returns the live rows of a database by guid, only those of earlier runs. */

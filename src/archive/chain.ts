@@ -137,21 +137,24 @@ function* linesOf(path: string, from: number): Generator<RawLine> {
   }
 }
 
+/** Returns a buffer for readers that follow each other. Many buffers outside the heap would be collected late. */
+export function lineWindow(): Buffer {
+  return Buffer.allocUnsafe(CHUNK_BYTES);
+}
+
 /** Reads single lines of a file. Lines near each other take one read of the file. */
 export class LineReader {
   readonly #path: string;
   readonly #file: number;
-  /** Holds the window. Reused for every read, because buffers outside the heap are collected late. */
   #buffer: Buffer;
   #window: Buffer;
   #windowAt = 0;
 
-  constructor(path: string) {
+  constructor(path: string, buffer = lineWindow()) {
     this.#path = path;
     this.#file = openSync(path, READ_PLAINLY);
-    // One byte more than the file has, so that a read that reaches its end is seen to be short.
-    this.#buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, fstatSync(this.#file).size + 1));
-    this.#window = this.#buffer.subarray(0, 0);
+    this.#buffer = buffer;
+    this.#window = buffer.subarray(0, 0);
   }
 
   /** Returns the line that begins at `start`, without its line break. */

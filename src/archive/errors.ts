@@ -11,7 +11,7 @@ export function damaged(detail: string, cause?: unknown): AppError {
 }
 
 /** Returns the error for a folder in which nothing of an archive is. */
-export function absent(folder: string): AppError {
+export function noArchiveAt(folder: string): AppError {
   return new AppError('archive_absent', `There is no archive at ${folder}.`);
 }
 

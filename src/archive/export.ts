@@ -5,7 +5,7 @@ import type { NameLookup } from '../domain/ports/contacts.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { AttachmentReader } from '../domain/ports/reading.ts';
 import type { ArchiveSource, SourceRow } from '../mac/chatdb/archive-source.ts';
-import { withSmallNewSpace } from '../runtime/memory.ts';
+import { withLittleGarbage } from '../runtime/memory.ts';
 import { type OpenArchive, openArchive } from './archive.ts';
 import { rowKey } from './archived-line.ts';
 import { appendLine, ChainFiles } from './chain-files.ts';
@@ -87,7 +87,7 @@ export async function exportArchive(options: ExportOptions): Promise<ExportRepor
     const archive = openArchive(options.folder);
     const files = new ChainFiles(archive.folder, archive.index);
     try {
-      return await withSmallNewSpace(() => new Run(options, archive, files).run());
+      return await withLittleGarbage(() => new Run(options, archive, files).run());
     } finally {
       archive.close();
     }

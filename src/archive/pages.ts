@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { NameLookup } from '../domain/ports/contacts.ts';
 import type { ArchiveIndex, ChainRecord } from './archive-index.ts';
 import type { ArchivedConversation } from './archived-line.ts';
+import { lineWindow } from './chain.ts';
 import { type ListedConversation, listHtml } from './first-page.ts';
 import { chainOf, FIRST_PAGE } from './layout.ts';
 import { Calendar } from './page-frame.ts';
@@ -35,6 +36,7 @@ const MAX_MESSAGES = 20_000;
 export async function makePages(parts: PagesParts): Promise<void> {
   const { folder, index, signal, names, onPage } = parts;
   const calendar = new Calendar(parts.timeZone);
+  const window = lineWindow();
   const list: ListedConversation[] = [];
   const total = index.countFiles();
   let done = 0;
@@ -45,7 +47,7 @@ export async function makePages(parts: PagesParts): Promise<void> {
       if (signal.aborted) return;
       const mark = conversation.markOf(year.record);
       if (year.record.page !== mark || !areThere(folder, year)) {
-        await writeYear({ ...parts, calendar, conversation, record: year.record, pages: year.pages });
+        await writeYear({ ...parts, ...{ calendar, window, conversation }, record: year.record, pages: year.pages });
         removeOthers(folder, year.record, year.pages);
         index.setPage(year.record.id, mark);
         isChanged = true;

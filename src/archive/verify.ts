@@ -7,7 +7,7 @@ import { chainsIn } from './archive.ts';
 import type { ArchivedLine } from './archived-line.ts';
 import { isStored } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
-import { absent } from './errors.ts';
+import { noArchiveAt } from './errors.ts';
 import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, storedHash } from './layout.ts';
 import { type Manifest, readManifest, sealOf } from './manifest.ts';
 
@@ -72,7 +72,7 @@ class Verification {
 
   async run(): Promise<VerifyReport> {
     const { folder, signal } = this.#options;
-    if ([MANIFEST, LOG, CONVERSATIONS, FILES].every((name) => !existsSync(join(folder, name)))) throw absent(folder);
+    if ([MANIFEST, LOG, CONVERSATIONS, FILES].every((name) => !existsSync(join(folder, name)))) throw noArchiveAt(folder);
     const manifest = this.#manifest();
     const sealed = manifest?.files ?? new Map<string, Head>();
     const paths = [...new Set([...chainsIn(folder), ...sealed.keys()])].sort();

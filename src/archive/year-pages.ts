@@ -31,15 +31,17 @@ export interface YearParts {
   };
   readonly record: ChainRecord;
   readonly pages: readonly YearPage[];
+  /** The buffer in which lines are read, year after year. */
+  readonly window: Buffer;
 }
 
-/** Characters written to the file at once. */
-const CHUNK_CHARACTERS = 1 << 16;
+/** Characters written to the file at once: few, because a text made of many parts takes many times its length. */
+const CHUNK_CHARACTERS = 8192;
 
 /** Writes the pages of one year, each completely or not at all. */
 export async function writeYear(parts: YearParts): Promise<void> {
   const { folder, record, pages, index } = parts;
-  const reader = new LineReader(join(folder, record.path));
+  const reader = new LineReader(join(folder, record.path), parts.window);
   // All pages take their messages from it in turn.
   const entries = index.byDate(record.id);
   try {

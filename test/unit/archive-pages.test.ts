@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { ArchiveIndex } from '../../src/archive/archive-index.ts';
+import { lineWindow } from '../../src/archive/chain.ts';
 import { linked, safeLink } from '../../src/archive/html.ts';
 import { INDEX } from '../../src/archive/layout.ts';
 import { messageHtml } from '../../src/archive/message-html.ts';
@@ -108,7 +109,7 @@ test('each page of a year goes on where the page before it ended, in order of da
   const pages = [70, 50].map((count, n) => ({ name: `2027-0${n + 1}.html`, title: String(n), count }));
   const conversation = { title: 'Ana', subtitle: '', isGroup: false, years: [{ year: '2027', pages }] };
   const [calendar, names] = [new Calendar('UTC'), { nameOf: () => undefined }];
-  await writeYear({ folder, index, names, calendar, conversation, record, pages });
+  await writeYear({ folder, index, names, calendar, conversation, record, pages, window: lineWindow() });
   index.close();
   const shown = pages.map(({ name }) => {
     const page = readFileSync(join(folder, record.path, '..', name), 'utf8');

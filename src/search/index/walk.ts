@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import type { IndexSource, ListedRow } from '../../domain/ports/search.ts';
-import { withSmallNewSpace } from '../../runtime/memory.ts';
+import { withLittleGarbage } from '../../runtime/memory.ts';
 import type { About, Progress } from './about.ts';
 import { type DocumentPlace, Documents, LAST_ID } from './documents.ts';
 import type { RowsAgain, WalkPlace } from './index-writer.ts';
@@ -44,7 +44,7 @@ export async function walkIndex({ about, documents, source, pace, clock, write, 
     // Setting the clock back must not delay the next walk.
     const ageMs = Math.abs(clock.now() - checkedAtMs);
     if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
-    else await withSmallNewSpace(() => walkBlock(next));
+    else await withLittleGarbage(() => walkBlock(next));
   }
 
   async function walkBlock(from: string | null): Promise<void> {

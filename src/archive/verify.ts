@@ -72,7 +72,8 @@ class Verification {
 
   async run(): Promise<VerifyReport> {
     const { folder, signal } = this.#options;
-    if ([MANIFEST, LOG, CONVERSATIONS, FILES].every((name) => !existsSync(join(folder, name)))) throw noArchiveAt(folder);
+    if ([MANIFEST, LOG, CONVERSATIONS, FILES].every((name) => !existsSync(join(folder, name))))
+      throw noArchiveAt(folder);
     const manifest = this.#manifest();
     const sealed = manifest?.files ?? new Map<string, Head>();
     const paths = [...new Set([...chainsIn(folder), ...sealed.keys()])].sort();

@@ -204,6 +204,27 @@ describe('a restore', () => {
     );
   });
 
+  test('names each scheduled message whose time has passed, and counts those that will be sent', async () => {
+    const file = join(root, 'scheduled.backup');
+    copyFileSync(backup, file);
+    const columns = 'id, key_id, state, recipient, is_approved, attachments, options';
+    const add = (id: string, atMs: number): void =>
+      change(
+        file,
+        `INSERT INTO scheduled (${columns}, send_at_ms, send_until_ms, created_ms)
+           VALUES ('${id}', 'owner', 'scheduled', '${ANA}', 0, '[]', '{}', ${atMs}, ${atMs + 1}, 0)`,
+      );
+    for (const [n, year] of [2024, 2025, 2999].entries()) add(`id-${n}`, Date.UTC(year, 0, 1));
+    const { stdout } = await restoreInto(emptyFolder(), file);
+    const named = stdout.split('\n').filter((line) => line.includes(ANA));
+    expect(named).toEqual(
+      [2024, 2025].map(
+        (year) => `Not sent: the message to ${ANA} was due at ${year}-01-01T00:00:00Z. It may have gone out before.`,
+      ),
+    );
+    expect(stdout).toContain('It sends 1 scheduled message: postern scheduled list');
+  });
+
   test('that was interrupted is not served, and can be done again', async () => {
     const folder = emptyFolder();
     expect((await restoreInto(folder, backup)).exitCode).toBe(0);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import ts from 'typescript';
-import { forBrowser } from '../../src/api/http/routes/static-files.ts';
+import { scriptForBrowser, sheetForBrowser } from '../../src/api/http/routes/for-browser.ts';
 import { HttpGateway } from '../support/http-gateway.ts';
 
 const FOLDER = join(import.meta.dirname, '../../src/api/console');
@@ -53,22 +53,28 @@ test('the first view has at most 45 kB compressed: the others load when somebody
   expect([...first].filter((name) => name.startsWith('view-'))).toEqual(['view-overview.js']);
 });
 
-/** Returns what a script means: its syntax tree, without comments, line feeds and commas after a last item. */
+/** Returns what a script means: its syntax tree without comments and spaces, and the number of mistakes in it. */
 function meaning(text: string): string {
   const described = (node: ts.Node): unknown => {
     const children: unknown[] = [];
     ts.forEachChild(node, (child) => void children.push(described(child)));
     return [node.kind, children.length === 0 ? (node as Partial<ts.LiteralLikeNode>).text : undefined, children];
   };
-  return JSON.stringify(described(ts.createSourceFile('a.js', text, ts.ScriptTarget.ESNext)));
+  const file = ts.createSourceFile('a.js', text, ts.ScriptTarget.ESNext);
+  // The compiler goes on after a mistake, as if a missing comma were there.
+  const { parseDiagnostics: mistakes } = file as unknown as { parseDiagnostics: readonly unknown[] };
+  return JSON.stringify([described(file), mistakes.length]);
 }
 
-test('a script loses its comments and indentation on the way to the browser, and nothing else', async () => {
+/** Returns a style sheet without comments, and without all spaces and the semicolons before brackets. */
+const bare = (sheet: string): string => sheet.replace(/\/\*[\s\S]*?\*\/|\s|;(?=\s*\})/g, '');
+
+test('a script loses its comments and spaces on the way to the browser, and nothing else', async () => {
   for (const name of SCRIPTS) {
-    expect([name, meaning(forBrowser(read(name))) === meaning(read(name))]).toEqual([name, true]);
+    expect([name, meaning(scriptForBrowser(read(name))) === meaning(read(name))]).toEqual([name, true]);
   }
   const { text } = await gateway.get('/console/console.js', { key: false });
-  expect(text).toBe(forBrowser(read('console.js')));
+  expect(text).toBe(scriptForBrowser(read('console.js')));
   expect(text).not.toMatch(/^\s*(?:\/\/|\/\*\*$)/m);
 });
 
@@ -77,7 +83,9 @@ test('the style sheet that is served has all the others in it, in their order', 
   const others = readdirSync(FOLDER).filter((name) => /^(?!docs|console\.).*\.css$/.test(name));
   expect([...names].sort()).toEqual(others.sort());
   const { text } = await gateway.get('/console/console.css', { key: false });
-  expect(text).toBe(forBrowser(names.map(read).join('')));
+  const sheet = names.map(read).join('');
+  expect(text).toBe(sheetForBrowser(sheet));
+  expect(bare(text)).toBe(bare(sheet));
 });
 
 test('no text can become markup: nothing in the console writes HTML', () => {

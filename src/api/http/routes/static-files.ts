@@ -8,6 +8,7 @@ import { isKnown, vary } from '../conditions.ts';
 import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodings.ts';
 import type { Exchange } from '../exchange.ts';
 import { isForPerson } from '../missing-page.ts';
+import { scriptForBrowser, sheetForBrowser } from './for-browser.ts';
 import { FOR_MODELS, GUIDE_NAME, guideContent, guideFile } from './guide-pack.ts';
 
 /** Serves one page. */
@@ -235,8 +236,8 @@ async function readPage(file: string): Promise<Content> {
   const type = typeOf(file) ?? 'application/octet-stream';
   if (file.includes('/')) return { type, bytes: await readFile(createRequire(import.meta.url).resolve(file)) };
   const bytes = await readFile(new URL(file, OWN));
-  if (file.endsWith('.css')) return { type, bytes: Buffer.from(forBrowser(await withImports(bytes.toString()))) };
-  return { type, bytes: file.endsWith('.js') ? Buffer.from(forBrowser(bytes.toString())) : bytes };
+  if (file.endsWith('.css')) return { type, bytes: Buffer.from(sheetForBrowser(await withImports(bytes.toString()))) };
+  return { type, bytes: file.endsWith('.js') ? Buffer.from(scriptForBrowser(bytes.toString())) : bytes };
 }
 
 const IMPORT = /^@import "([\w-]+\.css)";\n/gm;
@@ -246,20 +247,6 @@ async function withImports(sheet: string): Promise<string> {
   const names = [...sheet.matchAll(IMPORT)].map(([, name = '']) => name);
   const sheets = await Promise.all(names.map(async (name) => readFile(new URL(name, OWN), 'utf8')));
   return sheet.replace(IMPORT, () => sheets.shift() ?? '');
-}
-
-/** Matches comments on lines of their own, and types beside code. */
-const COMMENTS = /^[ \t]*(?:\/\/.*|\/\*(?:[^*]|\*(?!\/))*\*\/[ \t]*)\n|\/\*\* @type \{.{1,300}?\} \*\/ ?/gm;
-const INDENTATION = /^[ \t]+|^\n/gm;
-/** Matches the line feeds inside brackets, and a comma after the last item. */
-const BREAKS = /,?\n(?=[)\]}])|(?<=[([{,])\n/g;
-
-/**
- * Returns a script or style sheet without comments, indentation, and the line feeds inside brackets: a quarter of the
- * text, none of which a browser runs.
- */
-export function forBrowser(text: string): string {
-  return text.replace(COMMENTS, '').replace(INDENTATION, '').replace(BREAKS, '');
 }
 
 /** One version for all files, because modules import each other by relative paths. */

@@ -1,13 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { Chance } from '../../src/simulator/chatter.ts';
-import { isLong } from '../support/conditions.ts';
 import { describedSends, drawSendSchedule, type SendStepName, sendFailureOf } from '../support/pair-sends.ts';
-import { newSeed } from '../support/seed.ts';
+import { newSeed, schedulesOfForm } from '../support/seed.ts';
 
 const steps = (which: number, ...names: readonly SendStepName[]) => names.map((name) => ({ do: name, which }));
 const times = (count: number) => Array.from({ length: count }, (): SendStepName => 'go');
 
-const SCHEDULES = isLong ? 20_000 : 300;
+const SCHEDULES = schedulesOfForm(300, 20_000);
 
 test(
   'whatever two hubs, two Macs and the broker do, a key of a pair is sent at most once, and never tried at both Macs',

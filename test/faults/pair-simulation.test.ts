@@ -1,6 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { Chance } from '../../src/simulator/chatter.ts';
-import { isLong } from '../support/conditions.ts';
 import {
   describedPair,
   drawPairSchedule,
@@ -9,10 +8,10 @@ import {
   parsedPair,
   shrunkPair,
 } from '../support/pair-simulation.ts';
-import { newSeed } from '../support/seed.ts';
+import { newSeed, schedulesOfForm } from '../support/seed.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const SCHEDULES = isLong ? 100_000 : 2000;
+const SCHEDULES = schedulesOfForm(2000, 100_000);
 
 const files = new PairFiles(temporaryFolder());
 afterAll(() => files.close());

@@ -19,13 +19,13 @@ export const ACCESS_PROBLEMS = {
   },
   webhook_headers_not_allowed: {
     status: 403,
-    detail: 'A webhook of this key has no headers of its own.',
+    detail: 'A webhook of this key may not set headers.',
     hint: 'Leave headers out. The owner of Postern can register a webhook with headers.',
   },
   webhook_user_not_allowed: {
     status: 403,
     code: 'webhook_headers_not_allowed',
-    detail: 'A webhook of this key has no user name or password in its address: they become a header.',
+    detail: 'The URL of this webhook may not contain a user name or password, which would become a header.',
     hint: 'Leave them out. The owner of Postern can register a webhook with them.',
   },
   send_denied: {
@@ -42,23 +42,23 @@ export const ACCESS_PROBLEMS = {
   },
   self_chat_disabled: {
     status: 404,
-    detail: 'No address of yours is configured whose conversation could be proved.',
+    detail: 'No address of yours is configured, so there is no conversation to prove.',
     hint: 'Set approval.self or canary.self in config.toml to your own address and restart Postern.',
   },
   self_chat_unknown: {
     status: 409,
     detail: 'Nothing was written: chat.db does not know the configured address as one of yours.',
-    hint: 'Take an address that Messages lists under Settings ▸ iMessage, and write yourself a message there first.',
+    hint: 'Use an address that Messages lists under Settings ▸ iMessage, and write yourself a message there first.',
   },
   self_chat_unseen: {
     status: 503,
     detail: 'The code was not seen in the conversation with yourself.',
-    hint: 'Look whether it came, then ask for another one. In some versions of macOS another address of yours works.',
+    hint: 'Check whether it arrived, then ask for another one. On some versions of macOS another of your addresses works.',
   },
   self_chat_full: {
     status: 429,
     detail: 'Postern wrote 20 messages into the conversation with yourself within an hour: try again in {seconds} s.',
-    hint: 'Nothing was written. What waits for a decision is in the console and in "postern approvals list".',
+    hint: 'Nothing was written. The console and "postern approvals list" show the sends that wait for a decision.',
     example: { seconds: 1800 },
   },
   code_wrong: {
@@ -76,12 +76,12 @@ export const ACCESS_PROBLEMS = {
   },
   already_decided: {
     status: 409,
-    detail: 'This message was decided already: it is {state}.',
+    detail: 'This message has already been decided: it is {state}.',
     example: { state: 'denied' },
   },
   approval_changed: {
     status: 409,
-    detail: 'What was shown is not what would be sent.',
+    detail: 'The content to be sent is not the content that was shown.',
     hint: 'Read the approval again, then decide with its "shown".',
   },
   approval_expired: {
@@ -104,7 +104,7 @@ export const ACCESS_PROBLEMS = {
   too_many_answers: {
     status: 429,
     detail: 'Answers to earlier requests have not been read yet: try again in {seconds} s.',
-    hint: 'Read the answers. Those of one key may have 16 MB together, those of all keys 64 MB.',
+    hint: 'Read the answers. Unread answers may total 16 MB for one key and 64 MB for all keys.',
     example: { seconds: 5 },
   },
   too_many_streams: {
@@ -115,7 +115,7 @@ export const ACCESS_PROBLEMS = {
   },
   too_many_scheduled: {
     status: 429,
-    detail: 'As many as {max} messages of this key are scheduled.',
+    detail: 'This key already has {max} scheduled messages.',
     hint: 'Nothing was scheduled. Cancel some, or wait until they have gone out.',
     example: { max: 500 },
   },
@@ -132,7 +132,7 @@ export const ACCESS_PROBLEMS = {
   },
   too_many_held: {
     status: 429,
-    detail: 'As many as {max} messages of this key are waiting for a decision.',
+    detail: 'This key already has {max} messages waiting for a decision.',
     hint: 'Nothing was sent. Wait until the owner has decided on some.',
     example: { max: 20 },
   },

@@ -23,7 +23,7 @@ export function memberKey(stored: string): string {
   return rightsAddress(stored) ?? stored;
 }
 
-/** Style and identifier of a chat id, whichever service it names; undefined if it is not a chat id. */
+/** Splits a chat id into service, style and identifier. Returns undefined if it is not a chat id. */
 export function chatIdentity(
   id: string,
 ): { readonly service: string; readonly style: string; readonly identifier: string } | undefined {
@@ -38,8 +38,8 @@ const PREFIXES = ['iMessage', 'SMS', 'RCS', 'rcs', 'any', 'iMessageLite'] as con
 const KNOWN: ReadonlySet<string> = new Set(PREFIXES.map((prefix) => prefix.toLowerCase()));
 
 /**
- * Every guid that an id may refer to, the id itself first; always the same number. The style (`-` or `+`) never
- * changes.
+ * Returns every guid that an id may refer to, the id itself first. Always seven, with repetitions if need be, so that
+ * one SQL statement serves every id. The style (`-` or `+`) never changes.
  */
 export function chatGuidVariants(id: string): readonly string[] {
   const at = id.indexOf(';');
@@ -47,7 +47,7 @@ export function chatGuidVariants(id: string): readonly string[] {
   return [id, ...PREFIXES.map((prefix) => (isKnown ? prefix + id.slice(at) : id))];
 }
 
-/** Style and identifier: `-;+15550100` of `any;-;+15550100`. "" when there is no `;`. */
+/** Returns style and identifier: `-;+15550100` for `any;-;+15550100`, and "" for a text without `;`. */
 export function addressOf(guid: string): string {
   const at = guid.indexOf(';');
   return at < 0 ? '' : guid.slice(at + 1);

@@ -1,8 +1,8 @@
 import type { AssociatedRows } from './associated-rows.ts';
 import type { Diagnostics } from './diagnostics.ts';
 
-/** Types of rows that hold messages of apps (U5). */
-const APP_TYPES = ['2', '3'] as const;
+/** The values of `associated_message_type` that mark messages of apps (U5). */
+const MESSAGES_OF_APPS = ['2', '3'] as const;
 
 /**
  * Returns two sentences if messages of apps are shown as reactions: what chat.db contains, and how to show them as
@@ -13,7 +13,7 @@ export function appMessages(
   shown: AssociatedRows,
   configFile: string,
 ): readonly [found: string, toShow: string] | undefined {
-  const count = APP_TYPES.reduce((sum, type) => sum + (shapes?.associated_types?.[type] ?? 0), 0);
+  const count = MESSAGES_OF_APPS.reduce((sum, type) => sum + (shapes?.associated_types?.[type] ?? 0), 0);
   if (shown === 'by_kind' || count === 0) return undefined;
   const rows = count === 1 ? 'One of the newest rows is a message' : `${count} of the newest rows are messages`;
   return [

@@ -10,7 +10,7 @@ export const ATTACHMENT_PROBLEMS = {
   conversion_unavailable: {
     status: 501,
     detail: 'This file cannot be converted here.',
-    hint: 'as=jpeg takes pictures, as=m4a recordings, where their converter is installed. Without "as" it comes as it is.',
+    hint: 'as=jpeg converts pictures and as=m4a recordings, if the converter is installed. Omit "as" for the original file.',
   },
   conversion_busy: {
     status: 503,

@@ -3,7 +3,7 @@ const MAX_PORT = 65_535;
 
 /**
  * Returns the canonical spelling of a host that a limited key may post events to (decision P7): a name or an address as
- * in a URL, with a port if the key may use that port alone. Returns undefined if it is neither.
+ * in a URL, with a port if the key may use only that port. Returns undefined for anything else.
  */
 export function callbackHost(written: string): string | undefined {
   const [, host = '', port] = HOST.exec(written) ?? [];

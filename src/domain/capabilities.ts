@@ -27,7 +27,7 @@ export type Capabilities = Readonly<Record<string, Capability>>;
 /** Members of a send that older services do not know. A client checks before it uses one (decision X1). */
 const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
-/** See docs/not-possible.md. */
+/** Features that Messages offers to people only (docs/not-possible.md). */
 const NOT_SCRIPTABLE = [
   'react',
   'reply',

@@ -112,7 +112,7 @@ export interface ConversationDetails {
 
 const BRIEF_CHARACTERS = 200;
 
-/** The beginning of a text. Never splits a character. */
+/** Returns the first 200 characters of a text. Never splits a character. */
 export function brief(text: string): string {
   if (text.length <= BRIEF_CHARACTERS) return text;
   return Array.from(text.slice(0, 2 * BRIEF_CHARACTERS))
@@ -131,7 +131,7 @@ export type Origin =
     }
   | { readonly by: 'elsewhere' };
 
-/** The `details` of a Message with `include=details` (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null is never. */
+/** The `details` of a Message with `include=details` (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`; null: never. */
 export interface MessageDetails extends MessageContent {
   /** As stored (`iMessage`, `SMS`, `RCS`); null if the row names none. */
   readonly service: string | null;

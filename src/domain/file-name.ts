@@ -2,9 +2,9 @@ import { trimmedEnd } from './trimmed-end.ts';
 
 const MAX_NAME_BYTES = 200;
 const MAX_EXTENSION_BYTES = 20;
-/** Only this many units of a name are examined. */
+/** A longer name, in UTF-16 units, is cut before it is examined. */
 const MAX_UNITS = 1000;
-/** Path separators of other systems, and characters that change the direction of the text around them. */
+/** Control characters, line separators, and characters that change the direction of the text around them. */
 const NEVER = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Returns the name under which an upload is kept and sent: a single path segment, whatever the client wrote. */

@@ -12,14 +12,14 @@ export const FLEET_PROBLEMS = {
   offset_of_a_mac: {
     status: 400,
     code: 'invalid_request',
-    detail: 'At a hub "after" must be an offset that a hub gave, or 0 for everything that is kept.',
-    hint: 'Row ids mean something on one Mac alone. Begin without "after", and keep the "offset" of events.',
+    detail: 'At a hub "after" must be an offset from a hub, or 0 for everything that is kept.',
+    hint: 'A row id is valid on one Mac only. Begin without "after", and keep the "offset" of events.',
     pointer: '?after',
   },
   offset_too_deep: {
     status: 400,
     code: 'invalid_request',
-    detail: 'Over several Macs the offset must be at most {max}.',
+    detail: 'Across several Macs the offset must be at most {max}.',
     hint: 'Ask for one conversation, or continue with the URL of the Link header.',
     pointer: '?offset',
     example: { max: 1000 },
@@ -64,8 +64,8 @@ export const FLEET_PROBLEMS = {
   },
   broker_full: {
     status: 503,
-    detail: 'The broker of the fleet takes no more, because its storage is full.',
-    hint: 'Nothing was sent. Give the servers more room, or lower what is kept: postern fleet init --connect --max-bytes.',
+    detail: 'The broker of the fleet accepts no more messages, because its storage is full.',
+    hint: 'Nothing was sent. Give the servers more room, or keep less: postern fleet init --connect --max-bytes.',
   },
   hub_behind: {
     status: 503,
@@ -105,7 +105,7 @@ export const FLEET_PROBLEMS = {
   },
   mac_answer_invalid: {
     status: 502,
-    detail: 'The Mac gave an answer that cannot be understood.',
+    detail: 'The Mac returned an answer that cannot be understood.',
     hint: 'Check that the hub and the Mac run the same version of Postern.',
   },
   mac_answer_too_large: {

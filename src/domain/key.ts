@@ -7,7 +7,7 @@ export const LIMITED_KEY = /^postern_([0-9a-f]{8})_[\w-]{43}$/;
 export const SCOPES = ['read', 'events', 'send', 'webhooks', 'approve'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Which sends the owner must approve: all, only the first to a new recipient, or none. */
+/** The sends that the owner must approve: all, only the first to a new recipient, or none. */
 export const APPROVAL_MODES = ['always', 'new', 'never'] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 
@@ -17,7 +17,7 @@ export type ListEntry = { readonly address: string } | { readonly group: string;
 /** The people a key may read or write to. An empty list means no one; `*` means everyone. */
 export type AccessList = '*' | readonly ListEntry[];
 
-/** How much a key may send. */
+/** The number of messages that a key may send. */
 export interface Caps {
   readonly per_minute: number;
   readonly per_day: number;
@@ -96,7 +96,7 @@ export const PRESETS = {
 } as const satisfies Record<string, { readonly scopes: readonly Scope[]; readonly approval: ApprovalMode }>;
 export type Preset = keyof typeof PRESETS;
 
-/** Seconds: clients give up after 60 s. */
+/** The longest wait of a request, in seconds: clients give up after 60. */
 export const MAX_WAIT_S = 50;
 
 export const DEFAULT_CAPS: Caps = { per_minute: 10, per_day: 100, new_contacts_per_day: 5 };

@@ -1,6 +1,6 @@
 import type { LogEntry } from './event.ts';
 
-/** Which events a reader does not want. The reader's offset moves past them (decisions AA4, U4, V5). */
+/** The events that a reader does not want. Its offset moves past them (decisions AA4, U4, V5). */
 export interface Narrowing {
   /** Skips rows that were older than this when first seen, in seconds. */
   readonly max_age_s?: number | undefined;
@@ -12,7 +12,7 @@ export interface Narrowing {
 
 /**
  * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. `hasCanaries` is
- * false where canaries are off, and then none are looked for.
+ * false if canaries are off, so that none have to be filtered out.
  */
 export function wantedBy(
   { max_age_s: maxAgeS, junk, include_canary: isCanaryWanted }: Narrowing,

@@ -56,7 +56,7 @@ export const PROBLEMS = {
   },
   attachment_changed: {
     status: 400,
-    detail: 'The file is no longer the one that was there when the request came.',
+    detail: 'The file has changed since the request arrived.',
     hint: 'Nothing was sent. Send it again when the file is in place.',
     pointer: '/attachments/0',
   },
@@ -75,7 +75,7 @@ export const PROBLEMS = {
     status: 401,
     code: 'unauthorized',
     detail: 'This Bearer token is not a valid limited key.',
-    hint: 'If the key was removed or has ended, ask the owner for a new one. Any other key goes in the header X-API-Key.',
+    hint: 'If the key was revoked or has expired, ask the owner for a new one. Send any other key in the header X-API-Key.',
   },
   host_not_allowed: {
     status: 403,
@@ -112,13 +112,13 @@ export const PROBLEMS = {
   },
   socket_required: {
     status: 403,
-    detail: 'Sign-in codes are made over the Unix socket alone.',
+    detail: 'Sign-in codes are made only over the Unix socket.',
     hint: 'postern open makes one. Over the port, enter the key in the console.',
   },
   owner_key_at_mcp: {
     status: 403,
     detail:
-      "The owner's key is not accepted at /mcp, because an agent that has it may read everything and send to everybody.",
+      "The owner's key is not accepted at /mcp, because an agent that has it may read everything and send to everyone.",
     hint: 'Make a key for the agent with "postern keys add", or set allow_owner_key = true in the section [mcp] of config.toml.',
   },
   not_found: { status: 404, detail: 'There is no such path.' },
@@ -207,7 +207,7 @@ export const PROBLEMS = {
   rate_limited: {
     status: 429,
     detail: 'Too many requests: try again in {seconds} s.',
-    hint: 'All clients share server.rate_limit_per_minute of config.toml; one that reads a stream or waits for events needs few.',
+    hint: 'All clients share server.rate_limit_per_minute of config.toml; a client that reads a stream or waits for events needs few requests.',
     example: { seconds: 42 },
   },
   too_many_headers: {
@@ -225,12 +225,12 @@ export const PROBLEMS = {
   too_many_without_key: {
     status: 503,
     detail:
-      'As many as 256 requests without a key are running or wait for their answer to be read: try again in {seconds} s.',
+      '256 requests without a key are already running or waiting for their answer to be read: try again in {seconds} s.',
     example: { seconds: 5 },
   },
   send_queue_full: {
     status: 503,
-    detail: 'More than {max} sends are waiting already.',
+    detail: '{max} sends are already waiting.',
     hint: 'Nothing was sent. Try again later.',
     example: { max: 100 },
   },
@@ -247,7 +247,7 @@ export const PROBLEMS = {
   },
   search_unavailable: {
     status: 503,
-    detail: 'Search does not work now: {reason}.',
+    detail: 'Search is not working: {reason}.',
     hint: 'The status of the service shows the state of the index.',
     example: { reason: 'the disk is full' },
   },

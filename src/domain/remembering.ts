@@ -2,8 +2,8 @@ const MAX_REMEMBERED = 4000;
 const MAX_UNITS = 60;
 
 /**
- * Returns `answer` with a cache of its newest results for texts of at most 60 units. The result must depend only on
- * the text.
+ * Returns `answer` with a cache of up to 4000 results, for texts of at most 60 UTF-16 units. A full cache is emptied.
+ * The result must depend only on the text.
  */
 export function remembering(answer: (text: string) => string): (text: string) => string {
   const known = new Map<string, string>();

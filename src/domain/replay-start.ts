@@ -41,7 +41,7 @@ export async function replayStart(
   return floorMs === undefined ? { offset, truncated: false } : young(feed, offset, floorMs);
 }
 
-/** Moves forward to just before the first event that is young enough. */
+/** Moves forward to just before the first event since `floorMs`, or to the newest event after `MAX_ROWS` rows. */
 async function young(feed: EventFeed, start: Offset, floorMs: number): Promise<ReplayStart> {
   let offset = start;
   let truncated = false;

@@ -39,7 +39,7 @@ export interface ScheduledSend {
   readonly state: ScheduledState;
   /** The address or conversation id that it goes to. */
   readonly to: string;
-  /** null once it ended. */
+  /** Null once the send has ended. */
   readonly text: string | null;
   readonly attachments: readonly HeldFile[];
   readonly service?: ServiceChoice | undefined;

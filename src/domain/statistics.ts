@@ -2,7 +2,7 @@
 export const STATISTIC_KINDS = ['events', 'sends', 'webhooks', 'keys'] as const;
 export type StatisticKind = (typeof STATISTIC_KINDS)[number];
 
-/** How many spans of each length are kept. */
+/** The number of spans of each length that are kept. */
 export const KEPT_SPANS = { minute: 60, hour: 48, day: 30 } as const;
 export type StatisticSpan = keyof typeof KEPT_SPANS;
 export const STATISTIC_SPANS = ['minute', 'hour', 'day'] as const;

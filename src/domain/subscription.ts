@@ -50,7 +50,7 @@ export type CallbackFailure =
   | 'http_5xx'
   | 'challenge_failed';
 
-/** How posting goes. */
+/** The outcome of the posts so far. */
 export interface SubscriptionHealth {
   readonly lastDeliveryMs: number | null;
   /** Null if the last attempt succeeded. */
@@ -58,7 +58,7 @@ export interface SubscriptionHealth {
   readonly failedSinceMs: number | null;
   /** True if an event was given up since the client's last refresh. */
   readonly hasSkipped: boolean;
-  /** True if chat.db was replaced, and the receiver does not know it yet. */
+  /** True if chat.db was replaced and the receiver has not been told yet. */
   readonly hasGap: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { StatusReport, WebhookSummary } from './status.ts';
 
-/** A sentence that says whether everything works, and a second one with the reason or the consequence. */
+/** A sentence on whether everything works, and a second one with the reason or the consequence. */
 export interface Verdict {
   readonly tone: 'good' | 'warn' | 'bad';
   readonly text: string;

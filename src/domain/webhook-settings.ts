@@ -12,7 +12,7 @@ import {
 
 /** How long the previous secret still signs after a rotation (decision P5). */
 const ROTATION_MS = 24 * 60 * 60 * 1000;
-/** Decision P2. */
+/** Additional headers of one webhook (decision P2). */
 export const MAX_HEADERS = 10;
 
 /** Returns a new webhook in its stored form. Deliveries begin after `start`. */
@@ -31,8 +31,8 @@ export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset,
 }
 
 /**
- * Returns the webhook with these changes. Settings that are not given stay, and so does the password of a URL that is
- * sent back masked. Throws `invalid_request` for too many headers.
+ * Returns the webhook with these changes. Absent settings stay, and so does the password of a URL that is sent back
+ * masked. Throws `invalid_request` for too many headers.
  */
 export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, nowMs: number): StoredWebhook {
   const { headers, url, ...others } = changes;
@@ -61,7 +61,7 @@ export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSetti
   };
 }
 
-/** Names of headers are compared without case. */
+/** Sets and removes headers by name, ignoring case. Throws `invalid_request` above `MAX_HEADERS`. */
 function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookChanges['headers']) {
   if (changes === undefined) return headers;
   if (changes === null) return {};
@@ -69,7 +69,7 @@ function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookCha
   const kept = Object.entries(headers).filter(([name]) => !named.has(name.toLowerCase()));
   const given = Object.entries(changes).filter((entry): entry is [string, string] => entry[1] !== null);
   if (kept.length + given.length > MAX_HEADERS) {
-    const message = `There must be at most ${MAX_HEADERS} headers. Set those to null that are no longer needed.`;
+    const message = `There must be at most ${MAX_HEADERS} headers. Set the ones that are no longer needed to null.`;
     throw invalidRequest([{ pointer: '/headers', message }]);
   }
   return Object.fromEntries([...kept, ...given]);

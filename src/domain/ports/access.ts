@@ -21,7 +21,7 @@ export interface ChatMembers {
 export interface ChatDirectory {
   /** Changes with each commit to chat.db. Earlier results may be wrong after a change. */
   version(): unknown;
-  /** Chats that a recipient may refer to, best match first, in the order in which a send tries them. */
+  /** Returns the chats that a recipient may refer to, in the order in which a send tries them. */
   meant(recipient: string): readonly ChatMembers[];
   /** The chat with exactly this guid. */
   chat(guid: string): ChatMembers | undefined;
@@ -75,7 +75,7 @@ export interface ApprovalStore {
   get(id: string): StoredApproval | undefined;
   /** Newest first. */
   list(state: ApprovalState | undefined, limit: number): readonly StoredApproval[];
-  /** Returns the newest approval of a request made at or after `sinceMs`. */
+  /** Returns the newest approval of a request that was made at or after `sinceMs`, or whose send is still scheduled. */
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
   heldBytes(): number;
@@ -132,7 +132,7 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** How often a key did something in one span of time. */
+/** The number of times that a key did something in one span of time. */
 export interface KeyUses {
   readonly keyId: string;
   readonly atMs: number;
@@ -167,7 +167,7 @@ export interface AuditStore {
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;
   /** Returns when a request's line was written, if at or after `sinceMs`. */
   ask(ask: string, sinceMs: number): number | undefined;
-  /** Removes lines beyond the maximum age and number. */
+  /** Removes lines beyond the maximum age and number, but no sends of the last 24 hours. */
   trim(nowMs: number): void;
 }
 

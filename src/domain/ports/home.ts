@@ -3,7 +3,7 @@ import type { Scope } from '../key.ts';
 import type { Overview, ShownSetting } from '../overview.ts';
 import type { StatisticKind, StatisticSeries, StatisticSpan } from '../statistics.ts';
 
-/** One stored count: how often `name` occurred in one span. */
+/** One stored count: the occurrences of `name` in one span. */
 export interface StatisticCount {
   readonly kind: StatisticKind;
   /** The id of a webhook; empty for events and sends. */
@@ -34,6 +34,6 @@ export interface Home {
   overview(): Promise<Overview>;
   statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries>;
   settings(): Promise<readonly ShownSetting[]>;
-  /** Returns the lines that connect each client that this key suits. `url` is the address that the service has. */
+  /** Returns the lines that connect each client that this key suits. `url` is the service's address. */
   clientsOf(key: { readonly key: string; readonly scopes: readonly Scope[] }, url: string): readonly ClientLines[];
 }

@@ -22,7 +22,7 @@ export interface OAuthAnswer {
 }
 
 export interface OAuthService {
-  /** Undefined for a path that does not exist. */
+  /** Resolves to undefined for an unknown path. */
   answer(request: OAuthRequest): Promise<OAuthAnswer | undefined>;
   /** Returns the caller with this access token; undefined if it is unknown, has expired or its key was revoked. */
   find(accessToken: string): Caller | undefined;

@@ -24,7 +24,7 @@ export interface PermissionReport {
   readonly reason?: PermissionReason | undefined;
 }
 
-/** How long Messages took for the last call that it answered. */
+/** The time that Messages took for the last call that it answered. */
 export interface MessagesAnswer {
   /** Milliseconds, including the start of osascript. */
   readonly answer_ms: number;

@@ -31,7 +31,7 @@ export interface ScheduledStore {
   /** Adds an entry, in the transaction that claims its key. An existing entry stays. */
   add(entry: StoredScheduled): void;
   get(id: string): StoredScheduled | undefined;
-  /** Lists entries in order of time; of all keys if `keyId` is undefined. */
+  /** Lists at most 500 entries in order of time; of all keys if `keyId` is undefined. */
   list(query: {
     readonly states: readonly ScheduledState[];
     readonly keyId?: string | undefined;
@@ -66,7 +66,8 @@ export interface ScheduledBy {
 export interface Scheduler {
   /**
    * Stores a request with `sendAtMs` until its time. Throws `too_many_scheduled`, and what a send throws before it is
-   * queued, such as for an unknown recipient or a missing file. Until a day after its time, the same `Idempotency-Key` returns the same entry.
+   * queued, such as for an unknown recipient or a missing file. Until a day after its time, the same `Idempotency-Key`
+   * returns the same entry.
    */
   add(
     request: SendRequest,

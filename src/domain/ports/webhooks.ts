@@ -11,7 +11,7 @@ import type {
   WebhookWire,
 } from '../webhook.ts';
 
-/** Settings that are not given have the values of `DEFAULT_SETTINGS`. */
+/** Absent settings have the values of `DEFAULT_SETTINGS`. */
 export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
   Partial<Omit<WebhookSettings, 'url' | 'events'>> & {
     /** The limited key that registers it; absent for the owner's. */
@@ -20,7 +20,7 @@ export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
     readonly wire?: WebhookWire | undefined;
   };
 
-/** Settings that are not given stay. Each named header is set, or removed by null. */
+/** Absent settings stay. Each named header is set, or removed by null. */
 export interface WebhookChanges extends Partial<Omit<WebhookSettings, 'headers'>> {
   readonly headers?: Readonly<Record<string, string | null>> | null;
 }
@@ -73,7 +73,7 @@ export interface WebhookStore {
    * kept.
    */
   advance(id: string, offset: Offset, record?: EndedDelivery): void;
-  /** Moves the offset by command: ends holding and replaying, and does not count the events skipped as dropped. */
+  /** Moves the offset at the owner's command. Ends holding and replaying; skipped events do not count as dropped. */
   seek(id: string, offset: Offset): void;
   /** Stores the held delivery, or null when none is held any more. */
   hold(id: string, held: HeldDelivery | null): void;

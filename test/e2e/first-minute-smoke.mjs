@@ -1,6 +1,7 @@
 // The first minute on a machine whose Node has no SQLite and where nothing is compiled: fetches the listed Node from
-// npm, with an empty cache, starts the demo on it, and starts it once more. Prints the seconds of both. Exits 0 or 1.
-import { spawn } from 'node:child_process';
+// npm, with an empty cache, starts the demo on it, starts it once more, and runs the commands that open databases.
+// Prints the seconds of both starts. Exits 0 or 1.
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,6 +29,17 @@ try {
   if (!first.output.includes('Fetching Node 22.')) throw new Error(`It fetched nothing:\n${first.output}`);
   const second = await start();
   if (second.output.includes('Fetching')) throw new Error(`It fetched a second time:\n${second.output}`);
+  for (const command of [
+    ['backup', join(folder, 'backup'), '--demo'],
+    ['restore', join(folder, 'backup'), '--config-dir', join(folder, 'restored')],
+    ['export', '--out', join(folder, 'archive'), '--demo'],
+  ]) {
+    const { status, stderr } = spawnSync(process.execPath, [...options, join(program, 'dist/main.js'), ...command], {
+      env,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`${command[0]} ended with ${status}:\n${stderr}`);
+  }
   const [kept] = readdirSync(join(env.HOME, '.cache/postern')).filter((name) => name.startsWith('node-'));
   console.log(`fetched and kept ${kept}; serving after ${first.seconds} s, the second time after ${second.seconds} s`);
 } catch (error) {

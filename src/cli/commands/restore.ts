@@ -7,6 +7,7 @@ import { isReplaced } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
 import { readLogIdentity } from '../../mac/chatdb/message-log.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import { assertSqlite } from '../../runtime/sqlite.ts';
 import { extractState, type RestoredState, readBackup, replaceFiles } from '../../store/state/backup.ts';
 import { lockFolder } from '../../store/state/lock.ts';
 import { type Context, EXIT, folderOf } from '../context.ts';
@@ -20,6 +21,7 @@ const MAX_NAMED = 10;
 /** `postern restore FILE`: restores the backup's configuration and state. */
 export function restore(file: string, options: BackupOptions, context: Context): Promise<number> {
   return reportFailure('Nothing was restored', options, context, async () => {
+    assertSqlite();
     const path = resolve(file);
     const folder = folderOf(options, context);
     const { version, createdAt, config: text } = readBackup(path);

@@ -38,10 +38,10 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly onHeld: (approval: StoredApproval) => void;
 }
 
-/** The held sends (decision L3). Each is decided once, by one statement. */
+/** The held sends (decision L3). Each is decided once, by a single SQL statement. */
 export function approvalDesk(parts: ApprovalDeskParts) {
   const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
-  /** Sends that are just being held, by their request. */
+  /** Sends that are being held at the moment, by request. */
   const making = new Map<string, Promise<StoredApproval>>();
   let isClosed = false;
   const waiters = new Wakeup(clock);
@@ -67,7 +67,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     withdraw: (id: string, by: string) => void ended(id, 'withdrawn', by),
   };
 
-  /** Sends what an earlier process left approved. */
+  /** Deletes the files of sends that have ended, and sends what an earlier process left approved. */
   async function resume(): Promise<void> {
     current().prune(clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
@@ -132,7 +132,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
     const createdMs = Math.max(clock.now(), askedMs);
-    // Once its time is over, there is nothing left to decide.
+    // After the send's own deadline there is nothing left to decide.
     const expiresMs = Math.min(createdMs + LIFETIME_MS, options.sendUntilMs ?? Number.POSITIVE_INFINITY);
     const shown = {
       to: destination.to,
@@ -208,14 +208,8 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     return true;
   }
 
-  function note({ id, key_id, textHmac }: StoredApproval, keyId: string, outcome: string): void {
-    audit.note({
-      keyId: outcome === 'held' ? key_id : keyId,
-      action: 'approval',
-      target: id,
-      outcome,
-      textHmac,
-    });
+  function note({ id, textHmac }: StoredApproval, keyId: string, outcome: string): void {
+    audit.note({ keyId, action: 'approval', target: id, outcome, textHmac });
   }
 }
 

@@ -106,8 +106,8 @@ export function approvedSends(
   }
 
   /**
-   * The entry has the approval's id, so that it is created once even through crashes. Its files are those that were
-   * held.
+   * Schedules the send under the approval's id, so that it is scheduled only once even after a crash. Reuses the held
+   * files.
    */
   async function schedule(
     { id, key_id: keyId, to, members, attachments, options }: StoredApproval,

@@ -2,7 +2,7 @@ import type { Caps, Key, Remaining } from '../domain/key.ts';
 import type { AuditStore, SendCount } from '../domain/ports/access.ts';
 import { problem } from '../domain/problems.ts';
 
-/** Maximum number of sends a day of all limited keys together: accounts were blocked for fewer in an hour. */
+/** Maximum number of sends per day of all limited keys together. Accounts have been blocked for fewer in one hour. */
 const MAX_A_DAY_OF_ALL = 200;
 
 /**
@@ -17,6 +17,7 @@ export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: s
   assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day with all limited keys', nowMs);
 }
 
+/** Returns how many sends the caps still allow. No window allows more than are left of the day. */
 export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
   const { minute, day, newContacts, dayOfAll } = store.sends(id, null, nowMs);
   const left = (name: keyof Caps, { count }: SendCount): number => Math.max(0, caps[name] - count);

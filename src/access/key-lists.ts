@@ -33,14 +33,14 @@ function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   if (address !== undefined) return { address };
   const [best, ...others] = text.includes(';') ? directory.meant(text) : [];
   if (best === undefined) {
-    return 'An entry must be a complete number such as +15550100, an e-mail address in plain letters, or the id of a conversation that is there.';
+    return 'An entry must be a complete number such as +15550100, an e-mail address in plain letters, or the id of an existing conversation.';
   }
   const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(memberKey)))];
   if (members.length === 0) return 'The members of this conversation cannot be read, so it cannot be listed.';
   if (best.isGroup) return { group: best.guid, members };
   const [only, ...more] = members.map(rightsAddress);
   if (only !== undefined && more.length === 0) return { address: only };
-  return 'This conversation is not with one person of a complete number or an e-mail address.';
+  return 'This conversation is not with a single person who has a complete number or an e-mail address.';
 }
 
 /** Returns a list in the API's form: addresses and conversation ids. */

@@ -22,7 +22,7 @@ import { invalidRequest, problem } from '../domain/problems.ts';
 import { readLists, shownList } from './key-lists.ts';
 import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
-import { resolve } from './rights.ts';
+import { isHeld, isNewContact, resolveRecipient } from './rights.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIME_MS = 90 * DAY_MS;
@@ -58,7 +58,7 @@ export class KeyRing implements Keys {
     this.#watchExpiry();
   }
 
-  /** Returns the key with this secret. Returns undefined alike for an unknown, wrong, expired or revoked one. */
+  /** Returns the key with this secret; undefined if the key is unknown, wrong, expired or revoked. */
   find(secret: string): LimitedKey | undefined {
     const id = LIMITED_KEY.exec(secret)?.[1];
     const key = id === undefined ? undefined : this.#keys.get(id);
@@ -141,7 +141,7 @@ export class KeyRing implements Keys {
   check(id: string, recipient: string): KeyCheck {
     const { stored: key } = this.#existing(id);
     const { directory } = this.#parts;
-    const destination = resolve(directory, recipient);
+    const destination = resolveRecipient(directory, recipient);
     const { to = recipient, members = [], chats = [] } = destination ?? {};
     const found = chats.map((guid) => directory.chat(guid)).filter((chat) => chat !== undefined);
     const read = key.scopes.includes('read') && found.some((chat) => mayRead(key.read, chat));
@@ -149,9 +149,8 @@ export class KeyRing implements Keys {
     if (!key.scopes.includes('send')) return { ...refused, reason: 'scope_missing' };
     if (destination === undefined || !maySend(key.send, destination))
       return { ...refused, reason: 'recipient_not_allowed' };
-    const isNew = !chats.some((guid) => directory.hasOwnMessage(guid));
-    const isHeld = key.approval === 'always' || (key.approval === 'new' && isNew);
-    return { to, members, read, send: isHeld ? 'held' : 'allowed', reason: null };
+    const send = isHeld(key, isNewContact(directory, destination)) ? 'held' : 'allowed';
+    return { to, members, read, send, reason: null };
   }
 
   rotate(id: string): KeyRecord & { readonly key: string } {
@@ -206,7 +205,7 @@ export class KeyRing implements Keys {
     };
   }
 
-  /** Returns an empty list while chat.db is unreadable, when every group is closed. */
+  /** Returns the list's groups that are closed. Returns none while chat.db is unreadable, although all are closed then. */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {
       return closedGroups(list, (id) => this.#parts.directory.meant(id));
@@ -216,7 +215,7 @@ export class KeyRing implements Keys {
     }
   }
 
-  /** Ends everything that runs under expired keys, and checks again when the next key expires. */
+  /** Waits for the next key to expire, then ends everything that runs under it. */
   #watchExpiry(): void {
     const { clock, onChange } = this.#parts;
     this.#cancelExpiry?.();
@@ -255,7 +254,7 @@ const OWNERS_KEY: KeyRecord = {
   closed: [],
 };
 
-/** A key that could approve its own sends would make approval pointless. */
+/** Returns the mistake in a key's scopes. A key that could approve its own sends would make approval pointless. */
 function mistakeIn(scopes: readonly Scope[]): string | undefined {
   if (scopes.length === 0) return 'A key needs at least one scope, or a preset.';
   if (scopes.includes('approve') && scopes.includes('send')) return 'One key cannot both send and approve.';
@@ -271,7 +270,7 @@ function newSecret(id: string): string {
   return `postern_${id}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** A secret of 32 random bytes needs no slow hash. */
+/** Hashes a secret. 32 random bytes need no slow hash. */
 function digest(secret: string): string {
   return hash('sha256', secret, 'hex');
 }

@@ -57,7 +57,10 @@ interface Ask {
   readonly requestHash: string;
 }
 
-/** Sends under a limited key: list, attachments, repetition, caps, dry run, approval, then the queue (decision L1). */
+/**
+ * Sends under a limited key. Checks, in this order: list, attachments, repetition, caps, dry run, approval (decision
+ * L1).
+ */
 export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): CallerSender {
   const { sender, scheduler, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
   return {
@@ -91,8 +94,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Writes the line in the audit log without waiting for anything, so that simultaneous requests cannot exceed a cap
-   * together.
+   * Decides about a request that no approval answers. Checks the caps and writes the line in the audit log in one turn
+   * of the event loop, so that simultaneous requests cannot exceed a cap together.
    */
   function admitNew(
     request: SendRequest,

@@ -4,7 +4,7 @@ import type { SubscriptionService, Subscriptions } from '../domain/ports/subscri
 import { problem } from '../domain/problems.ts';
 import type { LimitedKey } from './limited-key.ts';
 
-/** Per key. */
+/** Maximum number of subscriptions per limited key. */
 const MAX_OWN = 16;
 
 interface LimitedSubscriptionsParts {

@@ -58,7 +58,7 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
       noteAddress(added.url);
       return added;
     },
-    /** The result must be a webhook that the key could have registered. */
+    /** Refuses changes whose result the key could not have registered. */
     async change(id, changes) {
       const webhook = own(id);
       assertAllowed(changedWebhook(webhook, changes, clock.now()));

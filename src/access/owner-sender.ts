@@ -4,7 +4,7 @@ import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Scheduler } from '../domain/ports/scheduled.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending.ts';
 import type { Audit } from './audit.ts';
-import { resolve } from './rights.ts';
+import { resolveRecipient } from './rights.ts';
 
 export interface OwnerSenderParts {
   readonly sender: MessageSender;
@@ -25,7 +25,7 @@ export function ownerSender({ sender, scheduler, directory, audit: auditNow }: O
     async send(request) {
       const { recipient, body: text } = request;
       if (request.dryRun === true) {
-        const { to, members } = resolve(directory, recipient) ?? { to: recipient, members: [] };
+        const { to, members } = resolveRecipient(directory, recipient) ?? { to: recipient, members: [] };
         return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
       }
       try {

@@ -1,7 +1,8 @@
 import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
 import type { AccessList, ClosedGroup, ListEntry } from '../domain/key.ts';
 import type { ChatMembers } from '../domain/ports/access.ts';
-import { isSameGroup, personId } from './address.ts';
+
+const KNOWN_SERVICE = /^(?:any|iMessage|SMS|RCS)$/i;
 
 /** The target of a send, and everyone who will read it. */
 export interface Destination {
@@ -25,8 +26,8 @@ export function mayRead(list: AccessList, chat: ChatMembers): boolean {
 }
 
 /**
- * Resolves a recipient. Returns undefined if it is uncertain who would read the message; nothing is sent under a
- * limited key then.
+ * Resolves a recipient. Returns undefined if it is uncertain who would read the message, in which case a limited key
+ * sends nothing.
  */
 export function destinationOf(recipient: string, chats: readonly ChatMembers[]): Destination | undefined {
   const [best] = chats;
@@ -93,4 +94,18 @@ function unknownPerson(recipient: string): Destination | undefined {
   const person = typed === undefined ? personId(recipient) : { address: typed, id: typed };
   if (person === undefined) return undefined;
   return { to: person.id, address: person.address, chats: [], members: [person.address] };
+}
+
+/** Reports whether both ids name the same group, whichever service they begin with. */
+export function isSameGroup(one: string, other: string): boolean {
+  const [a, b] = [chatIdentity(one), chatIdentity(other)];
+  return a?.style === '+' && b?.style === '+' && a.identifier === b.identifier;
+}
+
+/** Parses a one-to-one chat id with a known service and a canonical address; undefined for any other text. */
+export function personId(id: string): { readonly address: string; readonly id: string } | undefined {
+  const parts = chatIdentity(id);
+  if (parts === undefined || parts.style !== '-' || !KNOWN_SERVICE.test(parts.service)) return undefined;
+  const address = rightsAddress(parts.identifier);
+  return address === undefined ? undefined : { address, id: `${parts.service};-;${address}` };
 }

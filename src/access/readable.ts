@@ -32,8 +32,8 @@ export class ReadableChats {
   }
 
   /**
-   * Reports whether the key may read a conversation now. Items without a conversation are only for a key that may read
-   * everything.
+   * Reports whether the key may read a conversation now. Items without a conversation (`""`) are readable only with the
+   * list `*`.
    */
   has(guid: string): boolean {
     return this.all([guid]);
@@ -78,7 +78,7 @@ export class ReadableChats {
     };
   }
 
-  /** Returns the exact ids of all readable conversations, for a list that names some. */
+  /** Returns the ids of all readable conversations; none for the list `*`, which needs no lookups. */
   guids(): readonly string[] {
     this.#refresh();
     const list = this.#list();

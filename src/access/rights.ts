@@ -8,7 +8,7 @@ import type { LimitedKey } from './limited-key.ts';
 import { areSameMembers, type Destination, destinationOf, maySend } from './policy.ts';
 
 /** Resolves a recipient. Returns undefined if it is uncertain who would read the message. */
-export function resolve(directory: ChatDirectory, recipient: string): Destination | undefined {
+export function resolveRecipient(directory: ChatDirectory, recipient: string): Destination | undefined {
   const typed = rightsAddress(recipient) ?? recipient;
   return destinationOf(typed, directory.meant(typed));
 }
@@ -17,14 +17,14 @@ export function resolve(directory: ChatDirectory, recipient: string): Destinatio
  * Returns the destination, or throws `recipient_not_allowed`, in the same words whether the recipient exists or not.
  */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
-  const destination = resolve(directory, recipient);
+  const destination = resolveRecipient(directory, recipient);
   if (destination === undefined || !maySend(key.stored.send, destination)) throw problem('recipient_not_allowed');
   return destination;
 }
 
 /** Returns a key's right to write there. Records nothing. */
 export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey, recipient: string): SendRight {
-  const destination = resolve(directory, recipient);
+  const destination = resolveRecipient(directory, recipient);
   if (!key.scopes.includes('send') || destination === undefined || !maySend(key.send, destination)) return 'no';
   return isHeld(key, isNewContact(directory, destination)) ? 'held' : 'yes';
 }
@@ -37,7 +37,7 @@ export function isNewContact(directory: ChatDirectory, { chats }: Destination): 
 /** Reports whether the owner has never written to a recipient; undefined if it is uncertain who that is. */
 export function isNewRecipient(directory: ChatDirectory, recipient: string): boolean | undefined {
   try {
-    const destination = resolve(directory, recipient);
+    const destination = resolveRecipient(directory, recipient);
     return destination && isNewContact(directory, destination);
   } catch (error) {
     if (isChatDbAway(error)) return undefined;

@@ -1,8 +1,8 @@
 import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
 import type { ChatDirectory, ChatMembers } from '../domain/ports/access.ts';
-import { personId } from './address.ts';
+import { personId } from './policy.ts';
 
-/** Returns the chats for limited keys while the owner decides by tapback: no list opens the owner's self-chat. */
+/** Narrows the directory for limited keys while the owner decides by tapback: no list opens the owner's self-chat. */
 export function selfChatClosed(directory: ChatDirectory, address: string): ChatDirectory {
   const marked = (chat: ChatMembers): ChatMembers => {
     const { guid, isGroup, members } = chat;

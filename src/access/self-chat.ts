@@ -6,7 +6,7 @@ import type { Clock } from '../domain/ports/host.ts';
 import type { OwnerInChatDb, SelfChatProof, SelfChatRecord, SelfChatStore } from '../domain/ports/self-chat.ts';
 import type { MessageSender } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
-import { resolve } from './rights.ts';
+import { resolveRecipient } from './rights.ts';
 
 const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;
@@ -62,7 +62,7 @@ export function selfChatOf(parts: SelfChatParts) {
     const record = get();
     const isKnown = owner.addresses().some((own) => memberKey(own) === address);
     // Never writes to anybody else.
-    if (!isKnown || resolve(directory, address) === undefined) throw problem('self_chat_unknown');
+    if (!isKnown || resolveRecipient(directory, address) === undefined) throw problem('self_chat_unknown');
     const nowMs = clock.now();
     const freeAtMs = store.reserve(`\0code\0${randomUUID()}`, nowMs);
     if (freeAtMs !== undefined) {
@@ -97,7 +97,7 @@ export function selfChatOf(parts: SelfChatParts) {
 
   /** Reports whether this is a one-to-one conversation with only the configured address. */
   function isOwn(chat: string): boolean {
-    const destination = resolve(directory, address);
+    const destination = resolveRecipient(directory, address);
     return destination?.address === address && destination.chats.includes(chat);
   }
 }
@@ -106,7 +106,7 @@ export type SelfChat = ReturnType<typeof selfChatOf>;
 
 function codeText(digits: string, hasTapbacks: boolean): string {
   const use = hasTapbacks
-    ? 'tapbacks of yours decide here on messages that wait'
+    ? 'your tapbacks here decide on waiting messages'
     : 'Postern writes a short message here every six hours to see whether messages still arrive';
   return (
     `Postern: ${digits} is the code of this conversation. Type it where you asked for it, and ${use}. ` +

@@ -143,7 +143,7 @@ export function tapbacks(parts: TapbacksParts) {
     if (message === undefined || tapback === undefined || approval === undefined) return;
     const isSame = message.conversation_id === chat && audit.hmac(message.body) === request.textHmac;
     if (!isSame || !tapback.isIMessage || tapback.conversationId !== chat) {
-      log.warn('a tapback decides nothing: not over iMessage, or its message is not as it was', { guid, approvalId });
+      log.warn('ignored a tapback: it was not sent over iMessage, or its message has changed', { guid, approvalId });
       return;
     }
     try {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isSameGroup, personId } from '../../src/access/address.ts';
-import { closedGroups, destinationOf, mayRead, maySend } from '../../src/access/policy.ts';
+import { closedGroups, destinationOf, isSameGroup, mayRead, maySend, personId } from '../../src/access/policy.ts';
 import { rightsAddress } from '../../src/domain/address.ts';
 import type { ChatMembers } from '../../src/domain/ports/access.ts';
 

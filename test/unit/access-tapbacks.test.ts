@@ -180,7 +180,7 @@ describe('in the self-chat that was proved', () => {
       self.service.chats.sqlite.prepare("UPDATE message SET text = 'something nicer' WHERE guid = ?").run(guid);
       await self.tapback({ on: guid });
       expect(await self.stateOf(held.id)).toBe('held');
-      expect(JSON.stringify(self.service.log.lines)).toContain('a tapback decides nothing');
+      expect(JSON.stringify(self.service.log.lines)).toContain('ignored a tapback');
     });
   });
 

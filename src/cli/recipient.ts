@@ -1,6 +1,7 @@
 import { isPosternError, type PosternClient } from '../client/postern-client.ts';
 import { rightsAddress } from '../domain/address.ts';
 import type { Conversation } from '../domain/conversation.ts';
+import { editDistance } from '../domain/edit-distance.ts';
 import { folded } from '../domain/folded.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
 import { EXIT } from './context.ts';
@@ -18,6 +19,8 @@ export interface Recipient {
 /** The contract's maximum page size. */
 const PAGE = 200;
 const MAX_CANDIDATES = 20;
+/** Maximum share of a name's letters in which it may differ from a name that is near to it. */
+const MAX_DIFFERENCE = 0.4;
 /** The form of a person's id. */
 const PERSON_ID = /^[\da-f]{16}$/;
 const NUMBER = /^\+?[\d\s().-]{3,}$/u;
@@ -29,7 +32,8 @@ const NUMBER = /^\+?[\d\s().-]{3,}$/u;
 export async function recipientOf(client: PosternClient, given: string): Promise<Recipient> {
   if (isNoName(given)) return { id: given, shown: given };
   const { conversations, groups, people } = await named(client, given);
-  return only(given, [...groups, ...people.flatMap((person) => addressesOf(person, conversations))]);
+  const candidates = [...groups, ...people.flatMap((person) => addressesOf(person, conversations))];
+  return only(client, given, candidates);
 }
 
 function isNoName(given: string): boolean {
@@ -50,7 +54,27 @@ export async function listEntriesOf(client: PosternClient, given: string): Promi
       entries: addresses.filter((address) => rightsAddress(address) !== undefined),
     })),
   ];
-  return only(given, candidates).entries;
+  return (await only(client, given, candidates)).entries;
+}
+
+/**
+ * Returns the addresses that a sender in a filter stands for: an address unchanged, and every address of a person who is
+ * named. Throws a Refusal unless exactly one person has the name.
+ */
+export async function senderAddressesOf(client: PosternClient, given: string): Promise<readonly string[]> {
+  if (given.includes(';')) {
+    throw new Refusal(
+      EXIT.refusedInput,
+      `${given} is a conversation and not a sender.`,
+      'Give it with --conversation.',
+    );
+  }
+  if (isNoName(given)) return [given];
+  const { conversations, people } = await named(client, given);
+  // Short codes and company names are senders' addresses too, and look like names.
+  if (conversations.some((conversation) => partyOf(conversation) === given)) return [given];
+  const candidates = people.map(({ name, addresses }) => ({ shown: `${name} (${addresses.join(', ')})`, addresses }));
+  return (await only(client, given, candidates)).addresses;
 }
 
 /** Returns the id of the conversation that an id, an address or a name refers to. Throws a Refusal otherwise. */
@@ -67,7 +91,7 @@ export async function conversationIdOf(client: PosternClient, given: string): Pr
       : [{ id: conversation.id, shown: `${person.name} (${partyOf(conversation)})` }];
   });
   const found = [...groups, ...direct];
-  if (found.length > 0) return only(given, found).id;
+  if (found.length > 0) return (await only(client, given, found)).id;
   throw new Refusal(
     EXIT.refusedInput,
     `There is no conversation with ${given} among the latest ${PAGE}.`,
@@ -87,7 +111,7 @@ export async function personIdOf(client: PosternClient, given: string): Promise<
       id,
       shown: `${name ?? addresses[0]} (${id}: ${addresses.join(', ')})`,
     }));
-    return only(given, candidates).id;
+    return (await only(client, given, candidates)).id;
   }
   throw new Refusal(
     EXIT.refusedInput,
@@ -130,15 +154,28 @@ function partyOf({ id }: Conversation): string {
   return id.includes(';-;') ? id.slice(id.indexOf(';-;') + 3) : '';
 }
 
-function only<Candidate extends { readonly shown: string }>(
+/** Returns the names of contacts that are spelled nearly like this, or contain it. */
+async function namesNear(client: PosternClient, given: string): Promise<readonly string[]> {
+  const wanted = folded(given);
+  const contacts = await contactsWith(client, wanted.slice(0, 2));
+  return contacts
+    .map(({ name }) => ({ name, plain: folded(name) }))
+    .filter(({ plain }) => plain.includes(wanted) || editDistance(wanted, plain) <= plain.length * MAX_DIFFERENCE)
+    .map(({ name }) => name);
+}
+
+async function only<Candidate extends { readonly shown: string }>(
+  client: PosternClient,
   given: string,
   candidates: readonly Candidate[],
-): Candidate {
+): Promise<Candidate> {
   const [first, second] = candidates;
   if (first === undefined) {
+    const near = [...new Set(await namesNear(client, given))].slice(0, MAX_CANDIDATES);
     throw new Refusal(
       EXIT.refusedInput,
       `${given} is no address, and no person or conversation has this name.`,
+      ...(near.length === 0 ? [] : [oneLine(`Did you mean ${near.join(' or ')}?`)]),
       'Use a phone number, an e-mail address, a name from Contacts, or an id from postern conversations.',
     );
   }

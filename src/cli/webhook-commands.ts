@@ -34,7 +34,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/webhooks.ts')).listWebhooks)));
   declareSettings(webhooks, runs);
   connected(webhooks.command('deliveries'))
-    .description('List the last 100 deliveries of a webhook.')
+    .description('List the last 100 deliveries of a webhook, after the one that it holds.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
     .action(runs(served(async () => (await import('./commands/webhooks.ts')).listDeliveries)));
@@ -44,7 +44,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
     .action(runs(served(async () => (await import('./commands/webhooks.ts')).testWebhook)));
   connected(webhooks.command('retry'))
-    .description('Try a held delivery now; exits with 1 if there is none.')
+    .description('Try a held delivery now and print how it ended; exits with 1 if it failed again, or none is held.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples("postern webhooks retry 'My receiver'"))
     .action(runs(served(async () => (await import('./commands/webhooks.ts')).retryWebhook)));
@@ -148,7 +148,11 @@ function filters(command: Command): Command {
       'only of this conversation: an id, an address or a name; may be repeated',
       gathered,
     )
-    .option('--sender <address>', 'only by this person; may be repeated', gathered)
+    .option(
+      '--sender <person>',
+      'only by this person: an address, or a name, which stands for all of their addresses; may be repeated',
+      gathered,
+    )
     .addOption(new Option('--from <whom>', 'only your own messages, or only those of others').choices(['me', 'others']))
     .option(
       '--max-age <stretch>',

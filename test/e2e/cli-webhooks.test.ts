@@ -65,7 +65,9 @@ describe('postern webhooks', () => {
       expect(await said('test', 'my receiver')).toContain('204');
       await said('replay', beginning, '--after', '0');
       await waitFor(() => receiver.deliveries.find(({ event }) => event.data.body === 'to be replayed'));
-      expect(await said('deliveries', beginning)).toMatch(/^ENDED .*\n.* message\.received +\d+ +delivered +1 +204\n/);
+      expect(await said('deliveries', beginning)).toMatch(
+        /^LAST TRY .*\n.* message\.received +\d+ +delivered +1 +204\n/,
+      );
       await said('remove', beginning);
       expect(await registered()).toEqual([]);
     } finally {
@@ -77,7 +79,9 @@ describe('postern webhooks', () => {
     const added = await said('add', 'http://127.0.0.1:9/', '--paused', '--max-age', '30m', '--no-junk');
     const id = /Webhook (\S+) registered/.exec(added)?.[1] ?? '';
     expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ filter: { max_age_s: 1800, junk: false } });
-    expect(await said('show', id)).toMatch(/Only +at most 1800 s after it was written, no junk\n/);
+    expect(await said('show', id)).toMatch(
+      /Only +messages that arrived at most 1800 s after they were written, no junk\n/,
+    );
     await said('edit', id, '--max-age', '2h');
     expect((await service.get(`/webhooks/${id}`)).json).toHaveProperty('filter', { max_age_s: 7200, junk: false });
     await said('edit', id, '--no-filter', '--max-age', '3h');

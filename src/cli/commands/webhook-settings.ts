@@ -5,9 +5,11 @@ import { ROW_EVENT_TYPES } from '../../domain/event.ts';
 import type { Include } from '../../domain/include.ts';
 import { isOnLocalNetwork } from '../../domain/local-network.ts';
 import type { FailureMode, Webhook, WebhookEventType, WebhookFilter, WebhookStatus } from '../../domain/webhook.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { oneLine } from '../output/text.ts';
-import { conversationIdOf } from '../recipient.ts';
+import { shownTime } from '../output/time.ts';
+import { conversationIdOf, senderAddressesOf } from '../recipient.ts';
 import { Refusal, type Served } from '../service-connection.ts';
 import { webhookOf } from './webhooks.ts';
 
@@ -47,7 +49,7 @@ interface EditOptions extends SettingsOptions {
 export async function addWebhook(url: string, options: AddOptions, service: Served): Promise<void> {
   const { client, environment } = service;
   const { name, paused } = options;
-  const settings = await settingsOf(client, options);
+  const { meant, ...settings } = await settingsOf(client, options);
   const webhook = await client.addWebhook({
     ...settings,
     url,
@@ -59,7 +61,7 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
     paused === true
       ? service.copyable(`To begin: \`postern webhooks resume ${webhook.id.slice(0, 8)}\``)
       : 'It receives events from now on.';
-  service.answer(webhook, `Webhook ${webhook.id} registered. ${begins}`, ...meant(options, settings.filter));
+  service.answer(webhook, `Webhook ${webhook.id} registered. ${begins}`, ...meant);
   if (environment.platform === 'darwin' && paused !== true && isOnLocalNetwork(url)) {
     await tryLocalNetwork(webhook.id, service);
   }
@@ -77,7 +79,7 @@ async function tryLocalNetwork(id: string, { client, stderr }: Served): Promise<
 
 export async function editWebhook(given: string, options: EditOptions, { client, answer }: Served): Promise<void> {
   const { to, event, name, secret, filter, removeHeader = [] } = options;
-  const settings = await settingsOf(client, options);
+  const { meant, ...settings } = await settingsOf(client, options);
   const removed = Object.fromEntries(removeHeader.map((header) => [header, null]));
   const changes: WebhookEdits = {
     ...settings,
@@ -104,7 +106,7 @@ export async function editWebhook(given: string, options: EditOptions, { client,
   const until = webhook.previous_secret_until;
   const rotated =
     typeof changes.secret === 'string' && until !== null ? ` The previous secret also signs until ${until}.` : '';
-  answer(webhook, `Webhook ${id} changed.${rotated}`, ...meant(options, settings.filter));
+  answer(webhook, `Webhook ${id} changed.${rotated}`, ...meant);
 }
 
 export async function pauseWebhook(
@@ -133,6 +135,7 @@ export async function showWebhook(
 
 function linesOf(webhook: Webhook & WebhookStatus, copyable: Served['copyable']): readonly string[] {
   const { held, dropped, behind, filter, previous_secret_until: until, header_names: headers } = webhook;
+  const { next_attempt_at: next } = webhook;
   const line = (name: string, text: string): string => `${name.padEnd(12)}${oneLine(text)}`;
   const redeliver = `\`postern webhooks replay ${webhook.id.slice(0, 8)} --dropped\``;
   return [
@@ -151,7 +154,10 @@ function linesOf(webhook: Webhook & WebhookStatus, copyable: Served['copyable'])
     line('State', webhook.state),
     ...(held === null
       ? []
-      : [line('', `row ${held.row_id} since ${held.since}, ${held.attempts} attempts: ${held.error}`)]),
+      : [
+          line('', `row ${held.row_id} since ${held.since}, ${held.attempts} attempts: ${held.error}`),
+          ...(next === undefined ? [] : [line('', `next attempt at ${shownTime(next, systemClock.now())}`)]),
+        ]),
     line('Position', `row ${webhook.row_id}, ${behind === 0 ? 'nothing is waiting' : `${behind} behind`}`),
     ...(dropped === 0 ? [] : [line('Dropped', `${dropped}; to deliver them again: ${copyable(redeliver)}`)]),
   ];
@@ -163,7 +169,7 @@ function filterText(filter: WebhookFilter): string {
     ...ids,
     ...senders.map((sender) => `by ${sender}`),
     ...(isOwn === undefined ? [] : [isOwn ? 'own messages' : 'messages of others']),
-    ...(maxAgeS === undefined ? [] : [`at most ${maxAgeS} s after it was written`]),
+    ...(maxAgeS === undefined ? [] : [`messages that arrived at most ${maxAgeS} s after they were written`]),
     ...(junk === false ? ['no junk'] : []),
   ].join(', ');
 }
@@ -172,42 +178,58 @@ function filterText(filter: WebhookFilter): string {
 async function settingsOf(
   client: PosternClient,
   options: SettingsOptions,
-): Promise<Omit<NewWebhookOptions, 'url' | 'events' | 'name' | 'enabled'>> {
+): Promise<Omit<NewWebhookOptions, 'url' | 'events' | 'name' | 'enabled'> & Pick<ResolvedFilter, 'meant'>> {
   const { secretFile, headersFile, onFailure, include } = options;
-  const filter = await filterOf(client, options);
+  const { filter, meant } = await filterOf(client, options);
   return {
     ...(secretFile !== undefined && { secret: secretIn(secretFile) }),
     ...(headersFile !== undefined && { headers: headersIn(headersFile) }),
     ...(onFailure !== undefined && { on_failure: onFailure }),
     ...(include !== undefined && { include }),
     ...(filter !== undefined && { filter }),
+    meant,
   };
 }
 
-/** Returns a line for each conversation that was given by an address or a name: the id that it stands for. */
-function meant({ conversation = [] }: FilterOptions, filter: WebhookFilter | undefined): readonly string[] {
-  const ids = filter?.conversation_ids ?? [];
-  return conversation.flatMap((given, place) => {
-    const id = ids[place];
-    return id === undefined || id === given ? [] : [`${given} is ${id}.`];
-  });
+interface ResolvedFilter {
+  /** Undefined if nothing is filtered. */
+  readonly filter: WebhookFilter | undefined;
+  /** A sentence for each name or address that stands for something else. */
+  readonly meant: readonly string[];
 }
 
-/** Returns undefined if nothing is filtered. */
+/** Resolves the names in a filter. Throws a Refusal for a name that is unknown or ambiguous. */
 export async function filterOf(
   client: PosternClient,
   { conversation, sender, from, maxAge, junk }: FilterOptions,
-): Promise<WebhookFilter | undefined> {
-  const ids: string[] = [];
-  for (const given of conversation ?? []) ids.push(await conversationIdOf(client, given));
+): Promise<ResolvedFilter> {
+  const ids = await resolved(conversation, async (given) => [await conversationIdOf(client, given)]);
+  const senders = await resolved(sender, (given) => senderAddressesOf(client, given));
   const filter = {
-    ...(conversation !== undefined && { conversation_ids: ids }),
-    ...(sender !== undefined && { senders: sender }),
+    ...(conversation !== undefined && { conversation_ids: ids.found }),
+    ...(sender !== undefined && { senders: senders.found }),
     ...(from !== undefined && { is_from_me: from === 'me' }),
     ...(maxAge !== undefined && { max_age_s: maxAge }),
     ...(junk === false && { junk }),
   };
-  return Object.keys(filter).length === 0 ? undefined : filter;
+  return {
+    filter: Object.keys(filter).length === 0 ? undefined : filter,
+    meant: [...ids.meant, ...senders.meant],
+  };
+}
+
+async function resolved(
+  all: readonly string[] | undefined,
+  resolve: (given: string) => Promise<readonly string[]>,
+): Promise<{ readonly found: readonly string[]; readonly meant: readonly string[] }> {
+  const found = new Set<string>();
+  const meant: string[] = [];
+  for (const given of all ?? []) {
+    const meanings = await resolve(given);
+    for (const meaning of meanings) found.add(meaning);
+    if (meanings.join() !== given) meant.push(oneLine(`${given} is ${meanings.join(', ')}.`));
+  }
+  return { found: [...found], meant };
 }
 
 export function secretIn(path: string): string {

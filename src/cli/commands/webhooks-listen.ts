@@ -38,7 +38,7 @@ export async function listen(options: ListenOptions, service: Served): Promise<v
   }
   const secret =
     options.secretFile === undefined ? `whsec_${randomBytes(32).toString('base64')}` : secretIn(options.secretFile);
-  const filter = await filterOf(client, options);
+  const { filter, meant } = await filterOf(client, options);
   await removeLeftovers(service);
   const signal = service.untilEnded();
   const receiver = await startReceiver(
@@ -56,6 +56,7 @@ export async function listen(options: ListenOptions, service: Served): Promise<v
     });
     stderr(
       `Receiving events as webhook ${id.slice(0, 8)}, signatures are checked. Stop with Ctrl+C.`,
+      ...meant,
       ...(options.secretFile === undefined ? [`Secret of this run: ${secret}`] : []),
       ...(forwardTo === undefined ? [] : [printable(`Forwarding to ${forwardTo}`)]),
     );

@@ -43,6 +43,14 @@ const OVERVIEW = {
       points: hours({ delivered: 99_999, dropped: 1 }),
       median_ms: 1,
     },
+    {
+      name: 'held for a while',
+      origin: 'http://d',
+      state: 'healthy',
+      behind: 0,
+      points: hours({ delivered: 6, retried: 1, failed: 3 }),
+      median_ms: 1,
+    },
   ],
   keys: [
     {
@@ -86,6 +94,10 @@ describe('the counters of postern status', () => {
     expect(lines.at(-1)).toMatch(/^agent +▁{23}█ {2}3 +1 +0 +2$/);
     expect(tables(TERMINAL).join('')).toContain('\x1b[36m▁');
     expect(tables(TERMINAL)[2]).toContain('\x1b[31m66.7 %');
+  });
+
+  test('called failed tries losses: everything arrived, so it is 100 %', () => {
+    expect(tables(PIPE).find((row) => row.startsWith('held'))).toMatch(/^held for a while +100 % /);
   });
 
   test('have neither bars nor colour in a pipe', () => {

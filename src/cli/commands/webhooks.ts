@@ -1,6 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import type { PosternClient } from '../../client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../domain/event.ts';
-import { type Webhook, wantsChanges, withoutPassword } from '../../domain/webhook.ts';
+import { type HeldDelivery, type Webhook, wantsChanges, withoutPassword } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { withId } from '../names.ts';
@@ -18,7 +19,7 @@ const WEBHOOKS: readonly [Column, Column, ...Column[]] = [
   { title: 'EVENTS', isFlexible: true, least: 10 },
 ];
 const DELIVERIES: readonly Column[] = [
-  { title: 'ENDED', style: () => 'dim' },
+  { title: 'LAST TRY', style: () => 'dim' },
   { title: 'EVENT' },
   { title: 'ROW' },
   { title: 'OUTCOME', style: stateStyle },
@@ -28,6 +29,8 @@ const DELIVERIES: readonly Column[] = [
 ];
 /** Number of characters of an id that are shown: enough for people to compare. Any unambiguous prefix is accepted. */
 const SHORT_ID = 8;
+/** As long as an attempt can take, and a second more. */
+const ATTEMPT_MS = 11_000;
 
 export async function listWebhooks(options: ConnectionOptions, service: Served): Promise<void> {
   const { client, answer, columns: width, list } = service;
@@ -63,7 +66,7 @@ export async function removeWebhook(given: string, _options: object, { client, a
 
 export async function listDeliveries(given: string, _options: object, { client, list }: Served): Promise<void> {
   const { id } = await webhookOf(client, given);
-  const deliveries = await client.deliveries(id);
+  const deliveries = await client.deliveries(id, { include: 'tries' });
   const rows = deliveries.map(({ at, event, row_id: rowId, outcome, attempts, status, error }) => [
     shownTime(at, systemClock.now()),
     event,
@@ -116,16 +119,45 @@ export async function replayWebhook(
   answer(webhook, sentence);
 }
 
-/** Attempts a held delivery now. Exits with 1 if none is held. */
-export async function retryWebhook(given: string, _options: object, { client, answer }: Served): Promise<number> {
+/** Attempts a held delivery now, and waits for the outcome. Exits with 1 unless it was delivered. */
+export async function retryWebhook(given: string, _options: object, service: Served): Promise<number> {
+  const { client, answer, copyable } = service;
   const { id } = await webhookOf(client, given);
-  const webhook = await client.webhook(id);
-  if (webhook.held === null) {
-    answer(webhook, `Webhook ${id} holds no delivery.`);
+  const before = await client.webhook(id);
+  if (before.held === null || !before.enabled) {
+    const resume = copyable(`\`postern webhooks resume ${id.slice(0, SHORT_ID)}\``);
+    answer(before, `Webhook ${id} ${before.held === null ? 'holds no delivery.' : `is paused. First: ${resume}`}`);
     return EXIT.crash;
   }
-  answer(await client.retryWebhook(id), `The delivery that webhook ${id} holds is tried again now.`);
-  return EXIT.ok;
+  await client.retryWebhook(id);
+  const now = await afterAttempt(client, id, before.held);
+  const isHeld = now.held?.id === before.held.id;
+  const ended = isHeld ? undefined : (await client.deliveries(id)).find((one) => one.id === before.held?.id);
+  if (ended?.outcome === 'delivered') {
+    answer(now, `The receiver accepted the delivery. ${waiting(now.behind)}`);
+    return EXIT.ok;
+  }
+  const error = isHeld && now.held.attempts > before.held.attempts ? now.held.error : ended?.error;
+  const next = copyable(`\`postern webhooks show ${id.slice(0, SHORT_ID)}\``);
+  const sentence = error == null ? 'The attempt has not ended yet.' : `It was not delivered: ${oneLine(error)}`;
+  answer(now, isHeld ? `${sentence} When it is tried again: ${next}` : sentence);
+  return EXIT.crash;
+}
+
+/** Resolves with the webhook after an attempt of the held delivery, or as it is when none can be running any more. */
+async function afterAttempt(client: PosternClient, id: string, { id: delivery, attempts }: HeldDelivery) {
+  const untilMs = systemClock.monotonic() + ATTEMPT_MS;
+  for (let pauseMs = 100; ; pauseMs *= 2) {
+    const webhook = await client.webhook(id);
+    const isOver = webhook.held?.id !== delivery || webhook.held.attempts > attempts;
+    const leftMs = untilMs - systemClock.monotonic();
+    if (isOver || leftMs <= 0) return webhook;
+    await setTimeout(Math.min(pauseMs, leftMs));
+  }
+}
+
+function waiting(behind: number): string {
+  return behind === 0 ? 'Nothing is waiting.' : `${behind} rows are still waiting behind it.`;
 }
 
 /** Finds a webhook by its id, the beginning of its id, or its name. Throws a Refusal unless exactly one matches. */

@@ -34,7 +34,7 @@ export async function askHub(client: PosternClient, place: string): Promise<Aske
         ? ok('connection', 'It is connected with the fleet.')
         : fault('connection', message ?? 'It is not connected with the fleet.', 'See fleet_servers.'),
       ...macs.map(macFinding),
-      ...webhookFindings(webhooks),
+      ...webhookFindings(webhooks, { isHub: true }),
     ],
     isUp: true,
     isConnected: connected,
@@ -108,7 +108,7 @@ export async function askService(
   if (!isPosternError(status))
     findings.push(
       ...eventFindings(status),
-      ...webhookFindings(status.webhooks),
+      ...webhookFindings(status.webhooks, { isHub: false }),
       ...contactFindings(status),
       ...searchFindings(status),
       ...fleetFindings(status, fleetServers),
@@ -221,7 +221,10 @@ function eventFindings({ newest_row: row, newest_event: event, version }: Status
   ];
 }
 
-function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[] {
+function webhookFindings(
+  webhooks: readonly WebhookSummary[],
+  { isHub }: { readonly isHub: boolean },
+): readonly Finding[] {
   if (webhooks.length === 0) return [ok('webhooks', 'There are no webhooks.')];
   return webhooks.map((webhook) => {
     const shortId = webhook.id.slice(0, 8);
@@ -238,7 +241,7 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
       return fault(
         name,
         `${webhook.origin} holds an event that is attempted until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
-        `Look at the receiver. To skip what is not delivered: ${command('replay', ' --latest')}`,
+        `Look at the receiver. ${isHub ? '' : `When it works again, ${command('retry')} delivers at once. `}To give up what waits: ${command('replay', ' --latest')}`,
       );
     }
     const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;

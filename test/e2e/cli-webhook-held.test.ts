@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ChatFixture } from '../support/chat-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Ended, postern } from '../support/postern.ts';
+import { Receiver } from '../support/receiver.ts';
+import { Service } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const chats = new ChatFixture(join(temporaryFolder(), 'chat.db'));
+let service: Service;
+let receiver: Receiver;
+let id: string;
+
+beforeAll(async () => {
+  const chat = chats.chat('any;-;+15550100', ['+15550100']);
+  service = await Service.start({ chatDbPath: chats.path });
+  receiver = await Receiver.start((response) => void response.writeHead(503).end());
+  // Counting begins with the first look.
+  expect((await service.get('/overview')).status).toBe(200);
+  const webhook = { url: receiver.url, events: ['message.received'], name: 'Home', on_failure: 'hold' };
+  ({ id } = (await service.post('/webhooks', webhook)).json as { id: string });
+  chats.message({ chat, text: 'Light', handle_id: chats.handle('+15550100') });
+  await eventually(
+    async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ state: 'held' }),
+    20_000,
+  );
+});
+afterAll(async () => {
+  await service.dispose();
+  await receiver.close();
+});
+
+function run(...args: readonly string[]): Promise<Ended> {
+  return postern(['--config-dir', service.configFolder, ...args]);
+}
+
+test('doctor named only the command that discards the backlog of a held webhook: retry comes first', async () => {
+  const { stdout } = await run('doctor');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
+    /When it works again, \S*.* webhooks retry [\da-f]{8} .*delivers at once\. To give up what waits: .* webhooks replay [\da-f]{8} --latest/,
+  );
+});
+
+test('webhooks deliveries omitted the held delivery', async () => {
+  const { stdout } = await run('webhooks', 'deliveries', 'Home');
+  expect(stdout).toMatch(/^LAST TRY .*\n.* message\.received +\d+ +held +3 +503 /);
+  expect(JSON.parse((await run('webhooks', 'deliveries', 'Home', '--json')).stdout)).toMatchObject([
+    { outcome: 'held', attempts: 3 },
+  ]);
+});
+
+test('webhooks show lacked the time of the next attempt', async () => {
+  expect((await run('webhooks', 'show', 'Home')).stdout).toMatch(
+    /State +held\n +row \d+ since \S+, 3 attempts: .*\n +next attempt at \d/,
+  );
+});
+
+test('webhooks retry said nothing of its outcome: it exits with 1 while the receiver refuses', async () => {
+  const { exitCode, stdout } = await run('webhooks', 'retry', 'Home');
+  expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/^It was not delivered: .*503.* webhooks show /)]);
+  expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ held: { attempts: 4 } });
+});
+
+test('webhooks retry does not try while the webhook is paused, and says so', async () => {
+  await run('webhooks', 'pause', 'Home');
+  const { exitCode, stdout } = await run('webhooks', 'retry', 'Home');
+  expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/ is paused\. First: .* webhooks resume [\da-f]{8}/)]);
+  await run('webhooks', 'resume', 'Home');
+  await eventually(async () =>
+    expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ held: { attempts: 5 } }),
+  );
+});
+
+test('after everything had arrived the status called failed tries losses: it is 100 %', async () => {
+  receiver.answerWith((response) => void response.writeHead(204).end());
+  expect(await run('webhooks', 'retry', 'Home')).toMatchObject({
+    exitCode: 0,
+    stdout: 'The receiver accepted the delivery. Nothing is waiting.\n',
+  });
+  expect((await run('status')).stdout).toMatch(/^WEBHOOK +DELIVERED .*\nHome +100 % /m);
+});

@@ -16,8 +16,8 @@ export const approvalSchema = shapeOf<Approval>()(
       key_id: z.string(),
       state: z.enum(APPROVAL_STATES),
       to: z.string().meta({ description: 'The address or conversation id that it goes to.' }),
-      members: z.array(z.string()).readonly().meta({ description: 'Who would read it.' }),
-      text: z.string().nullable().meta({ description: 'null once it ended.' }),
+      members: z.array(z.string()).readonly().meta({ description: 'The addresses of everyone who would read it.' }),
+      text: z.string().nullable().meta({ description: 'null once the approval has ended.' }),
       attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
       service: z.enum(SERVICE_CHOICES).optional(),
       fallback: z.literal('sms').optional(),
@@ -32,12 +32,14 @@ export const approvalSchema = shapeOf<Approval>()(
       shown: z
         .string()
         .optional()
-        .meta({ description: 'Names the exact content that an approval must confirm. Only for those who may decide.' }),
+        .meta({
+          description: 'Hash of the content to decide on, which approving repeats. Only for callers who may decide.',
+        }),
       names: namesSchema.optional(),
       new_contact: z
         .boolean()
         .optional()
-        .meta({ description: 'True if the owner never wrote there; with `include=contacts`, while it is held.' }),
+        .meta({ description: 'True if the owner has never written there; with `include=contacts`, while it is held.' }),
     })
     .meta({ id: 'Approval' }),
 );
@@ -81,7 +83,7 @@ export const approvalsQuery = z.object({
   include: z
     .literal('contacts', { error: 'The parameter include must be contacts.' })
     .optional()
-    .meta({ description: '`contacts` adds names of people, and whether the owner ever wrote there.' }),
+    .meta({ description: '`contacts` adds names of people, and whether the owner has ever written there.' }),
 });
 
 /** Body of `POST /approvals/{id}/approve`. */

@@ -9,7 +9,9 @@ export const attachmentQuery = z.object({
   as: z
     .enum(['jpeg', 'm4a'], { error: 'The parameter as must be jpeg or m4a.' })
     .optional()
-    .meta({ description: 'A picture as JPEG, or a recording as M4A (AAC). Without it the file as it is.' }),
+    .meta({
+      description: 'Converts a picture to JPEG or a recording to M4A (AAC). If absent, returns the original file.',
+    }),
   max: z
     .string()
     .transform((text, context) => {
@@ -24,7 +26,7 @@ export const attachmentQuery = z.object({
       type: 'integer',
       minimum: MIN_PIXELS,
       maximum: MAX_PIXELS,
-      description: 'With as=jpeg: pixels of the longer side.',
+      description: 'With `as=jpeg`: the maximum length of the longer side, in pixels.',
     }),
 });
 

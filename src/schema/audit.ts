@@ -15,7 +15,7 @@ export const auditSchema = shapeOf<AuditEntry>()(
       target: z.string().nullable(),
       outcome: z.string(),
       text_hmac: z.string().nullable(),
-      count: z.int().meta({ description: 'How many of the same this line stands for.' }),
+      count: z.int().meta({ description: 'Number of equal occurrences that this line counts.' }),
       names: namesSchema.optional(),
     })
     .meta({ id: 'AuditEntry' }),
@@ -32,7 +32,7 @@ export const auditQuery = z.object({
     )
     .transform(Number)
     .optional()
-    .meta({ type: 'integer', minimum: 0, description: 'Id of a line; without it the newest lines are given.' }),
+    .meta({ type: 'integer', minimum: 0, description: 'Id of a line: only later ones. If absent, the newest lines.' }),
   before: z
     .string()
     .refine((value) => /^\d{1,15}$/.test(value), 'The parameter before must be the id of a line.')
@@ -48,7 +48,7 @@ export const auditQuery = z.object({
   order: z
     .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
     .default('asc')
-    .meta({ description: 'asc, the default: oldest first. desc: newest first, with `Link` to the page before it.' }),
+    .meta({ description: 'asc, the default: oldest first. desc: newest first, with a `Link` to the page before it.' }),
   include: z
     .literal('contacts', { error: 'The parameter include must be contacts.' })
     .optional()

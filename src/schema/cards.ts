@@ -94,7 +94,7 @@ export const appSchema = shapeOf<AppCard>()(
         .object({ sent_at: instant.optional(), expected_at: instant.optional(), overdue_at: instant.optional() })
         .readonly()
         .optional(),
-      business: business.optional().meta({ description: 'A question of a business, or the answer to one.' }),
+      business: business.optional().meta({ description: 'A question from a business, or the answer to one.' }),
     })
     .readonly()
     .meta({ id: 'AppCard', description: "The card of an app. Its texts are the app's own." }),
@@ -106,12 +106,12 @@ export const pollSchema = shapeOf<Poll>()(
   z
     .object({
       question: text,
-      question_guid: text.meta({ description: 'The message that has the question, where the poll has none itself.' }),
+      question_guid: text.meta({ description: 'The message that contains the question, if the poll itself has none.' }),
       creator: text,
       options: z
         .array(z.object({ ...pollOption, votes: z.array(z.string()).readonly() }).readonly())
         .readonly()
-        .meta({ description: '`votes` has the addresses of those whose present choice it is.' }),
+        .meta({ description: '`votes` lists the addresses of the people who currently choose this option.' }),
     })
     .readonly()
     .meta({ id: 'Poll' }),
@@ -124,7 +124,10 @@ export const pollUpdateSchema = z
 export const pollVoteSchema = z
   .object({
     poll_guid: z.string(),
-    choices: z.array(z.string()).readonly().meta({ description: 'Ids of options; empty when all was taken back.' }),
+    choices: z
+      .array(z.string())
+      .readonly()
+      .meta({ description: 'Ids of options; empty if every vote was taken back.' }),
   })
   .readonly();
 

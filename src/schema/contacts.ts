@@ -11,7 +11,9 @@ export const contactSchema = shapeOf<Contact>()(
       addresses: z
         .array(z.string())
         .readonly()
-        .meta({ description: 'Complete numbers as `+15550100`, others as they are written; e-mail in lower case.' }),
+        .meta({
+          description: 'Complete numbers as `+15550100`, other numbers as written, e-mail addresses in lower case.',
+        }),
       nickname: z.string().nullable(),
       organization: z.string().nullable(),
     })
@@ -21,7 +23,7 @@ export const contactSchema = shapeOf<Contact>()(
 /** Parameters of `GET /contacts`. */
 export const contactQuery = z.object({
   q: z.string().max(200, 'The parameter q may have at most 200 characters.').default('').meta({
-    description: 'Words that all occur in the name, nickname, organization or addresses. Everybody if absent.',
+    description: 'Words that all occur in the name, nickname, organization or addresses. Everyone if absent.',
   }),
   limit: limit(50, 200),
 });
@@ -30,6 +32,6 @@ export const contactQuery = z.object({
 export const contactsHealthSchema = shapeOf<ContactsHealth>()(
   z.object({
     state: z.enum(['off', 'not_loaded', 'loaded', 'failed']),
-    message: z.string().nullable().meta({ description: 'Why names are missing; null when none are.' }),
+    message: z.string().nullable().meta({ description: 'Why names are missing; null if none are.' }),
   }),
 );

@@ -39,10 +39,10 @@ const runSchema = shapeOf<TextRun>()(
       end: z.int(),
       styles: z.array(z.enum(TEXT_STYLES)).readonly().optional(),
       animation: text,
-      mention: text.meta({ description: 'Address of the person who is mentioned.' }),
+      mention: text.meta({ description: 'Address of the mentioned person.' }),
       link: text,
       code: text.meta({ description: 'A one-time code.' }),
-      detected: detected.optional().meta({ description: 'What macOS found in the text.' }),
+      detected: detected.optional().meta({ description: 'Data that macOS detected in the text.' }),
       attachment_guid: text,
       name: text,
       width: z.number().optional(),
@@ -57,7 +57,7 @@ const runSchema = shapeOf<TextRun>()(
 const runs = z
   .array(runSchema)
   .readonly()
-  .meta({ description: "Stretches that say more than their text: UTF-16 offsets into the part's own text." });
+  .meta({ description: "Ranges that are more than plain text, as UTF-16 offsets into the part's text." });
 
 /** Schemas of content that appear by name in the API's documents. */
 export const contentSchemas = {
@@ -77,7 +77,7 @@ export const contentMembers = {
     )
     .readonly()
     .optional()
-    .meta({ description: 'The bubbles of the message, where it is not one plain text. U+FFFC is an attachment.' }),
+    .meta({ description: 'The bubbles of the message, unless it is one plain text. U+FFFC stands for an attachment.' }),
   mentions: z.array(z.string()).readonly().optional().meta({ description: 'Addresses of the people mentioned.' }),
   edits: z
     .array(
@@ -92,18 +92,18 @@ export const contentMembers = {
     )
     .readonly()
     .optional()
-    .meta({ description: 'Texts of the parts that were edited, oldest first; the last is the present one.' }),
+    .meta({ description: 'Texts of the parts that were edited, oldest first; the last is the current one.' }),
   unsent_parts: z.array(z.int()).readonly().optional().meta({ description: 'Numbers of the parts that were unsent.' }),
   translations: z
     .array(z.object({ part: z.int(), text: z.string(), language: text, source_language: text }).readonly())
     .readonly()
     .optional(),
-  transcript: text.meta({ description: 'Words of the voice messages in it, one a line.' }),
+  transcript: text.meta({ description: 'Words of its voice messages, one per line.' }),
   link: linkSchema.optional(),
   app: appSchema.optional(),
   poll: pollSchema.optional(),
   poll_update: pollUpdateSchema.optional().meta({ description: 'An option was added to a poll.' }),
-  poll_vote: pollVoteSchema.optional().meta({ description: "One person's whole choice in a poll." }),
+  poll_vote: pollVoteSchema.optional().meta({ description: "One person's complete choice in a poll." }),
   handwriting: handwritingSchema.optional(),
   digital_touch: digitalTouchSchema.optional(),
   effect: z
@@ -138,9 +138,9 @@ export const contentMembers = {
     .array(z.enum(CONTENT_COLUMNS))
     .readonly()
     .optional()
-    .meta({ description: 'Columns that were there and could not be read.' }),
+    .meta({ description: 'Columns that exist but could not be decoded.' }),
   content_left_out: z.literal(true).optional().meta({
-    description: 'The list had decoded 16 MiB before this message: read it alone for the rest.',
+    description: 'The list had already decoded 16 MiB: read this message alone for its content.',
   }),
 };
 

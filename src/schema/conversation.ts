@@ -2,14 +2,14 @@ import * as z from 'zod';
 import { includeParameter } from './include.ts';
 import { limit, offset } from './query.ts';
 
-const cursor = z.string().optional().meta({ description: 'From the `Link` of the page before.' });
+const cursor = z.string().optional().meta({ description: 'From the `Link` header of the previous page.' });
 
 /** Parameters of `GET /conversations` (decision B9). */
 export const conversationQuery = z.object({
   limit: limit(50, 200),
   offset,
   cursor: cursor.meta({
-    description: 'Empty for the first page, then from `Link`: pages without repetitions. It replaces `offset`.',
+    description: 'Empty for the first page, then from the `Link` header: pages without repetitions. Replaces `offset`.',
   }),
   include: includeParameter,
 });

@@ -23,7 +23,7 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
   z
     .object({
       chat_number: z.int().meta({ description: 'Row id of its chat in chat.db, for programs that need a number.' }),
-      unread_count: z.int().optional().meta({ description: 'Left out where the database cannot say.' }),
+      unread_count: z.int().optional().meta({ description: 'Absent if the database does not record it.' }),
       is_group: z.boolean(),
       service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),
       last_message: z
@@ -32,7 +32,10 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
           sender: z.string(),
           is_from_me: z.boolean(),
           body: briefBody,
-          sentence: z.string().optional().meta({ description: 'What it is, where it is more than a text.' }),
+          sentence: z
+            .string()
+            .optional()
+            .meta({ description: 'A sentence that describes the message, if it is more than a text.' }),
           group_event: contentMembers.group_event,
           location_share: contentMembers.location_share,
           timestamp: z.iso.datetime({ precision: 0 }),
@@ -42,7 +45,6 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
     .meta({ id: 'ConversationDetails' }),
 );
 
-/** Decision I5. */
 const origin = z
   .discriminatedUnion('by', [
     z.object({
@@ -56,22 +58,22 @@ const origin = z
     z.object({ by: z.literal('elsewhere') }),
   ])
   .meta({
-    description: 'Of an own message: whether this service sent it. Absent where that is not known.',
+    description: 'For an outgoing message: whether this service sent it. Absent if that is unknown.',
   });
 
 const attachment = z.object({
-  n: z.int().optional().meta({ description: 'Its number, where that is not its place in the list.' }),
+  n: z.int().optional().meta({ description: 'Its number, if that differs from its place in the list.' }),
   name: z.string(),
   mime_type: z.string().nullable(),
   bytes: z.int().nullable(),
   transfer: z.enum(TRANSFER_STATES).nullable(),
-  state: z.enum(ATTACHMENT_STATES).meta({ description: 'Where the file is now.' }),
+  state: z.enum(ATTACHMENT_STATES).meta({ description: 'The state of the file.' }),
   path: z.string(),
-  guid: z.string().optional().meta({ description: 'Names it in the runs of a part.' }),
+  guid: z.string().optional().meta({ description: 'Runs of a part refer to the attachment by this guid.' }),
   sticker: stickerSchema.optional(),
   contact: contactCardSchema.optional(),
   location: locationPinSchema.optional(),
-  transcript: z.string().optional().meta({ description: "Words of a voice message, Apple's own." }),
+  transcript: z.string().optional().meta({ description: 'Words of a voice message, as Apple transcribed them.' }),
   width: z.number().optional(),
   height: z.number().optional(),
 });
@@ -97,40 +99,43 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
       kind: z.enum(MESSAGE_KINDS),
       sentence: z.string().optional().meta({
         description:
-          'One line for people, at most 200 characters: what the row is. Absent where it is nothing but its text.',
+          'One line for people that describes the row, at most 200 characters. Absent if it would repeat the text.',
       }),
       reply_to_guid: z.string().nullable().meta({ description: 'guid of the message replied to.' }),
       reply_to: z
         .object({ id: z.string(), guid: z.string(), sender: z.string(), body: briefBody })
         .nullable()
-        .meta({ description: 'The message replied to, when it is in the database.' }),
+        .meta({ description: 'The message replied to, if it is in the database.' }),
       edited_at: instant,
       retracted_at: instant,
       delivered_at: instant,
       read_at: instant,
       error: z.int().nullable().meta({ description: 'Error number from Messages.' }),
-      attachments: z.array(attachment).readonly().meta({ description: 'Those of the Message, in the same order.' }),
-      reactions: z.array(reactionSchema).readonly().meta({ description: 'Without those that were removed.' }),
+      attachments: z
+        .array(attachment)
+        .readonly()
+        .meta({ description: "The Message's attachments, in the same order." }),
+      reactions: z.array(reactionSchema).readonly().meta({ description: 'Current reactions, oldest first.' }),
       origin: origin.optional(),
       service_used: z
         .string()
         .nullable()
         .optional()
-        .meta({ description: 'Of a send with `service` or `fallback`: the service of its row.' }),
-      service_reason: z.enum(SERVICE_REASONS).optional().meta({ description: 'Why it was sent by that service.' }),
+        .meta({ description: 'The service of its row, if the send had `service` or `fallback`.' }),
+      service_reason: z.enum(SERVICE_REASONS).optional().meta({ description: 'Why that service was chosen.' }),
       part_of: z
         .object({ id: z.string(), guid: z.string() })
         .readonly()
         .optional()
-        .meta({ description: 'Of the link of a message that is two rows: the message with its text.' }),
+        .meta({ description: 'For the link of a message that is stored as two rows: the row with its text.' }),
       mirror: z
         .literal(true)
         .optional()
-        .meta({ description: 'An incoming copy of an own message in a conversation with oneself.' }),
+        .meta({ description: 'An incoming copy of an outgoing message, in a conversation with oneself.' }),
       late: z
         .literal(true)
         .optional()
-        .meta({ description: 'It came more than 30 minutes after it was written, such as history from iCloud.' }),
+        .meta({ description: 'It arrived more than 30 minutes after it was written, such as history from iCloud.' }),
       filter: z
         .object({
           action: z.enum(FILTER_ACTIONS),
@@ -139,7 +144,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         })
         .readonly()
         .optional()
-        .meta({ description: 'Where macOS 27 filed it. Absent where it did not, and before macOS 27.' }),
+        .meta({ description: 'How macOS 27 filed the message. Absent if it did not, and before macOS 27.' }),
       ...contentMembers,
     })
     .meta({ id: 'MessageDetails' }),

@@ -16,10 +16,10 @@ export const diagnosticsQuery = z.object({
       minimum: 0,
       maximum: MAX_SECONDS,
       default: 30,
-      description: 'How long changes of chat.db are watched.',
+      description: 'How long to watch chat.db for changes.',
     }),
   ask: z
     .enum(['messages'], { error: 'The parameter ask must be messages.' })
     .optional()
-    .meta({ description: 'Ask Messages for its accounts and chats too; macOS may ask the person first.' }),
+    .meta({ description: 'Also asks Messages for its accounts and chats; macOS may prompt the user first.' }),
 });

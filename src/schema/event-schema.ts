@@ -18,8 +18,8 @@ export const eventSchema = shapeOf<Event>()(
 const removedSchema = shapeOf<RemovedMessage>()(
   z.object({
     id: z.string(),
-    guid: z.string().meta({ description: '"" where it is not known any more.' }),
-    conversation_id: z.string().meta({ description: '"" where it is not known any more.' }),
+    guid: z.string().meta({ description: '"" if it is no longer known.' }),
+    conversation_id: z.string().meta({ description: '"" if it is no longer known.' }),
   }),
 );
 

@@ -29,11 +29,11 @@ export const keySchema = shapeOf<KeyRecord>()(
       id: z.string(),
       name: z.string(),
       scopes: z.array(z.enum(SCOPES)).readonly(),
-      read: access.meta({ description: 'Whom it may read: addresses and conversation ids, or everybody.' }),
+      read: access.meta({ description: 'Whom it may read: addresses and conversation ids, or `*` for everyone.' }),
       send: access.meta({ description: 'Whom it may write to.' }),
       approval: z.enum(APPROVAL_MODES),
       caps: caps.nullable(),
-      remaining: caps.nullable().meta({ description: 'What is left of the caps now.' }),
+      remaining: caps.nullable().meta({ description: 'The unused part of the caps.' }),
       dry_run: z.boolean(),
       created_at: z.string(),
       expires_at: z.string().nullable(),
@@ -46,8 +46,8 @@ export const keySchema = shapeOf<KeyRecord>()(
       closed: z
         .array(z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() }))
         .readonly()
-        .meta({ description: 'Groups that are closed for sending, because somebody joined since they were listed.' }),
-      today: keyUseSchema.optional().meta({ description: 'What it did since midnight; only in the list of keys.' }),
+        .meta({ description: 'Groups closed for sending because somebody joined after the owner listed them.' }),
+      today: keyUseSchema.optional().meta({ description: 'Its actions since midnight; only in the list of keys.' }),
     })
     .meta({ id: 'Key' }),
 );
@@ -93,7 +93,7 @@ export const newKeySchema = shapeOf<NewKey>()(
         .array(z.object({ client: z.string(), where: z.string(), lines: z.array(z.string()).readonly() }))
         .readonly()
         .optional()
-        .meta({ description: 'With `include=clients`: the lines that connect each client, and their place.' }),
+        .meta({ description: 'With `include=clients`: the lines that connect each client, and where they belong.' }),
     })
     .meta({ id: 'NewKey' }),
 );
@@ -105,7 +105,7 @@ const scopes = list(
 ).min(1, 'There must be at least one scope.');
 
 function people(what: string) {
-  const error = `${what} must be an array of addresses and conversation ids, or "*" for everybody.`;
+  const error = `${what} must be an array of addresses and conversation ids, or "*" for everyone.`;
   const entry = text(`An entry of ${what}`, 512);
   return z.union([z.literal('*'), z.array(entry).max(MAX_ENTRIES, `${what} must have at most ${MAX_ENTRIES} items.`)], {
     error: (issue) => (Array.isArray(issue.input) ? undefined : error),
@@ -127,7 +127,7 @@ const expiresAt = z
     return z.NEVER;
   })
   .nullable()
-  .meta({ format: 'date-time', description: 'In 90 days by default; null: never.' });
+  .meta({ format: 'date-time', description: '90 days from now by default; null means never.' });
 
 const callbackHosts = list(
   'The callback_hosts',
@@ -144,7 +144,9 @@ const callbackHosts = list(
   MAX_CALLBACK_HOSTS,
 )
   .transform((hosts) => [...new Set(hosts)])
-  .meta({ description: 'Hosts besides this machine that its webhooks may post to; without a port, any port there.' });
+  .meta({
+    description: 'Hosts besides this machine that its webhooks may post to. An entry without a port allows every port.',
+  });
 
 const WAIT = `The max_wait_s must be a whole number of seconds from 0 to ${MAX_WAIT_S}.`;
 const maxWait = z
@@ -161,7 +163,7 @@ const settings = {
   approval: z
     .enum(APPROVAL_MODES, { error: `The approval must be one of ${APPROVAL_MODES.join(', ')}.` })
     .optional()
-    .meta({ description: 'Which sends wait for a decision: all, those to people not written to before, or none.' }),
+    .meta({ description: 'The sends that wait for a decision: all, the first to a new recipient, or none.' }),
   caps: z
     .object(
       {

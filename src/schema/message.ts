@@ -13,7 +13,7 @@ export const messageQuery = z.object({
   order,
   limit: limit(50, 200),
   offset,
-  cursor: z.string().optional().meta({ description: 'From a Link header, instead of offset.' }),
+  cursor: z.string().optional().meta({ description: 'From a `Link` header; replaces `offset`.' }),
   include: includeParameter,
   include_canary: canaryParameter,
 });
@@ -21,7 +21,7 @@ export const messageQuery = z.object({
 /** Parameters of `GET /messages/{id}` (decision H). */
 export const singleMessageQuery = z.object({ include: includeParameter });
 
-/** Decision D7. */
+/** The limits of one send (decision D7): files, and characters of text. */
 export const MAX_ATTACHMENTS = 10;
 export const MAX_BODY = 20_000;
 
@@ -53,54 +53,54 @@ const SEND_MEMBERS = {
     // NUL has its own sentence.
     .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
     .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
-  body: text('The body', MAX_BODY).meta({ description: 'May be empty when attachments are sent.' }),
+  body: text('The body', MAX_BODY).meta({ description: 'May be empty if attachments are sent.' }),
   attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
     .optional()
     .meta({ description: 'Absolute paths of files on the host.' }),
   attachment_ids: list('The attachment_ids', text('An attachment id', 100), MAX_ATTACHMENTS)
     .optional()
-    .meta({ description: 'Ids of files that were uploaded with the same key; they follow the attachments.' }),
+    .meta({ description: 'Ids of files uploaded with the same key, which are sent after the attachments.' }),
   format: z
     .enum(FORMATS, { error: 'The format must be plain or markdown.' })
     .optional()
-    .meta({ description: '`markdown` is rendered to plain text, which is what is sent. Default `plain`.' }),
+    .meta({ description: '`markdown` is rendered to plain text before it is sent. Default: `plain`.' }),
   service: z
     .enum(SERVICE_CHOICES, { error: `The service must be one of ${SERVICE_CHOICES.join(', ')}.` })
     .optional()
-    .meta({ description: '`auto`: the conversation there is, else the newest own message, else iMessage.' }),
+    .meta({
+      description:
+        '`auto`: the service of the existing conversation, else of the newest outgoing message, else iMessage.',
+    }),
   fallback: z
     .literal('sms', { error: 'The fallback must be sms.' })
     .optional()
-    .meta({ description: 'SMS where nothing was sent by another service, or Messages marked the message as failed.' }),
+    .meta({
+      description:
+        'Resends by SMS if nothing was sent by another service, or if Messages marked the message as failed.',
+    }),
   send_at: moment('send_at')
     .optional()
-    .meta({ description: 'When it is sent, within a year; the answer is 202 with the entry.' }),
+    .meta({
+      description: 'When to send the message, at most a year ahead. The answer is 202 with the scheduled message.',
+    }),
   send_until: moment('send_until')
     .optional()
-    .meta({ description: 'Afterwards it is not sent any more. Default: an hour after `send_at`.' }),
+    .meta({ description: 'The message is not sent after this time. Default: an hour after `send_at`.' }),
   dry_run: z
     .boolean({ error: 'The dry_run must be true or false.' })
     .optional()
-    .meta({ description: 'Only says what would happen: nothing is sent.' }),
+    .meta({ description: 'Only reports what would happen: nothing is sent.' }),
 };
 const NO_OBJECT = { error: 'The body must be a JSON object.' };
 const NOTHING = 'There is nothing to send: the body is empty and there are no attachments.';
-const NOTHING_TO_SEND = {
-  path: ['body'],
-  error: NOTHING,
-  // Runs even if other checks have failed, so that every mistake is named at once.
-  when: ({ value }: { readonly value: unknown }) => isSendLike(value),
-};
-
-const NO_TIME = {
-  path: ['send_until'],
-  error: 'A send_until needs a send_at.',
-  when: ({ value }: { readonly value: unknown }) => isSendLike(value),
-};
+// Runs even if other checks have failed, so that every mistake is named at once.
+const when = ({ value }: { readonly value: unknown }): boolean => isSendLike(value);
+const NOTHING_TO_SEND = { path: ['body'], error: NOTHING, when };
+const NO_TIME = { path: ['send_until'], error: 'A send_until needs a send_at.', when };
 const NO_FALLBACK = {
   path: ['fallback'],
-  error: 'A fallback follows the service auto or imessage alone.',
-  when: ({ value }: { readonly value: unknown }) => isSendLike(value),
+  error: 'A fallback is possible only with the service auto or imessage.',
+  when,
 };
 
 /** Body of `POST /messages` (decision D7). The sender checks attachments on disk. */
@@ -117,8 +117,8 @@ export const MAC_ONLY = ['format', 'service', 'fallback', 'send_at', 'send_until
 export type Send = z.output<typeof hubSendBody>;
 
 /**
- * Returns the send in the form in which it leaves: Markdown is rendered here, before the text is approved, hashed or
- * sent (decision X2), and times are instants. Throws `invalid_request` if nothing is left to send.
+ * Returns the send with its final text and times: renders Markdown before the text is approved, hashed or sent
+ * (decision X2), and fills in `sendUntilMs`. Throws `invalid_request` if nothing is left to send.
  */
 export async function rendered<Asked extends Send>({ format, send_at: at, send_until: until, ...send }: Asked) {
   const times = at === undefined ? {} : { sendAtMs: at, sendUntilMs: until ?? at + HOUR_MS };
@@ -129,14 +129,14 @@ export async function rendered<Asked extends Send>({ format, send_at: at, send_u
   throw invalidRequest([{ pointer: '/body', message: NOTHING }]);
 }
 
-/** The body at a hub (decision N1). Also used in the documentation. */
+/** Body of `POST /messages` at a hub (decision N1), which the documentation shows for both. */
 export const hubSendBody = z
   .object(
     {
       ...SEND_MEMBERS,
       from: text('The from', 512)
         .optional()
-        .meta({ description: 'At a hub alone: the Mac that sends, by its id or by an address of its own.' }),
+        .meta({ description: 'Only at a hub: the Mac that sends, by its id or one of its addresses.' }),
     },
     NO_OBJECT,
   )

@@ -9,7 +9,11 @@ import { statusSchema } from './status-schema.ts';
 const point = z.object({ at: z.string(), counts: z.record(z.string(), z.int()) });
 const points = z.array(point).readonly();
 const responses = {
-  median_ms: z.int().nullable().optional().meta({ description: 'Response time within 12 %; null without a delivery.' }),
+  median_ms: z
+    .int()
+    .nullable()
+    .optional()
+    .meta({ description: 'Median response time, within 12 %; null without a delivery.' }),
   p95_ms: z.int().nullable().optional(),
 };
 
@@ -19,11 +23,11 @@ export const statisticsSchema = shapeOf<StatisticSeries>()(
     .object({
       by: z.enum(STATISTIC_SPANS),
       since: z.string().meta({ description: 'When counting began; earlier spans are empty.' }),
-      points: points.optional().meta({ description: 'Of events and sends, oldest first.' }),
+      points: points.optional().meta({ description: 'For events and sends, oldest first.' }),
       subjects: z
         .record(z.string(), z.object({ points, ...responses }))
         .optional()
-        .meta({ description: 'Of webhooks and keys, by id.' }),
+        .meta({ description: 'For webhooks and keys, by id.' }),
     })
     .meta({ id: 'Statistics' }),
 );
@@ -33,13 +37,13 @@ export const statisticsQuery = z.object({
   by: z
     .enum(STATISTIC_SPANS, { error: 'The parameter by must be minute, hour or day.' })
     .default('hour')
-    .meta({ description: 'The length of each span. Days begin at midnight of the Mac.' }),
+    .meta({ description: "The length of each span. Days begin at midnight in the Mac's time zone." }),
   last: z
     .string()
     .refine((value) => /^[1-9]\d{0,3}$/.test(value), 'The parameter last must be a whole number, 1 or more.')
     .transform(Number)
     .optional()
-    .meta({ type: 'integer', minimum: 1, description: 'How many: at most 60 minutes, 48 hours or 30 days.' }),
+    .meta({ type: 'integer', minimum: 1, description: 'Number of spans: at most 60 minutes, 48 hours or 30 days.' }),
 });
 
 /** Answer of `GET /overview` (decision Z1). */
@@ -50,7 +54,7 @@ export const overviewSchema = shapeOf<Overview>()(
       since: z.string().meta({ description: 'When counting began.' }),
       events: z.object({
         today: z.int(),
-        minutes: points.meta({ description: 'The last 60 minutes by kind, the running one last.' }),
+        minutes: points.meta({ description: 'The last 60 minutes by event type, the current one last.' }),
       }),
       sends: z.object({ today: z.record(z.string(), z.int()).meta({ description: 'By outcome.' }) }),
       webhooks: z
@@ -78,20 +82,20 @@ export const overviewSchema = shapeOf<Overview>()(
         )
         .readonly()
         .optional()
-        .meta({ description: 'The last used first; absent before the first limited key.' }),
+        .meta({ description: 'Most recently used first; absent before the first limited key.' }),
       approvals: z
         .array(z.object({ ...approvalSchema.shape, key_name: z.string() }))
         .readonly()
         .optional()
-        .meta({ description: 'Sends that wait, the least time left first, at most five.' }),
+        .meta({ description: 'At most five held sends, those with the least time left first.' }),
       host: z.object({
         macos: z.string().optional(),
-        memory_bytes: z.int().meta({ description: 'Of the service.' }),
+        memory_bytes: z.int().meta({ description: 'Memory that the service uses.' }),
         disk_free: z.int(),
         disk_total: z.int(),
         chat_db_bytes: z.int().optional(),
-        index_bytes: z.int().optional().meta({ description: 'Of the index of search.' }),
-        upload_bytes: z.int().meta({ description: 'Of files kept for sending.' }),
+        index_bytes: z.int().optional().meta({ description: 'Size of the search index.' }),
+        upload_bytes: z.int().meta({ description: 'Size of the files kept for sending.' }),
       }),
     })
     .meta({ id: 'Overview' }),

@@ -9,13 +9,16 @@ export const personSchema = shapeOf<Person>()(
   z
     .object({
       id: z.string().meta({
-        description: 'Made of the smallest address. It may change when cards do, and another key may see another id.',
+        description: 'Derived from the smallest address. It may change when cards do, and differs between keys.',
       }),
-      name: z.string().nullable().meta({ description: 'From Contacts; null when no card has the address.' }),
+      name: z
+        .string()
+        .nullable()
+        .meta({ description: "From Contacts; null if none of the person's cards has a name." }),
       addresses: z
         .array(z.string())
         .readonly()
-        .meta({ description: 'Every address of the person, in order. A send takes one of them.' }),
+        .meta({ description: 'Every address of the person. A send accepts any of them.' }),
       conversations: z.array(z.string()).readonly().meta({ description: 'Ids of the one-to-one conversations.' }),
       ambiguous: z
         .array(
@@ -28,8 +31,8 @@ export const personSchema = shapeOf<Person>()(
         .optional()
         .meta({
           description:
-            'Addresses that are on cards of different names. They join nobody; what was written there is listed as ' +
-            'a person without a name. Left out when there are none.',
+            'Addresses that are on cards with different names. They are not used to join people; the conversations ' +
+            'with them belong to a person without a name. Absent if there are none.',
         }),
     })
     .meta({ id: 'Person' }),
@@ -38,7 +41,7 @@ export const personSchema = shapeOf<Person>()(
 /** Parameters of `GET /people`. */
 export const peopleQuery = z.object({
   q: z.string().max(200, 'The parameter q may have at most 200 characters.').default('').meta({
-    description: 'Words that all occur in the name or the addresses. Everybody if absent.',
+    description: 'Words that all occur in the name or the addresses. Everyone if absent.',
   }),
   limit: limit(50, 200),
 });
@@ -46,6 +49,6 @@ export const peopleQuery = z.object({
 /** Parameters of `GET /people/{id}/messages`. */
 export const personMessagesQuery = z.object({
   limit: limit(50, 200),
-  cursor: z.string().optional().meta({ description: 'From a Link header.' }),
+  cursor: z.string().optional().meta({ description: 'From a `Link` header.' }),
   include: includeParameter,
 });

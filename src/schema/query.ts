@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
+import { MAX_WAIT_S } from '../domain/key.ts';
 import { invalidRequest } from '../domain/problems.ts';
 import { parseInstant } from './instant.ts';
 import { StrictQuery, strictQueryMistakes, withMaximum } from './strict.ts';
@@ -102,17 +103,20 @@ export const since = z
     context.issues.push({ code: 'custom', input: text, message });
     return z.NEVER;
   })
-  .meta({ description: 'ISO 8601: an instant with Z or an offset, or a date (midnight UTC). Strictly after it.' });
-
-const MAX_WAIT_S = 50;
+  .meta({
+    description: 'Only what is later than this: an ISO 8601 instant with Z or an offset, or a date (midnight UTC).',
+  });
 
 /** How long an answer may wait for something to report (decisions L3, Q1). */
 export const wait = z
   .string()
-  .refine((value) => /^\d{1,9}$/.test(value), 'The parameter wait must be a whole number of seconds, at most 50.')
+  .refine(
+    (value) => /^\d{1,9}$/.test(value),
+    `The parameter wait must be a whole number of seconds, at most ${MAX_WAIT_S}.`,
+  )
   .transform((value) => Math.min(Number(value), MAX_WAIT_S))
   .optional()
-  .meta({ type: 'integer', minimum: 0, description: 'Seconds to wait for something new, at most 50.' });
+  .meta({ type: 'integer', minimum: 0, description: `Seconds to wait for something new, at most ${MAX_WAIT_S}.` });
 
 /** Below a minute every row counts as young (decision U4). */
 const LEAST_AGE_S = 60;
@@ -135,7 +139,7 @@ export const maxAgeParameter = z
     type: 'integer',
     minimum: LEAST_AGE_S,
     description:
-      'Skips rows that came more than this many seconds after they were written. Time in which the service was down or ' +
+      'Skips rows that arrived more than this many seconds after they were written. Time in which the service was down or ' +
       'the Mac slept does not count, and neither does the time until delivery.',
   });
 
@@ -153,7 +157,7 @@ export const canaryParameter = z
   .enum(['true', 'false'], { error: 'The parameter include_canary must be true or false.' })
   .transform((text) => text === 'true')
   .optional()
-  .meta({ description: 'true shows the messages of `canary.self` too; false, the default, leaves them out.' });
+  .meta({ description: 'true includes canaries, the messages to `canary.self`; false, the default, leaves them out.' });
 
 export const order = z
   .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })

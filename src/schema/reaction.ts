@@ -25,7 +25,7 @@ export const reactionSchema = shapeOf<Reaction>()(
         'other',
       ]),
       emoji: z.string().nullable().meta({ description: 'The character of an emoji reaction.' }),
-      message_id: z.string().meta({ description: 'The message reacted to; "" when it is not in the database.' }),
+      message_id: z.string().meta({ description: 'The message reacted to; "" if it is not in the database.' }),
       message_guid: z.string(),
       timestamp: z.iso.datetime({ precision: 0 }),
       associated_message_type: z.int(),
@@ -39,9 +39,9 @@ export const reactionSchema = shapeOf<Reaction>()(
           ...contentMembers,
         })
         .optional()
-        .meta({ description: 'With include=details, where the row is no tapback and no sticker.' }),
-      part: z.int().optional().meta({ description: 'Of a message with details: the part it is on.' }),
-      mac: z.string().optional().meta({ description: 'Only at a hub: the Mac it is on.' }),
+        .meta({ description: 'With `include=details`, if the row is neither a tapback nor a sticker.' }),
+      part: z.int().optional().meta({ description: 'Only in the details of a message: the part that was reacted to.' }),
+      mac: z.string().optional().meta({ description: 'Only at a hub: the Mac that has the reaction.' }),
       names: namesSchema.optional(),
     })
     .meta({ id: 'Reaction' }),

@@ -8,16 +8,18 @@ export const scheduledSchema = shapeOf<ScheduledSend>()(
   z
     .object({
       id: z.string(),
-      source: z.enum(SCHEDULED_SOURCES).meta({ description: '`phone`: Send Later of Messages, which is only shown.' }),
+      source: z
+        .enum(SCHEDULED_SOURCES)
+        .meta({ description: '`phone`: scheduled with Send Later in Messages, and only shown here.' }),
       key_id: z.string().nullable(),
       state: z.enum(SCHEDULED_STATES),
       to: z.string().meta({ description: 'The address or conversation id that it goes to.' }),
-      text: z.string().nullable().meta({ description: 'null once it ended.' }),
+      text: z.string().nullable().meta({ description: 'null once the send has ended.' }),
       attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
       service: z.enum(SERVICE_CHOICES).optional(),
       fallback: z.literal('sms').optional(),
       send_at: z.string(),
-      send_until: z.string().nullable().meta({ description: 'Afterwards it is `missed`.' }),
+      send_until: z.string().nullable().meta({ description: 'After this time the send is `missed`.' }),
       created_at: z.string().nullable(),
       ended_at: z.string().nullable(),
       message_id: z.string().nullable(),
@@ -34,6 +36,6 @@ export const scheduledQuery = z.object({
   state: z
     .enum(SCHEDULED_STATES, { error: `The parameter state must be one of ${SCHEDULED_STATES.join(', ')}.` })
     .optional()
-    .meta({ description: 'Those in this state, instead of those that wait or are being sent.' }),
+    .meta({ description: 'Only sends in this state. If absent, those that wait or are being sent.' }),
   source: z.enum(SCHEDULED_SOURCES, { error: 'The parameter source must be postern or phone.' }).optional(),
 });

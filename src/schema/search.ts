@@ -13,11 +13,11 @@ export const searchHitSchema = shapeOf<SearchHit>()(
     .object({
       message: messageSchema,
       highlights: z.array(highlightSchema).readonly().meta({
-        description: 'Where in `body`, in UTF-16 units: start, and end behind the last. Empty for the name of a file.',
+        description: 'Matches in `body`, as UTF-16 offsets: start and exclusive end. Empty for a match in a file name.',
       }),
       in: z.enum(SEARCHED_TEXTS).optional().meta({
         description:
-          'Where words are that are not in `body`: a transcript, a link, a poll, the card of an app, a subject.',
+          'The text besides `body` that contains words of the query: a transcript, a link, a poll, a card, a subject.',
       }),
     })
     .meta({ id: 'SearchHit' }),
@@ -32,6 +32,6 @@ export const searchParameters = z.object({
   }),
   conversation_id: z.string().optional().meta({ description: 'Only this conversation: chat guid, in any variant.' }),
   limit: limit(50, 200),
-  cursor: z.string().optional().meta({ description: 'From a Link header.' }),
+  cursor: z.string().optional().meta({ description: 'From a `Link` header.' }),
   include: includeParameter,
 });

@@ -7,7 +7,7 @@ export const signInCodeSchema = shapeOf<SignInCode>()(
   z
     .object({
       url: z.string().meta({ description: 'The console, with a code in its fragment that signs it in once.' }),
-      expires_at: z.string().meta({ description: 'When the code ends, 60 seconds later.' }),
+      expires_at: z.string().meta({ description: 'When the code expires, after 60 seconds.' }),
     })
     .meta({ id: 'SignInCode' }),
 );

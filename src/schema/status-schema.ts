@@ -27,17 +27,19 @@ const capabilities = z.record(
 const search = z.object({
   state: z.enum(['building', 'complete', 'failing']),
   indexed_rows: z.int(),
-  total_rows: z.int().meta({ description: 'Rows of chat.db that may have to be indexed; reactions are left out.' }),
+  total_rows: z
+    .int()
+    .meta({ description: 'Upper bound of the rows to index: it includes reactions, which are not indexed.' }),
   indexed_from: z.string().nullable(),
   problem: z.string().nullable(),
 });
 
 const changes = z.object({
   state: z.enum(['starting', 'on']).meta({
-    description: '`starting` until every message has been looked at once: changes of old ones are not seen before.',
+    description: '`starting` until every message has been examined once; changes of old messages are not seen before.',
   }),
   logged: z.int().meta({ description: 'Changes kept for readers that resume.' }),
-  swept_at: z.string().nullable().meta({ description: 'When all messages had last been compared.' }),
+  swept_at: z.string().nullable().meta({ description: 'Time of the last complete comparison; null before the first.' }),
 });
 
 const fleet = z.object({
@@ -46,11 +48,11 @@ const fleet = z.object({
     description: '`away`: the broker cannot be reached. `refused`: another Mac uses the same name.',
   }),
   published_row: z.int().nullable().meta({ description: 'The newest row that the fleet has acknowledged.' }),
-  behind: z.int().meta({ description: 'How many rows, at most, the fleet does not have yet.' }),
+  behind: z.int().meta({ description: 'Upper bound of the rows that the fleet does not have yet.' }),
   clock_ahead_s: z.int().nullable().meta({
     description: "Seconds by which this Mac's clock is ahead of the broker's; negative if it is behind.",
   }),
-  certificate_ends: z.string().nullable().meta({ description: "When the server's certificate ends." }),
+  certificate_ends: z.string().nullable().meta({ description: "When the server's certificate expires." }),
   problem: z.string().nullable(),
 });
 
@@ -59,12 +61,12 @@ const canary = z.object({
     description:
       '`address_unproved`: nothing is sent before the conversation is proved. `unproved`: none has arrived on this Mac ' +
       'yet. `arriving`: the last one arrived. `push_dead`: it was sent and did not arrive within ten minutes. ' +
-      '`not_sent`: the last one could not be sent. `unknown`: nobody knows whether it was. More values may follow.',
+      '`not_sent`: the last one could not be sent. `unknown`: it is unknown whether it was sent. More values may follow.',
   }),
   sent_at: z.string().nullable().meta({ description: 'When the last one was sent.' }),
   arrived_at: z.string().nullable().meta({ description: 'When one last arrived.' }),
-  delay_ms: z.int().nullable().meta({ description: 'How long that took.' }),
-  push_dead_since: z.string().nullable().meta({ description: 'When the first that did not arrive was sent.' }),
+  delay_ms: z.int().nullable().meta({ description: 'Milliseconds that it took.' }),
+  push_dead_since: z.string().nullable().meta({ description: 'When the first canary that did not arrive was sent.' }),
   problem: z.string().nullable().meta({ description: 'Code of the problem with which the last send failed.' }),
 });
 
@@ -75,20 +77,20 @@ const macs = z
       state: z.enum(['present', 'away', 'unreadable']),
       version: z.string().nullable(),
       addresses: z.array(z.string()).readonly(),
-      seen_s: z.int().meta({ description: 'Seconds since it was heard of.' }),
-      backend: backend.nullable().meta({ description: 'What it says of its own database.' }),
+      seen_s: z.int().meta({ description: 'Seconds since the Mac was last heard from.' }),
+      backend: backend.nullable().meta({ description: "The Mac's report on its own database." }),
       newest_row: z.int().nullable(),
       behind: z.int().nullable().meta({ description: 'Rows that this hub does not have yet.' }),
       shared_addresses: z.array(z.string()).readonly().meta({
         description:
-          'Its addresses that another Mac announces too: a send by one of them needs the id of a Mac in `from`.',
+          'Its addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`.',
       }),
       open_holes: z.int().meta({
         description: 'Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait.',
       }),
-      machine: z.string().optional().meta({ description: 'The machine that its identity belongs to.' }),
+      machine: z.string().optional().meta({ description: 'Name of the machine that owns its identity.' }),
       refused_machine: z.string().optional().meta({
-        description: 'Another machine that has its key at the moment. It publishes nothing.',
+        description: 'Name of another machine that currently uses its key. It publishes nothing.',
       }),
       pair: z.string().optional().meta({ description: 'The id under which the hub shows it, if it is in a pair.' }),
       sends: z.boolean().optional().meta({ description: 'In a pair: whether sends go by this Mac.' }),
@@ -101,17 +103,17 @@ export const statusSchema = shapeOf<StatusReport>()(
   z
     .object({
       version: z.string(),
-      demo: z.literal(true).optional().meta({ description: 'Present where the Mac is simulated by `postern demo`.' }),
-      url: z.string().optional().meta({ description: 'Where it listens; said over the Unix socket alone.' }),
+      demo: z.literal(true).optional().meta({ description: 'Present if `postern demo` simulates the Mac.' }),
+      url: z.string().optional().meta({ description: 'The address of the service; only over the Unix socket.' }),
       uptime_s: z.int(),
       backend,
       newest_row: z.int().nullable(),
       newest_event: z.object({
         row_id: z.int(),
         age_s: z.int().nullable(),
-        offset: z.string().optional().meta({ description: 'At a hub alone, where `row_id` is 0.' }),
+        offset: z.string().optional().meta({ description: 'Only at a hub, where `row_id` is 0.' }),
       }),
-      macs: macs.optional().meta({ description: 'At a hub alone: the Macs of the fleet.' }),
+      macs: macs.optional().meta({ description: 'Only at a hub: the Macs of the fleet.' }),
       webhooks: z
         .array(
           z.object({
@@ -126,7 +128,7 @@ export const statusSchema = shapeOf<StatusReport>()(
           }),
         )
         .readonly(),
-      held_sends: z.int().optional().meta({ description: 'Sends that wait for a decision.' }),
+      held_sends: z.int().optional().meta({ description: "Sends that wait for the owner's decision." }),
       permissions,
       messages: z
         .object({
@@ -136,7 +138,7 @@ export const statusSchema = shapeOf<StatusReport>()(
         .optional()
         .meta({
           description:
-            'How long Messages took for the last send, or check of a permission it had; absent before the first, and at a hub.',
+            'How long Messages took for the last send or check that it answered; absent before the first, and at a hub.',
         }),
       problems: z
         .array(
@@ -152,18 +154,18 @@ export const statusSchema = shapeOf<StatusReport>()(
         .optional()
         .meta({
           description:
-            'For the owner: problems since the start, the newest first; those that last, and the last 20 that ended. Absent at a hub.',
+            'For the owner: problems since the start, newest first; the current ones, and the last 20 that ended. Absent at a hub.',
         }),
       capabilities: capabilities.optional().meta({
         description: 'What this service, its Mac and its macOS can do, and why not. Expect other names and reasons.',
       }),
       contacts: contactsHealthSchema
         .optional()
-        .meta({ description: 'Contact names; absent until they are asked for.' }),
+        .meta({ description: 'State of the names of people; absent until a client first asks for names.' }),
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
-      search: search.optional().meta({ description: 'The index of search; absent while it is switched off.' }),
-      fleet: fleet.optional().meta({ description: 'The connection with other Macs; absent where there is none.' }),
-      canary: canary.optional().meta({ description: 'The messages to oneself of `canary.self`; absent without it.' }),
+      search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
+      fleet: fleet.optional().meta({ description: 'The connection to the fleet; absent if this Mac is in none.' }),
+      canary: canary.optional().meta({ description: 'The canary, sent to `canary.self`; absent without it.' }),
     })
     .meta({ id: 'Status' }),
 );

@@ -50,17 +50,22 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
       previous_secret_until: z
         .string()
         .nullable()
-        .meta({ description: 'Until when the secret before signs too, after a rotation.' }),
-      header_names: z.array(z.string()).readonly().meta({ description: 'Of its own headers; values are not shown.' }),
+        .meta({ description: 'Until when the previous secret also signs, after a rotation.' }),
+      header_names: z
+        .array(z.string())
+        .readonly()
+        .meta({ description: 'Names of its additional headers; values are not shown.' }),
       state: z.enum(WEBHOOK_STATES).meta({
         description: '`held`: a delivery is attempted until it succeeds. `paused`: `enabled` is false.',
       }),
-      held: heldSchema.nullable().meta({ description: 'What is being held.' }),
+      held: heldSchema.nullable().meta({ description: 'The held delivery.' }),
       next_attempt_at: z
         .string()
         .optional()
-        .meta({ description: 'When what is held is attempted again; absent while it is attempted.' }),
-      dropped: z.int().meta({ description: 'How many dropped events can be replayed.' }),
+        .meta({
+          description: 'When a held delivery is attempted next; absent during an attempt, and if none is held.',
+        }),
+      dropped: z.int().meta({ description: 'Number of dropped events that can be replayed.' }),
       consecutive_failures: z.int(),
       last_success_at: z.string().nullable(),
       row_id: z.int().meta({ description: 'Row id up to which delivery is done.' }),
@@ -92,7 +97,7 @@ export const deliverySchema = shapeOf<DetailedDelivery>()(
       error: z.string().nullable(),
       duration_ms: z.int(),
       tries: z.array(trySchema).readonly().optional().meta({
-        description: 'With `include=tries`: its newest attempts. Absent if the service was started since.',
+        description: 'With `include=tries`: its newest attempts. Absent if the service was restarted since.',
       }),
       answer: z.string().optional().meta({
         description: 'With `include=tries`, for the owner: the first 2 KB of the answer of a delivery that failed.',

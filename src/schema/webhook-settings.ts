@@ -14,17 +14,19 @@ export const webhookName = text('The name', 64)
   .refine((value) => value.trim() !== '' && !/\p{Cc}/u.test(value), {
     error: 'The name must not be blank and must not contain control characters.',
   })
-  .meta({ description: 'What to call it.' });
+  .meta({ description: 'A name for people.' });
 
 export const enabled = z
   .boolean({ error: 'The enabled must be true or false.' })
-  .meta({ description: 'false: it keeps its position, and gets the backlog when it is enabled again.' });
+  .meta({
+    description: 'false stops deliveries and keeps the position; the backlog follows once it is enabled again.',
+  });
 
 export const onFailure = z
   .enum(FAILURE_MODES, { error: `The on_failure must be one of ${FAILURE_MODES.join(', ')}.` })
   .meta({
     description:
-      '`drop`: given up after the third failure. `hold`: attempted until it succeeds, after 10 s and ever longer up to 5 min.',
+      '`drop`: given up after the third failure. `hold`: retried until it succeeds, after 10 s, 20 s and so on, up to every 5 min.',
   });
 
 /** Additional headers (decision P2). Values never appear in a message. */
@@ -69,7 +71,7 @@ function listed(what: string, item: z.ZodType<string>) {
   return list(what, item, MAX_LISTED).min(1, `${what} must have at least one item.`).readonly().optional();
 }
 
-/** Decision P4. */
+/** Conditions on events besides their types (decision P4). */
 export const webhookFilter = shapeOf<WebhookFilter>()(
   z
     .strictObject(
@@ -87,18 +89,20 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
         is_from_me: z
           .boolean({ error: 'The is_from_me must be true or false.' })
           .optional()
-          .meta({ description: 'Only own messages, or only those of others.' }),
+          .meta({ description: 'true: only outgoing messages. false: only incoming ones.' }),
         max_age_s: maxAge
           .optional()
-          .meta({ description: 'Skips rows that came so many seconds after they were written, as with a stream.' }),
+          .meta({
+            description: 'Skips rows that arrived more than this many seconds after they were written, as in a stream.',
+          }),
         junk: z
           .boolean({ error: 'The junk must be true or false.' })
           .optional()
-          .meta({ description: 'false skips what macOS 27 filed as junk, as with a stream.' }),
+          .meta({ description: 'false skips what macOS 27 filed as junk, as in a stream.' }),
         include_canary: z
           .boolean({ error: 'The include_canary must be true or false.' })
           .optional()
-          .meta({ description: 'true delivers the messages of `canary.self` too, as with a stream.' }),
+          .meta({ description: 'true delivers canaries too, the messages to `canary.self`, as in a stream.' }),
       },
       {
         error: (issue) =>
@@ -107,5 +111,5 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
             : 'The filter must be a JSON object.',
       },
     )
-    .meta({ description: 'What does not match all of it is not delivered.' }),
+    .meta({ description: 'Only events that meet every condition are delivered.' }),
 );

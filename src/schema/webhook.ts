@@ -10,7 +10,7 @@ import { enabled, headerValue, onFailure, ownHeaders, webhookFilter, webhookName
 /** The event types that a webhook may subscribe to. */
 export const WEBHOOK_EVENT_TYPES = [...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as const;
 
-/** The address of a webhook. */
+/** The URL of a webhook. */
 export const webhookUrl = text('The url', 2048)
   .refine(isWebUrl, 'The url must be a complete http or https address.')
   .meta({ format: 'uri' });
@@ -55,7 +55,7 @@ export const webhookChangesBody = z
       url: webhookUrl.optional(),
       events: events.optional(),
       secret: secret.nullable().optional().meta({
-        description: 'The one before signs too for 24 hours. null: deliveries are not signed.',
+        description: 'The previous secret also signs for 24 hours. null: deliveries are not signed.',
         minLength: 1,
         writeOnly: true,
       }),
@@ -63,11 +63,10 @@ export const webhookChangesBody = z
       name: webhookName.nullable().optional(),
       enabled: enabled.optional(),
       headers: ownHeaders(headerValue.nullable()).nullable().optional().meta({
-        description:
-          'Sets the headers that are named, and removes those that are null; the others stay. null removes all.',
+        description: 'Sets the named headers and removes those that are null; the others stay. null removes all.',
       }),
       on_failure: onFailure.optional(),
-      filter: webhookFilter.nullable().optional().meta({ description: 'Takes the place of the one before.' }),
+      filter: webhookFilter.nullable().optional().meta({ description: 'Replaces the previous filter.' }),
     },
     { error: 'The body must be a JSON object.' },
   )
@@ -78,7 +77,7 @@ export const webhooksQuery = z.object({
   include: z
     .literal('status', { error: 'The parameter include must be status.' })
     .optional()
-    .meta({ description: '`status` adds what `GET /webhooks/{id}` answers; passwords in URLs are then masked.' }),
+    .meta({ description: '`status` adds the members of `GET /webhooks/{id}`; passwords in URLs are then masked.' }),
 });
 
 /** Parameters of `GET /webhooks/{id}/deliveries` (decision Z2). */
@@ -86,7 +85,7 @@ export const deliveriesQuery = z.object({
   include: z
     .literal('tries', { error: 'The parameter include must be tries.' })
     .optional()
-    .meta({ description: '`tries` adds the attempts of each delivery, and the one that is held.' }),
+    .meta({ description: '`tries` adds the attempts of each delivery, and the held delivery.' }),
   outcome: z
     .enum(DELIVERY_OUTCOMES, { error: `The parameter outcome must be one of ${DELIVERY_OUTCOMES.join(', ')}.` })
     .optional()
@@ -106,7 +105,7 @@ export const replayBody = z
       dropped: z
         .literal(true, { error: 'The dropped must be true.' })
         .optional()
-        .meta({ description: 'What was dropped, in the order of rows, before what follows.' }),
+        .meta({ description: 'Redelivers dropped events in the order of rows, before newer events.' }),
     },
     { error: 'The body must be a JSON object.' },
   )

@@ -106,7 +106,7 @@ test.each([
   ],
 ])('%s that Postern never makes is refused', async (_what, sql, named) => {
   const { exitCode, text, folder } = await restored(backupWith(CONFIG, sql));
-  expect(text).toContain(`its schema has ${named} otherwise than Postern makes it`);
+  expect(text).toContain(`its schema defines ${named} differently than Postern does`);
   expect(exitCode).toBe(65);
   expect(existsSync(join(folder, 'state.db'))).toBe(false);
 });

@@ -32,7 +32,7 @@ const APPROVAL = recordOf({
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;
 const ENDED = "state NOT IN ('held', 'approved')";
-/** SQL that is true for an approval that was scheduled and has not ended: its request stays known. */
+/** SQL that is true for an approved send that is still scheduled or being sent: its request stays known. */
 const IS_SCHEDULED = "id IN (SELECT id FROM scheduled WHERE state IN ('scheduled', 'sending'))";
 
 /** Stores held sends (decision L3). Only a row's state changes, and its text is erased when it ends. */

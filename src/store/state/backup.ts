@@ -160,7 +160,7 @@ function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Resu
     if (!found.isFile()) throw new Error('it is not a file');
     return using(openSqlite(path, { readonly: true }), (backup) => {
       if (Number(backup.prepare('PRAGMA application_id').get()?.[0]) !== APPLICATION_ID) {
-        throw new Error('it is a database of something else');
+        throw new Error('it is a database of another program');
       }
       assertUndamaged(backup);
       // Reading a view instead of a table could take very long.

@@ -49,7 +49,7 @@ export function openStateDatabase(path: string): Sqlite {
     // Nothing is written until the file is known to be Postern's.
     const version = versionOf(database);
     database.exec('PRAGMA journal_mode = WAL');
-    // A commit then survives a crash of the process. Data that must survive a power failure is written with FULL.
+    // Commits survive a crash of the process. `durably` also survives a power failure.
     database.exec('PRAGMA synchronous = NORMAL');
     // A checkpoint waits for the disk. This makes one per 16 MiB instead of one per 4.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
@@ -130,7 +130,7 @@ function migrate(database: Sqlite, version: number): void {
 export function assertOwnSchema(database: Sqlite): void {
   const own = withModel(schemaOf);
   const foreign = [...schemaOf(database)].find(([name, sql]) => own.get(name) !== sql);
-  if (foreign !== undefined) throw new Error(`its schema has ${foreign[0]} otherwise than Postern makes it`);
+  if (foreign !== undefined) throw new Error(`its schema defines ${foreign[0]} differently than Postern does`);
 }
 
 /** Returns the statements that made the schema, by type and name. */

@@ -4,7 +4,7 @@ import type { EarlierUse, SchedulingStore, StoredOutcome } from '../../domain/po
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
 
-/** Decision D9. */
+/** How long an outcome is kept (decision D9). */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /** Stores the outcomes of sends with an `Idempotency-Key` (decision D9): hashes, a row id or a problem, no text. */

@@ -11,7 +11,7 @@ export function lockFolder(folder: string): () => void {
     join(folder, 'lock.db'),
     (cause) =>
       new AppError('already_running', `another Postern runs with ${folder}.`, {
-        hint: 'Stop that one first, or give this one a folder of its own with --config-dir DIR.',
+        hint: 'Stop that one first, or give this one another folder with --config-dir DIR.',
         cause,
       }),
   );

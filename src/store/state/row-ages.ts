@@ -2,7 +2,7 @@ import type { RowAgeStore } from '../../domain/ports/row-ages.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { firstNumber } from './record.ts';
 
-/** Decision U4. */
+/** How many ages are kept, and how long (decision U4). */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const KEPT_ROWS = 100_000;
 
@@ -18,8 +18,8 @@ export function rowAgeStore(database: Sqlite): RowAgeStore {
   const ofRows = database.prepare('SELECT row_id, age_s FROM row_age WHERE row_id > ? AND row_id <= ?');
   const spans = database.prepare('SELECT from_ms, to_ms FROM watched_span ORDER BY from_ms');
   const addSpan = database.prepare('INSERT INTO watched_span (from_ms, to_ms) VALUES (?, ?)');
-  // Most databases have no ages, and are then not queried again. A replaced chat.db empties the table
-  // (state/cursor.ts).
+  // Most databases have no ages, and are then not queried again. `cursorStore` empties the table when chat.db is
+  // replaced.
   let hasAny = any.get() !== undefined;
   return {
     add(ages, nowMs) {

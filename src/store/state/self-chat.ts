@@ -61,7 +61,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   };
 }
 
-/** The proof, and what canaries have shown, hold only for the chat.db in which the code was read. */
+/** Erases the proof and the canary, which hold only for the chat.db in which the code was read. */
 export function forgetSelfChat(database: Sqlite): void {
   database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request; DELETE FROM canary');
 }

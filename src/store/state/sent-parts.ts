@@ -39,7 +39,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const begin = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');
 
-  /** Messages whose parts are forgotten look as if they were sent elsewhere. */
+  /** Removes parts beyond the maximum age and number. The rows up to theirs then have no known origin. */
   const forget = (nowMs: number): void => {
     const last = Number(newest.get()?.[0]);
     for (;;) {

@@ -19,7 +19,7 @@ import type { Row, Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 import { auditStore } from './audit.ts';
 import { kept, recordOf } from './record.ts';
 
-/** Number of records kept per webhook (decision H). Trimmed in steps, so there may briefly be a few more. */
+/** Number of records kept per webhook (decision H). Trimmed every 50 deliveries, so there may be more. */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 

@@ -21,8 +21,8 @@ const MAX_ARRIVING = 10;
  * Number of records of sent files that are kept, by which repeated sends are recognised. The oldest are removed first.
  */
 const MAX_GONE = 2000;
-/** Share of the room that all limited keys together leave to the owner. */
-const OWNER_PART = 0.5;
+/** Share of the room that all limited keys together may use. */
+const LIMITED_SHARE = 0.5;
 const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
 
 export interface UploadStoreParts {
@@ -151,15 +151,15 @@ export class UploadStore {
   }
 
   #assertRoom(keyId: string): void {
-    const part = keyId === OWNER ? 1 : OWNER_PART;
-    const shares = (one: string): boolean => keyId === OWNER || one !== OWNER;
-    const bytes = this.#bytesOf(shares) + this.#parts.heldBytes();
-    if (bytes > MAX_BYTES * part || this.#kept(shares).length > MAX_FILES * part) throw problem('no_room_for_upload');
+    const share = keyId === OWNER ? 1 : LIMITED_SHARE;
+    const counts = (one: string): boolean => keyId === OWNER || one !== OWNER;
+    const bytes = this.#bytesOf(counts) + this.#parts.heldBytes();
+    if (bytes > MAX_BYTES * share || this.#kept(counts).length > MAX_FILES * share) throw problem('no_room_for_upload');
   }
 
   #kept(isMeant: (keyId: string) => boolean): readonly Taken[] {
-    const there = [...this.#records.values()].filter(({ isGone }) => !isGone);
-    return [...there, ...this.#arriving].filter(({ keyId }) => isMeant(keyId));
+    const complete = [...this.#records.values()].filter(({ isGone }) => !isGone);
+    return [...complete, ...this.#arriving].filter(({ keyId }) => isMeant(keyId));
   }
 
   #bytesOf(isMeant: (keyId: string) => boolean): number {

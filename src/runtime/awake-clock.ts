@@ -1,8 +1,8 @@
 import type { SleepGaps } from '../domain/diagnostics.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
-/** A timer that fires this much late indicates a gap. Less is only a busy machine. */
 const BEAT_MS = 1000;
+/** A timer that fires this late indicates a gap. A shorter delay only indicates a busy machine. */
 const LATE_MS = 5000;
 
 export interface AwakeClockOptions {
@@ -12,8 +12,8 @@ export interface AwakeClockOptions {
 
 /**
  * A clock whose monotonic time stands still while the machine sleeps or this process is stopped, so that time limits
- * continue where they were. Node's own clock runs on during sleep on macOS (libuv reads mach_continuous_time: libuv
- * pull requests 2894 and 4390) and stands still on Linux; while a process is stopped (SIGSTOP) it runs on everywhere.
+ * continue where they were. Node's own clock keeps running during sleep on macOS (libuv reads mach_continuous_time:
+ * libuv pull requests 2894 and 4390) and stands still on Linux; while a process is stopped (SIGSTOP) it keeps running.
  * Gaps are exact to one beat. The wall clock is unchanged.
  */
 export class AwakeClock implements Clock {
@@ -88,7 +88,7 @@ export class AwakeClock implements Clock {
     this.#gaps += 1;
     this.#longestGapMs = Math.max(this.#longestGapMs, lateMs);
     this.#beatAtMs = nowMs;
-    this.#log.info('the Mac slept, or this process was stopped: limits that were running continue', {
+    this.#log.info('the Mac slept, or this process was stopped: time limits continue where they were', {
       ms: Math.round(lateMs),
     });
     for (const listener of this.#listeners) listener(lateMs);

@@ -1,7 +1,6 @@
 /**
- * A count for each combination of label values, with the methods of prom-client's Counter. A label never contains an
- * address. Written here because prom-client costs 13 MB of memory once loaded, and most people never ask for
- * `/metrics`.
+ * A count for each combination of label values. A label never contains an address. prom-client's Counter would cost
+ * 13 MB of memory from the start; it is loaded when `/metrics` is first requested.
  */
 export class LabelledCount<Label extends string> {
   readonly labelNames: readonly Label[];

@@ -28,7 +28,7 @@ export function lockFile(path: string, taken: (cause: unknown) => AppError): () 
 
 function unusable(path: string, cause: unknown): AppError {
   return new AppError('state_db_unusable', `${path} cannot be used: ${String(cause)}`, {
-    hint: `Postern must be able to write to ${dirname(path)}: look at who owns it and what is in it, and at the disk.`,
+    hint: `Postern must be able to write to ${dirname(path)}: check its owner, its content and the disk.`,
     cause,
   });
 }

@@ -4,7 +4,7 @@ import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 export interface LogFileOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** A larger file is copied and emptied. One older copy is kept, so that the disk holds about twice as much. */
+  /** A larger file is copied and emptied. One copy is kept, so that the disk holds about twice this size. */
   readonly maxBytes?: number;
   readonly everyMs?: number;
 }

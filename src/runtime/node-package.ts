@@ -19,7 +19,8 @@ export interface VerifiedNodePackage extends NodePackage {
 }
 
 /**
- * By platform and architecture. 22.23.2 is the long-term release that all of these have. On a Mac it needs macOS 11.
+ * The packages by platform and architecture. 22.23.2 is the long-term release that all of these have. On a Mac it needs
+ * macOS 11.
  */
 export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
   'darwin-arm64': {
@@ -70,7 +71,7 @@ export async function fetchNodePackage(run: RunCommand, pinned: NodePackage, fol
 
   if (integrityOf(join(folder, archive)) !== pinned.integrity) {
     throw new AppError('package_altered', `The package ${spec} is not the one this version of Postern knows.`, {
-      hint: 'Nothing was installed. Look at your npm registry and proxy settings: somebody in between gives other content.',
+      hint: 'Nothing was installed. Check your npm registry and proxy settings: something between you and the registry changes the content.',
     });
   }
   const unpacked = await run('tar', ['-xzf', join(folder, archive), '-C', folder, 'package/bin/node']);
@@ -83,7 +84,7 @@ export function integrityOf(path: string): string {
 }
 
 function reason({ code, stderr, trouble }: CommandResult): string {
-  if (trouble === 'missing') return 'the program is not there.';
+  if (trouble === 'missing') return 'the program is missing.';
   if (trouble === 'time_limit') return 'it took too long.';
   const line = stderr.trim().split('\n').at(-1)?.trim() ?? '';
   return line === '' ? `it ended with ${code ?? 'a signal'}.` : `${line.replace(/\.$/, '')}.`;

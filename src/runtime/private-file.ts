@@ -4,7 +4,7 @@ const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 /**
  * Ensures that `path` is a regular file of this user that no other user may read or write. Creates it if it is missing.
- * Throws an error that says what it is instead. SQLite gives its side files the same mode.
+ * Throws an error that says what it is instead. SQLite's side files get the same treatment if they exist.
  */
 export function claimPrivateFile(path: string): void {
   claim(path, O_CREAT);

@@ -110,7 +110,7 @@ export class ReaderThread<Targets> {
 
   #start(): Worker {
     const { path, home, associatedRows, canaryAddress, script } = this.#options;
-    // Options of the main thread (a debugger, a probe) do not apply to this one.
+    // `execArgv` is empty, so that options of the main thread (a debugger, a probe) do not apply to this one.
     const worker = new Worker(script, {
       name: 'reader',
       workerData: { path, home, associatedRows, canaryAddress, sqliteLibrary },
@@ -148,7 +148,7 @@ export class ReaderThread<Targets> {
 
   /** Handles an unexpected end of the thread: repeats each call once in a new thread. */
   #retry(failure: unknown): void {
-    this.#options.log.error('the reader thread ended unexpectedly', { err: failure });
+    this.#options.log.error('the reader thread ended unexpectedly', { error: failure });
     const retried: Call[] = [];
     for (const call of this.#calls.values()) {
       if (call.isRetry) {

@@ -29,7 +29,7 @@ type Kind = 'address' | 'secret' | 'url' | 'other';
 const kinds = new Map<string, Kind>();
 const MAX_KINDS = 1000;
 
-/** Returns the fields of a log line without keys and texts, and with shortened addresses and plain errors. */
+/** Returns the fields of a log line without secrets and message texts, with shortened addresses and plain errors. */
 export function redact(fields: Fields, candour: Redaction): Record<string, unknown> {
   return redactMembers(fields, candour, 0);
 }

@@ -2,7 +2,7 @@ import { isAppError } from '../domain/errors.ts';
 import type { SendAnswer } from '../domain/ports/sending.ts';
 import type { Counters } from './counters.ts';
 
-/** Counts a send by its outcome: the certainty that it was sent, or the code of its problem. */
+/** Counts a send by its outcome: `confirmed`, `provisional`, `held` and so on, or the code of its problem. */
 export async function countedSend(sending: Promise<SendAnswer>, counters: Counters): Promise<SendAnswer> {
   try {
     const result = await sending;

@@ -31,7 +31,6 @@ export class Shutdown {
     });
   }
 
-  /** The exit code. */
   get exitCode(): number {
     return this.#exitCode ?? 0;
   }
@@ -40,7 +39,7 @@ export class Shutdown {
   watch(): void {
     const { log, isTerminal } = this.#options;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.removeAllListeners(signal); // remove those of dist/main.js, which end the process at once
+      process.removeAllListeners(signal); // those of dist/main.js end the process at once
       process.on(signal, () => this.#signalled(signal));
     }
     process.on('SIGHUP', () => {

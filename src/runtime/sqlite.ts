@@ -1,11 +1,11 @@
 import { AppError } from '../domain/errors.ts';
-import type { NativeDatabase, OpenNative } from './sqlite/native.ts';
+import type { NativeDatabase, OpenNative, SqlValue } from './sqlite/native.ts';
 
-/**
- * SQLite behind one small interface: better-sqlite3 on Node, else node:sqlite; bun:sqlite on Bun. All behave alike: a
- * missing row is undefined, a BLOB is a Uint8Array, an integer is a number, and an error has a `code`.
- */
-export type SqlValue = string | number | bigint | null | Uint8Array;
+// SQLite behind one small interface: better-sqlite3 on Node, else node:sqlite; bun:sqlite on Bun. All behave alike: a
+// missing row is undefined, a BLOB is a Uint8Array, an integer is a number, and an error has a `code`.
+
+export type { SqlValue };
+
 /** One row as an array, in the order of the selected columns. */
 export type Row = readonly SqlValue[];
 

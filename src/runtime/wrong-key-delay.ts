@@ -3,7 +3,7 @@ import type { Clock } from '../domain/ports/host.ts';
 const DELAY_MS = 1000;
 const MAX_WAITING = 32;
 
-/** Slows down the guessing of keys at one entrance. */
+/** Slows down the guessing of keys at one listener. */
 export class WrongKeyDelay {
   readonly #clock: Clock;
   #waiting = 0;

@@ -88,7 +88,7 @@ onOldNode('without npm it names the reason and what to install', () => {
   expect([status, stdout]).toEqual([78, '']);
   expect(stderr).toContain('Fetching Node 22.23.2 for Postern, once');
   expect(stderr).toContain('Node 22.23.2 cannot be used instead: npm pack node-');
-  expect(stderr).toContain('the program is not there.');
+  expect(stderr).toContain('the program is missing.');
   expect(stderr).toContain('Install Node 22.16 or newer.');
   expect(existsSync(join(folder, 'none'))).toBe(false);
 });

@@ -1,10 +1,10 @@
 import { named } from './error-names.ts';
-import type { NativeValue, OpenNative } from './native.ts';
+import type { OpenNative, SqlValue } from './native.ts';
 
 interface BunDatabase {
   prepare(sql: string): {
-    values(...parameters: NativeValue[]): unknown[][];
-    run(...parameters: NativeValue[]): { changes: number };
+    values(...parameters: SqlValue[]): unknown[][];
+    run(...parameters: SqlValue[]): { changes: number };
   };
   run(sql: string): unknown;
   close(): void;

@@ -1,11 +1,11 @@
-/** A column value as the implementations take and return it. */
-export type NativeValue = string | number | bigint | null | Uint8Array;
+/** A column value. */
+export type SqlValue = string | number | bigint | null | Uint8Array;
 
 export interface NativeStatement {
-  all(...parameters: NativeValue[]): unknown[];
+  all(...parameters: SqlValue[]): unknown[];
   /** The first row; undefined or null if there is none. */
-  get(...parameters: NativeValue[]): unknown;
-  run(...parameters: NativeValue[]): { changes: number | bigint };
+  get(...parameters: SqlValue[]): unknown;
+  run(...parameters: SqlValue[]): { changes: number | bigint };
 }
 
 /** An open database with the interface that all three implementations share. Rows are arrays. */

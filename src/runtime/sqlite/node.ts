@@ -1,12 +1,12 @@
 import { named } from './error-names.ts';
-import type { NativeValue, OpenNative } from './native.ts';
+import type { OpenNative, SqlValue } from './native.ts';
 
 interface NodeStatement {
   setReturnArrays(enabled: boolean): void;
   setReadBigInts(enabled: boolean): void;
-  all(...parameters: NativeValue[]): unknown[][];
-  get(...parameters: NativeValue[]): unknown[] | undefined;
-  run(...parameters: NativeValue[]): { changes: number | bigint };
+  all(...parameters: SqlValue[]): unknown[][];
+  get(...parameters: SqlValue[]): unknown[] | undefined;
+  run(...parameters: SqlValue[]): { changes: number | bigint };
 }
 
 interface NodeSqlite {

@@ -32,7 +32,7 @@ export interface Config {
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
   /** An empty address disables decisions by tapback. */
   readonly approval: { readonly selfAddress: string };
-  /** "" sends no canaries. */
+  /** An empty address sends no canaries. */
   readonly canary: { readonly selfAddress: string };
   readonly webhooks: { readonly allowedHosts: readonly string[] };
   readonly contacts: {
@@ -41,9 +41,9 @@ export interface Config {
     /** "" uses the calling code of the Mac's own number. */
     readonly callingCode: string;
   };
-  /** "": off. */
+  /** An empty issuer switches it off. */
   readonly oauth: { readonly issuer: string };
-  /** Port 0: off. */
+  /** Port 0 switches it off. */
   readonly bluebubbles: { readonly host: string; readonly port: number };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
   /** "auto" detects changes while clients ask for them. */

@@ -72,9 +72,10 @@ function tooLong(size: number): string {
 
 function readText(path: string): { text: string; warnings: readonly string[] } | { mistake: string } {
   try {
-    const { size, mode } = statSync(path);
+    const file = statSync(path);
+    const { size, mode } = file;
     // Opening a pipe would wait for a writer.
-    if (!statSync(path).isFile()) return { mistake: 'This is not a file.' };
+    if (!file.isFile()) return { mistake: 'This is not a file.' };
     if (size > MAX_BYTES) return { mistake: tooLong(size) };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
     const warnings =
@@ -87,8 +88,8 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
 }
 
 /**
- * Makes config.toml in `folder` readable for its owner only, if the file system supports it. Returns what it changed,
- * and the modes of the folder that only its owner should change.
+ * Makes config.toml in `folder` readable for its owner only, if the file system supports it. Returns a warning if it
+ * did, and another if other users may write to the folder, whose mode only its owner should change.
  */
 export function protectConfig(folder: string): readonly string[] {
   const path = configPath(folder);
@@ -96,7 +97,7 @@ export function protectConfig(folder: string): readonly string[] {
   try {
     if ((statSync(path).mode & 0o077) !== 0) {
       chmodSync(path, 0o600);
-      warnings.push(`${path} now belongs to its owner alone (0600). Change the key if somebody may have read it.`);
+      warnings.push(`${path} is now readable by its owner only (0600). Change the key if somebody may have read it.`);
     }
     if ((statSync(folder).mode & 0o022) !== 0) {
       warnings.push(`Other users of this machine may replace files in ${folder}, the configuration too: chmod 700 it.`);

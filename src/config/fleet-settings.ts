@@ -68,15 +68,15 @@ export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSetting
   const isLocal = settings.servers.every((address) => isThisMachine(new URL(address).hostname));
   const content = wish === '' ? (isLocal ? 'plain' : 'encrypted') : wish;
   if (new Set(settings.servers.map((address) => new URL(address).protocol)).size > 1) {
-    mistakes.push('fleet.servers must begin with tls:// all of them, or with nats:// all of them.');
+    mistakes.push('fleet.servers must all begin with tls://, or all with nats://.');
   }
   if (content === 'encrypted' && settings.contentKeyFile === '') {
     mistakes.push(
-      'fleet.content_key_file is missing; content = "encrypted" needs it ("postern fleet" makes it). content = "plain" does without.',
+      'fleet.content_key_file is missing; content = "encrypted" needs it ("postern fleet" makes it). content = "plain" needs none.',
     );
   }
   if (content === 'plain' && settings.contentKeyFile !== '') {
-    mistakes.push('fleet.content_key_file is not used with content = "plain"; take out one of them.');
+    mistakes.push('fleet.content_key_file is not used with content = "plain"; remove one of the two.');
   }
   return { ...settings, content };
 }

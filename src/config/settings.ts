@@ -34,7 +34,7 @@ export const SETTINGS = {
   socket: {
     name: 'server.socket',
     about:
-      'Whether to listen also on the Unix socket postern.sock beside this file, which the command line and the menu use.',
+      'Whether to listen on the Unix socket postern.sock beside this file too, which the command line and the menu use.',
     allowed: 'true or false',
     defaultValue: () => true,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
@@ -232,7 +232,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Returns a complete number or an e-mail address in canonical form; undefined for anything else. */
+/** Returns the text if it is empty, a complete number or a lowercase e-mail address; undefined for anything else. */
 function ownAddress(written: unknown): string | undefined {
   return typeof written === 'string' && (written === '' || rightsAddress(written) === written) ? written : undefined;
 }
@@ -248,7 +248,7 @@ function isHost(text: string): boolean {
   return text.length <= 253 && isName && !/^\d+$/.test(labels.at(-1) ?? '');
 }
 
-/** Spells a host as URLs do. */
+/** Returns a host, or a pattern of hosts, as URLs spell it; undefined if it is neither. */
 function webhookHost(written: unknown): string | undefined {
   if (typeof written !== 'string') return undefined;
   const isPattern = written.startsWith('*.');

@@ -10,7 +10,7 @@ const OPTIONS = { joiner: '\n', bigint: true } as const;
 const MAX_SIGNS = 2000;
 const TOO_MANY = `the file has more than ${MAX_SIGNS} dots, commas, equals signs and brackets outside of strings`;
 
-/** Short reasons for the parser's messages. Its own messages may quote the line, and so the key. */
+/** Reasons that replace the parser's messages, which may quote the line, and so the key. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^Duplicate|can not be accessed/, 'this is defined twice'],
   [/not close/, 'this is never closed'],

@@ -12,7 +12,7 @@ import { problem } from '../domain/problems.ts';
 import { Channel } from '../events/log/channel.ts';
 import { Feed } from '../events/log/feed.ts';
 import { HttpStreams } from '../events/streams/http-streams.ts';
-import { WebSocketClients } from '../events/streams/ws/clients.ts';
+import { WebSocketClients } from '../events/streams/web-socket-clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
 import { absentPort, NO_UPLOADS } from '../fleet/hub/absent.ts';

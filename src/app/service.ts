@@ -8,7 +8,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import { rowOffset } from '../domain/offset.ts';
 import { HttpStreams } from '../events/streams/http-streams.ts';
-import { WebSocketClients } from '../events/streams/ws/clients.ts';
+import { WebSocketClients } from '../events/streams/web-socket-clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
 import type { FleetAgent } from '../fleet/agent/agent.ts';

@@ -54,7 +54,7 @@ export class LazySubscriptions implements SubscriptionService {
     const { config, host, state, feed, callerOf } = this.#parts;
     const { clock, log, version } = host;
     const [{ SubscriptionRegistry }, { CallbackPoster }, { subscriptionStore }] = await Promise.all([
-      import('../events/webhooks/subscriptions/subscriptions.ts'),
+      import('../events/webhooks/subscriptions/subscription-registry.ts'),
       import('../events/webhooks/subscriptions/callback-poster.ts'),
       import('../store/state/subscriptions.ts'),
     ]);

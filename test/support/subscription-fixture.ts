@@ -6,7 +6,7 @@ import type { SubscriptionRequest } from '../../src/domain/subscription.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { CallbackPoster } from '../../src/events/webhooks/subscriptions/callback-poster.ts';
-import { SubscriptionRegistry } from '../../src/events/webhooks/subscriptions/subscriptions.ts';
+import { SubscriptionRegistry } from '../../src/events/webhooks/subscriptions/subscription-registry.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
 import { openStateDatabase } from '../../src/store/state/database.ts';
 import { subscriptionStore } from '../../src/store/state/subscriptions.ts';

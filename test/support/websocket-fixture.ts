@@ -11,7 +11,7 @@ import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import type { StreamParts } from '../../src/events/streams/clients.ts';
-import { WebSocketClients } from '../../src/events/streams/ws/clients.ts';
+import { WebSocketClients } from '../../src/events/streams/web-socket-clients.ts';
 import type { EventJson } from '../../src/schema/event-json.ts';
 import { plainJson } from './event-json.ts';
 import { eventually, waitFor } from './eventually.ts';

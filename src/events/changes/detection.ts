@@ -20,7 +20,7 @@ import { Sweep, type SweepLimits } from './sweep.ts';
 /** The configured value. `auto` switches detection on once a client asks for changes (decision I2). */
 export type DetectionMode = 'auto' | true | false;
 
-/** Decision I4. */
+/** Rows compared after a commit, changes listed one by one, and blocks that a sweep holds back (decision I4). */
 const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
 
 /**
@@ -171,7 +171,7 @@ export class ChangeDetection implements ChangeControl {
         this.#passIn(RETRY_MS);
       }
     } catch (error) {
-      // When chat.db returns, that is noted like a commit.
+      // The return of chat.db is noted like a commit.
       if (isChatDbAway(error)) return;
       this.#parts.log.error('could not store changes, retrying', { error });
       this.#passIn(RETRY_MS);
@@ -180,7 +180,7 @@ export class ChangeDetection implements ChangeControl {
     this.#sweepIfDoubtful();
   }
 
-  /** Returns false if events were published from another database. */
+  /** Returns false if no row was published yet, or if events were published from another database. */
   #pass(): boolean {
     const at = this.#parts.cursor();
     if (at === undefined) return false;
@@ -254,7 +254,7 @@ export class ChangeDetection implements ChangeControl {
     return !this.#isClosed;
   }
 
-  /** Sweeps what commits may have changed, and ends detection if no client has asked for changes for long. */
+  /** Every hour, sweeps if there were commits. Ends detection if no client has asked for changes in 30 days. */
   #everyHour(): void {
     const { clock, store, stream, mode, log } = this.#parts;
     this.#cancelHour = clock.after(SWEEP_EVERY_MS, () => {

@@ -34,8 +34,9 @@ export class Passes {
   }
 
   /**
-   * Returns undefined if events were published from another database. `isDoubtful` means that rows which were not
-   * compared may have changed. Throws what reading and storing throw; the next pass then finds the same.
+   * Runs one pass. Returns undefined if events were published from another database. `isDoubtful` means that rows which
+   * were not compared may have changed. Throws what reading and storing throw; the next pass then finds the same
+   * changes.
    */
   run(at: Cursor): { readonly isDoubtful: boolean } | undefined {
     const { prints, store, stream, record } = this.#parts;
@@ -79,7 +80,7 @@ type RowIds = readonly number[];
 class WatchedSets {
   #known: readonly RowIds[] | undefined;
 
-  /** Rows that joined or left one of the sets since they were kept. */
+  /** Returns the rows that joined or left one of the sets since `keep`. */
   moved(now: readonly RowIds[]): readonly number[] {
     const before = this.#known;
     if (before === undefined) return [];
@@ -107,7 +108,7 @@ function without(rowIds: RowIds, others: RowIds): number[] {
   return rowIds.filter((rowId) => !known.has(rowId));
 }
 
-/** Number of rows read directly, without the reader thread. */
+/** Maximum number of rows read directly, without the reader thread. */
 const MAX_AT_ONCE = 100;
 
 interface OriginReaders {
@@ -144,7 +145,7 @@ class RecentOrigins {
         (read) => {
           for (const row of read) rows.set(row.rowId, row);
         },
-        // That chat.db is away is reported elsewhere. The next pass reads these rows.
+        // The commit detector reports that chat.db is unavailable. The next pass reads these rows.
         () => {
           if (rows === this.#rows) this.#upTo = Math.min(this.#upTo, before);
         },

@@ -36,8 +36,8 @@ interface Held {
 }
 
 /**
- * Compares all rows once, block by block. The background read only tells which rows differ; these are read again before
- * anything is stored, because a pass may have been faster.
+ * Compares all rows once, block by block. The background read only finds which rows differ. These are read again
+ * before anything is stored, because a pass may have been faster.
  */
 export class Sweep {
   readonly #parts: SweepParts;

@@ -60,7 +60,7 @@ export class ChangeStream {
     return !hasChanges || (change >= this.#log.floor() && change <= this.#log.newest());
   }
 
-  /** Starts, or starts over, after this row and the newest change; or ends, if detection is off. */
+  /** Starts (again) after this row and the newest change. If detection is off, ends the stream instead. */
   restart(rowId: number): void {
     this.#generation = this.#log.generation();
     if (!this.isOn) {

@@ -3,7 +3,7 @@ import { isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
 import type { FeedBatch, FeedReader } from '../../domain/ports/feed.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 
-/** Decision C7. */
+/** Number of events in the ring (decision C7). */
 const CAPACITY = 1024;
 
 /** A reader of the channel with its own position. */
@@ -53,7 +53,7 @@ export class Channel {
     return this.#next;
   }
 
-  /** The last start of publishing. */
+  /** Offset at which publishing last started. */
   get base(): Offset {
     return this.#base;
   }

@@ -243,7 +243,7 @@ export class Publisher {
     stream.skipTo(cursor.offset.rowId);
   }
 
-  /** Reads those rows again that were published while nothing could be stored, because they may have changed since. */
+  /** Reads the rows published while nothing could be stored again, because they may have changed since. */
   #storeBehind(cursor: Cursor, stream: ChangeStream): void {
     const { messages } = this.#parts;
     for (;;) {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import type { Span } from '../../domain/ports/row-ages.ts';
 
-/** A sleeping Mac wakes up now and then for some seconds, too short for a message to arrive reliably. */
+/** Shorter periods do not count: a sleeping Mac wakes for a few seconds, too briefly for messages to arrive reliably. */
 const SHORTEST_MS = 5 * 60_000;
 const MAX_SPANS = 100;
 

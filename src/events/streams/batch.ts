@@ -35,7 +35,7 @@ export class BatchCache {
     this.#textOf = textOf;
   }
 
-  /** The batch at the front of `entries`; undefined if there are none. */
+  /** Returns the batch at the front of `entries`; undefined if there are none. */
   front(entries: readonly LogEntry[]): EventBatch | undefined {
     const [first] = entries;
     if (first === undefined) return undefined;
@@ -94,7 +94,10 @@ function framed(texts: readonly string[], size: number, framing: Framing): Buffe
   return bytes;
 }
 
-/** Events have one order and no gaps. So equal first and last entries at equal distance mean an equal batch. */
+/**
+ * Reports whether the batch is at the front of `entries`. Events have one order without gaps, so batches with equal first
+ * and last entries and equal lengths are equal.
+ */
 function isFrontOf(batch: EventBatch, entries: readonly LogEntry[]): boolean {
   const count = batch.texts.length;
   return entries[count - 1] === batch.last && (batch.isFull || count === entries.length);

@@ -31,7 +31,7 @@ export interface StreamParts {
   readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
 }
 
-/** The properties that its clients share. */
+/** The properties that all clients of one kind share. */
 export interface ClientKind {
   /** The kind's name in the log. */
   readonly name: string;

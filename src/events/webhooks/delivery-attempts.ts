@@ -173,7 +173,7 @@ export class DeliveryAttempts {
   }
 }
 
-/** No connection was established, so nothing reached the receiver. */
+/** Errors without a connection, after which nothing has reached the receiver. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -189,7 +189,7 @@ function neverArrived(error: AxiosError): boolean {
 
 /** Maximum number of bytes that are read of an answer (decision F2). */
 const MAX_BYTES = 64 * 1024;
-/** The head has already decided. A body that takes longer would only delay the next delivery. */
+/** Longest time for reading a body. The head has already decided, so waiting would only delay the next delivery. */
 const MAX_MS = 1000;
 /** Number of bytes of the body that are kept, to show what the receiver answered. */
 const KEPT_BYTES = 4 * 1024;

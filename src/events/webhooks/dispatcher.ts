@@ -233,7 +233,7 @@ export class Dispatcher implements WebhookRegistry {
         return;
       }
       if (!isAppError(error)) throw error;
-      log.warn('a webhook asks for changes, and gets new rows alone', { webhook: webhook.id, reason: error.message });
+      log.warn('a webhook asks for changes but receives only new rows', { webhook: webhook.id, reason: error.message });
     }
     this.#open(webhook);
   }

@@ -14,7 +14,7 @@ import { type AddressRule, HostLookup } from '../../runtime/host-lookup.ts';
 import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
 import { DeliveryErrors } from './delivery-errors.ts';
 
-/** Decision F2. */
+/** Longest wait for the head of an answer (decision F2). */
 const ATTEMPT_TIMEOUT_MS = 10_000;
 /**
  * Less than the 5 s after which common servers close an idle connection, so that no event is sent on one that is just
@@ -131,7 +131,7 @@ export class Poster {
     });
   }
 
-  /** axios is loaded for the first post, because it takes longer to load than the rest of the service. */
+  /** Creates the client. Loads axios only for the first post, because that takes longer than the rest of the service. */
   async #newClient(): Promise<AxiosInstance> {
     const { default: axios } = await import('axios');
     const { default: axiosRetry } = await import('axios-retry');
@@ -206,7 +206,7 @@ function hostRefusal(url: string): string {
   return `The host ${hostOf(url)} is not in webhooks.allowed_hosts of the configuration.`;
 }
 
-/** A name with the root's dot at its end is the same name. */
+/** Returns the URL's host without the dot of the root, which makes no other name. */
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/\.$/, '');
 }
@@ -224,7 +224,7 @@ export function standardSignature(secret: string, id: string, timestampS: number
 
 const STANDARD_SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
-/** Base64 after `whsec_` if the secret has that form, else its UTF-8 bytes (decision F2). */
+/** Returns the bytes after `whsec_`, decoded from base64, or else the secret's UTF-8 bytes (decision F2). */
 function standardKey(secret: string): Buffer {
   const base64 = STANDARD_SECRET.exec(secret)?.[1];
   return base64 === undefined || base64 === '' ? Buffer.from(secret, 'utf8') : Buffer.from(base64, 'base64');
@@ -244,9 +244,9 @@ interface WebhookTransport {
 }
 
 /**
- * Returns a transport for what axios does differently. Its time limit covers the whole attempt, where axios' limit
- * covers silence. A 101 counts as an answer, where Node would close the connection without one. The status of `HTTP/1.1
- * 000` is an error, where axios takes a status of 0 for success.
+ * Returns a transport that corrects axios in three points. Its time limit covers the whole attempt, not only silence. A
+ * 101 counts as an answer; Node would close the connection without one. A status of 000 is an error; axios would take it
+ * for success.
  */
 function transport({ clock, timeoutMs, headers }: TransportOptions): WebhookTransport {
   return {

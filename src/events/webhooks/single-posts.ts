@@ -20,8 +20,8 @@ export interface SinglePostsParts
 }
 
 /**
- * Posts that a client requested and that are made once, immediately: a test, or a delivery that is sent again. One of
- * each at a time per webhook.
+ * Posts that a client requested and that are made once, immediately: a test, or a delivery that is sent again. Makes one
+ * post at a time per webhook. Throws `test_in_progress` during another.
  */
 export class SinglePosts {
   readonly #parts: SinglePostsParts;

@@ -68,7 +68,7 @@ export class SubscriptionWorker {
     this.#consumer.start();
   }
 
-  /** Everything up to here is done. */
+  /** Everything up to here is done: posted, skipped, or not wanted. */
   get offset(): Offset {
     return this.#consumer.offset;
   }
@@ -194,7 +194,7 @@ export class SubscriptionWorker {
   }
 }
 
-/** No subscription includes changes. */
+/** Reports whether the entry is a row. Subscriptions never include changes. */
 function isOfRow(entry: LogEntry): entry is RowEntry {
   return entry.change === undefined;
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Caller } from '../../../domain/caller.ts';
-import type { Log } from '../../../domain/ports/host.ts';
-import { problem } from '../../../domain/problems.ts';
-import { streamQuery } from '../../../schema/event.ts';
-import { readQuery } from '../../../schema/query.ts';
-import type { EventBatch, Framing } from '../batch.ts';
-import type { ClientSocket, EndReason } from '../client.ts';
-import { Clients, type Format, type Joining, type StreamParts } from '../clients.ts';
+import type { Caller } from '../../domain/caller.ts';
+import type { Log } from '../../domain/ports/host.ts';
+import { problem } from '../../domain/problems.ts';
+import { streamQuery } from '../../schema/event.ts';
+import { readQuery } from '../../schema/query.ts';
+import type { EventBatch, Framing } from './batch.ts';
+import type { ClientSocket, EndReason } from './client.ts';
+import { Clients, type Format, type Joining, type StreamParts } from './clients.ts';
 
 /** Pings every 30 s. A client may leave two unanswered, or read nothing for two (decision G1). */
 const KIND = {

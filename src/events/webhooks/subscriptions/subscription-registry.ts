@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** How long the previous secret still signs after a refresh. */
 const ROTATION_MS = 60 * MINUTE_MS;
-/** For all keys together, as with webhooks. */
+/** Maximum number of subscriptions of all keys together, as with webhooks. */
 const MAX_SUBSCRIPTIONS = 64;
 /** Timers do not run while the Mac sleeps, so the time is checked at least this often. */
 const LOOK_EVERY_MS = MINUTE_MS;
@@ -27,7 +27,7 @@ export interface SubscriptionsParts extends SubscriptionWorkerParts {
   readonly forbidden: number;
 }
 
-/** The subscriptions of MCP Events: added, refreshed, lapsed and ended (decision Y3). */
+/** Adds, refreshes and ends the subscriptions of MCP Events (decision Y3). */
 export class SubscriptionRegistry implements SubscriptionService {
   readonly #parts: SubscriptionsParts;
   readonly #workers = new Map<string, SubscriptionWorker>();
@@ -81,7 +81,7 @@ export class SubscriptionRegistry implements SubscriptionService {
 
   terminate(keyId: string): void {
     const { poster, forbidden } = this.#parts;
-    const error = { code: forbidden, message: 'The key of this subscription is not valid any more.' };
+    const error = { code: forbidden, message: 'The key of this subscription is no longer valid.' };
     for (const subscription of this.#parts.store.list().filter((one) => one.keyId === keyId)) {
       const ended = this.#drop(subscription.id);
       this.#leave(ended.then(() => poster.control(subscription, { type: 'terminated', error }).result));
@@ -122,7 +122,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     return { id, refreshBeforeMs: expiresMs, cursor: this.#textOf(offset), truncated, health: undefined };
   }
 
-  /** Keeps the position: the client's cursor is there, or before it. */
+  /** Refreshes a subscription. Keeps its position, because the client's cursor is there or earlier. */
   #refresh(known: StoredSubscription, { secret, ttlMs }: SubscriptionRequest): SubscriptionGrant {
     const { store, clock } = this.#parts;
     const worker = this.#workers.get(known.id);
@@ -177,7 +177,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     for (const { id } of this.#parts.store.list().filter(({ expiresMs }) => expiresMs <= nowMs)) this.remove(id);
   }
 
-  /** Ends subscriptions that have lapsed, and checks again when the next one does. */
+  /** Waits for the next subscription to lapse, then removes those that have. */
   #look(): void {
     this.#cancelLook?.();
     const { store, clock } = this.#parts;
@@ -189,7 +189,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     });
   }
 
-  /** Removes the record before it waits for the worker, so that a crash in between leaves nothing behind. */
+  /** Ends a subscription. Removes the record before waiting for the worker, so that a crash leaves nothing behind. */
   async #drop(id: string): Promise<void> {
     const worker = this.#workers.get(id);
     this.#workers.delete(id);
@@ -208,7 +208,7 @@ export class SubscriptionRegistry implements SubscriptionService {
   }
 }
 
-/** Derived from these values, so that a refresh and an end need no id, and a restart keeps it. */
+/** Derives the id from these values, so that clients refresh and end a subscription without it, and restarts keep it. */
 function subscriptionId(keyId: string, { name, arguments: asked, url }: SubscriptionTarget): string {
   const sorted = Object.entries(asked)
     .filter(([, value]) => value !== undefined)

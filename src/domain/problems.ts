@@ -225,12 +225,12 @@ export const PROBLEMS = {
   too_many_without_key: {
     status: 503,
     detail:
-      '256 requests without a key are already running or waiting for their answer to be read: try again in {seconds} s.',
+      'Too many requests without a key: 256 are running or waiting for their answer to be read. Try again in {seconds} s.',
     example: { seconds: 5 },
   },
   send_queue_full: {
     status: 503,
-    detail: '{max} sends are already waiting.',
+    detail: 'The queue is full: {max} sends are waiting.',
     hint: 'Nothing was sent. Try again later.',
     example: { max: 100 },
   },

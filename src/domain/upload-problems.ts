@@ -23,7 +23,7 @@ export const UPLOAD_PROBLEMS = {
   },
   too_many_uploads: {
     status: 503,
-    detail: '{max} uploads with this key are already in progress.',
+    detail: 'This key already has {max} uploads in progress.',
     hint: 'Wait until one of them is complete.',
     example: { max: 10 },
   },

@@ -23,6 +23,6 @@ async function answer(recipient: string, body: string, idempotencyKey: string): 
 for await (const { type, data } of client.listen({ include: 'details' })) {
   // `mirror`: the copy of a message to oneself. `late`: it came long after it was written, such as from iCloud.
   if (type !== 'message.received' || data.details?.mirror || data.details?.late) continue;
-  if (!data.body.toLowerCase().includes('ping')) continue;
+  if (!/\bping\b/i.test(data.body)) continue;
   await answer(data.conversation_id, 'pong', `pong-${data.guid}`);
 }

@@ -1,5 +1,5 @@
 """An auto-reply bot. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=key.txt python3 auto-reply.py"""
-import json, os, time, urllib.request
+import json, os, re, time, urllib.request
 from http.client import HTTPException
 from urllib.error import HTTPError
 
@@ -14,11 +14,7 @@ def call(path, body=None, accept="application/json", **more):
 
 
 PLACE = "auto-reply.place"  # the offset of the last event that was dealt with, in the current folder
-if os.path.exists(PLACE):
-    after = open(PLACE).read()
-else:
-    newest = json.load(call("/messages?limit=1"))
-    after = newest[0]["id"] if newest else 0
+after = open(PLACE).read() if os.path.exists(PLACE) else None
 
 
 def keep(offset):
@@ -28,27 +24,45 @@ def keep(offset):
     return offset
 
 
+def problem(error):
+    try:
+        return json.load(error)
+    except ValueError:
+        return {}
+
+
 def send(answer, key):
     try:
         call("/messages", answer, **{"Idempotency-Key": key})
     except HTTPError as error:
         if error.code in (429, 503):  # not sent, and may be later
             raise
-        print(error)  # refused, which stays so
+        # Refused, which stays so. After a crash of the service, a 409 says that nobody knows whether it was sent.
+        print(error.code, problem(error).get("detail"))
 
 
 while True:
     try:
+        if after is None:  # the first start: from the newest message on
+            newest = json.load(call("/messages?limit=1"))
+            after = keep(newest[0]["id"] if newest else 0)
         for line in call(f"/events?after={after}&include=details", accept="application/x-ndjson"):
             event = json.loads(line)
             message = event.get("data", {})  # without data it is only a sign that the connection is alive
             details = message.get("details", {})
             # a mirror is the copy of a message to oneself; a late one came long after it was written
             is_new = event.get("type") == "message.received" and not details.get("mirror") and not details.get("late")
-            if is_new and "ping" in message["body"].lower():
+            if is_new and re.search(r"\bping\b", message["body"], re.IGNORECASE):
                 answer = {"recipient": message["conversation_id"], "body": "pong"}
                 send(answer, "pong-" + message["guid"])  # the same key sends once within 24 hours
             after = keep(event["offset"])
+    except HTTPError as error:
+        refusal = problem(error)
+        print(error.code, refusal.get("detail"))
+        if error.code == 401:
+            raise SystemExit(refusal.get("hint"))
+        if error.code == 410:  # chat.db was replaced, or the place is too old: go on with the newest event
+            after = keep(refusal["latest"])
     except (OSError, HTTPException) as error:  # away or busy: the event after the kept place comes again
         print(error)
     time.sleep(2)

@@ -92,7 +92,7 @@ function faultOf(line: Buffer, last: Head, n: number): string | undefined {
   line[at] = OBJECT_END;
   const sealed = hash('sha256', line.subarray(0, at + 1), 'hex');
   line[at] = separator;
-  if (sealed !== line.toString('latin1', end - 64, end)) return 'was changed: its hash is of another content';
+  if (sealed !== line.toString('latin1', end - 64, end)) return 'was changed: its hash does not fit its content';
   const beginning = `{"n":${n},"prev":"${last.hash}",`;
   if (line.toString('latin1', 0, beginning.length) === beginning) return undefined;
   return 'does not follow the line before it: a line was removed, added or replaced';

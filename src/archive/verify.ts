@@ -188,7 +188,7 @@ class Verification {
     }
     this.#attachments += 1;
     if (sum.digest('hex') !== storedHash(path)) {
-      this.#faults.push({ file: path, what: 'was changed: it is named after another content' });
+      this.#faults.push({ file: path, what: 'was changed: its name does not fit its content' });
     }
   }
 

@@ -79,7 +79,7 @@ export class StoryTeller {
         thread_originator_part: '0:0:1',
       }),
       ...(effect !== undefined && { expressive_send_style_id: effect }),
-      ...(error !== undefined && { error, is_sent: 0, is_delivered: 0 }),
+      ...(error !== undefined && { error, is_sent: 0, is_delivered: 0, date_delivered: 0, date_read: 0 }),
     };
     return this.#message(step, dateMs, text, columns);
   }

@@ -144,7 +144,7 @@ describe('a search that cannot be answered', () => {
     [
       'from:Carla',
       [
-        'At character 1: from:Carla is nobody who is known. Use a whole name, an address such as from:+15550100, or from:me.',
+        'At character 1: from:Carla is not the name of anyone known. Use a whole name, an address such as from:+15550100, or from:me.',
       ],
     ],
     [

@@ -180,12 +180,40 @@ describe('the auto-reply bot answers, and only what it should', () => {
       await once(busy, 'listening');
       const { port } = busy.address() as AddressInfo;
       start(['python3', '-u', join(RECIPES, 'auto-reply.py')], folder, `http://127.0.0.1:${port}`);
-      await waitFor(() => existsSync(join(folder, 'auto-reply.place')));
-      expect(readFileSync(join(folder, 'auto-reply.place'), 'utf8')).toBe('first');
+      await eventually(() => expect(readFileSync(join(folder, 'auto-reply.place'), 'utf8')).toBe('first'));
       expect(keys).toEqual(Array(4).fill('pong-G1'));
     } finally {
       busy.closeAllConnections();
       busy.close();
+    }
+  });
+
+  python('in Python, from the newest event on after its place has expired; a wrong key ends it', async () => {
+    const folder = join(root, 'replaced');
+    mkdirSync(folder);
+    const asked: (string | undefined)[] = [];
+    const replaced = createServer((request, response) => {
+      if (request.url?.startsWith('/api/v1/messages')) return response.end('[{"id": "7"}]');
+      asked.push(request.url?.match(/after=(\w+)/)?.[1]);
+      const [status, problem] =
+        asked.length === 1
+          ? [410, { detail: 'It expired.', latest: 'new' }]
+          : [401, { detail: 'No.', hint: 'Get one.' }];
+      return response.writeHead(status).end(JSON.stringify(problem));
+    }).listen(0, '127.0.0.1');
+    try {
+      await once(replaced, 'listening');
+      const { port } = replaced.address() as AddressInfo;
+      const { child, output } = start(
+        ['python3', '-u', join(RECIPES, 'auto-reply.py')],
+        folder,
+        `http://127.0.0.1:${port}`,
+      );
+      const [code] = await once(child, 'close');
+      expect([code, asked, output()]).toEqual([1, ['7', 'new'], '410 It expired.\n401 No.\nGet one.\n']);
+    } finally {
+      replaced.closeAllConnections();
+      replaced.close();
     }
   });
 

@@ -81,7 +81,7 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
   if (compared === undefined) return;
   const { same, not_archived: notArchived, gone, differs, differing } = compared;
   context.stdout(
-    `Against chat.db: ${count(same)} the same, ${count(notArchived)} not archived, ${count(gone)} gone from chat.db, ${count(differs)} with another content.`,
+    `Against chat.db: ${count(same)} the same, ${count(notArchived)} not archived, ${count(gone)} gone from chat.db, ${count(differs)} with different content.`,
     ...differing.slice(0, MAX_NAMED).map((guid) => `  ${oneLine(guid)}`),
   );
   if (differing.length > MAX_NAMED) context.stdout('  … --json names more of them.');

@@ -58,7 +58,7 @@ async function senderOf(text: string, { contacts, chats }: SearchNames): Promise
   if (second !== undefined) return ambiguous(people.map(candidate), 'people');
   if (person !== undefined) return { isMe: false, addresses: person.addresses };
   if (chats.isAddress(text)) return { isMe: false, addresses: [text] };
-  return 'is nobody who is known. Use a whole name, an address such as from:+15550100, or from:me.';
+  return 'is not the name of anyone known. Use a whole name, an address such as from:+15550100, or from:me.';
 }
 
 /** Returns ids of the conversations, or the mistake in the name. */

@@ -175,7 +175,7 @@ export class Canary implements CanaryStatus {
       this.#isSending = false;
       this.#waitingSinceMs = awake.monotonic();
     }
-    log.debug('a canary was sent', { outcome: this.#record?.outcome });
+    log.debug('the attempt to send a canary has ended', { outcome: this.#record?.outcome });
     await this.#look();
   }
 

@@ -22,7 +22,7 @@ import { rowAgeStore } from '../store/state/row-ages.ts';
 import type { Host } from './host.ts';
 import type { ThreadTargets } from './reader-worker.ts';
 
-/** A first sweep writes four pages per block into state.db-wal; SQLite itself checkpoints after 4,000 pages. */
+/** Blocks between two checkpoints. A sweep writes four pages per block; SQLite itself checkpoints after 4,000. */
 const BLOCKS_A_CHECKPOINT = 900;
 
 interface EventLogParts {

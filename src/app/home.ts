@@ -30,6 +30,7 @@ import type { Host } from './host.ts';
 import { grouped, lengthOf, pointsOf, Statistics } from './statistics.ts';
 
 const HOURS = 24;
+/** Maximum number of held sends on the page. */
 const MOST_HELD = 5;
 
 interface CountingParts {
@@ -134,7 +135,7 @@ export class HomePage implements Home {
     return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
   }
 
-  /** Counted from the audit log, which counts repeated reads by the hour. */
+  /** Counts the uses of each key. The audit log counts repeated reads by the hour, so days consist of hours. */
   #keySeries(by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     const { statistics, access } = this.#parts;
     const starts = statistics.starts(by, last);

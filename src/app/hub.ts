@@ -49,12 +49,12 @@ import type { Host } from './host.ts';
 import type { RunningApp } from './service.ts';
 import { listenOnSocket } from './socket.ts';
 
-/** Decision A7. */
+/** Everything stops within 10 s (decision A7). */
 const REQUESTS_END_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
 /** Maximum wait before reconnecting. Short, because hubs are few and clients wait for them. */
 const MAX_RECONNECT_MS = 2000;
-/** How long a client that comes from another hub may wait until this hub has read as far as that client. */
+/** How long a client that comes from another hub waits for this hub to catch up with it. */
 const REACH_MS = 3000;
 
 /** Creates every module of a hub and connects them. Rejects as `startApp` does and then leaves nothing open. */

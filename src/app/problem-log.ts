@@ -35,7 +35,7 @@ export class ProblemLog {
     });
   }
 
-  /** Returns the problems, those noticed last first. */
+  /** Returns the problems, the newest first. */
   list(): readonly StatusProblem[] {
     return this.#kept.map(({ key: _key, ...problem }) => problem);
   }

@@ -6,7 +6,7 @@ import { ChatIndexSource } from '../mac/chatdb/index-source.ts';
 import type { ChatLog } from '../mac/chatdb/message-log.ts';
 import { excludeFromBackups } from '../mac/system/backup-exclusion.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
-import { openSearch, type RunningSearch } from '../search/index/open.ts';
+import { openSearch, type RunningSearch } from '../search/index/open-search.ts';
 import type { Host } from './host.ts';
 import type { ThreadTargets } from './reader-worker.ts';
 

@@ -51,7 +51,7 @@ import { listenElsewhere } from './socket.ts';
 import { openStatus } from './status.ts';
 import { wireJsonOf } from './wires.ts';
 
-/** Everything stops within 10 s (decision A7): osascript is killed after 8 s, and its request is still answered. */
+/** Everything stops within 10 s (decision A7). osascript is killed after 8 s, and its request is still answered. */
 const WORK_ENDS_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
 

@@ -158,7 +158,7 @@ export class Statistics {
     return new Map([...bySubject].map(([subject, own]) => [subject, seriesOf(own, starts, kind)]));
   }
 
-  /** Returns the beginnings of the last spans, oldest first. */
+  /** Returns when the last spans started, oldest first. */
   starts(by: StatisticSpan, last: number): readonly number[] {
     const starts: number[] = [];
     let start = this.#startOf(by, this.#parts.clock.now());
@@ -214,7 +214,7 @@ export class Statistics {
   }
 }
 
-/** Items by their key, in order. */
+/** Groups items by key. Keeps their order. */
 export function grouped<Item>(
   items: readonly Item[],
   keyOf: (item: Item) => string,
@@ -232,7 +232,7 @@ export function lengthOf(span: StatisticSpan): number {
   return { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[span];
 }
 
-/** Points for each of these beginnings. */
+/** Returns a point for each of these starts, with the counts of its rows. */
 export function pointsOf(
   rows: readonly Pick<StatisticCount, 'atMs' | 'name' | 'count'>[],
   starts: readonly number[],

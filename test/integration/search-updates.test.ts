@@ -224,7 +224,7 @@ describe('the file of the index', () => {
     expect(await find('database')).toEqual([]);
     expect(inside(path, (count) => count('SELECT docs FROM about'))).toBe(0);
     expect(log.lines.map(({ message }) => message)).toContain(
-      'the Messages database was replaced: the search index is made again',
+      'the Messages database was replaced: rebuilding the search index',
     );
   });
 

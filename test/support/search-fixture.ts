@@ -8,7 +8,7 @@ import { ChatIndexSource } from '../../src/mac/chatdb/index-source.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { IndexWriter } from '../../src/search/index/index-writer.ts';
-import { openSearch, type RunningSearch } from '../../src/search/index/open.ts';
+import { openSearch, type RunningSearch } from '../../src/search/index/open-search.ts';
 import { parseSearch } from '../../src/search/language/search-text.ts';
 import { Finder } from '../../src/search/query/finder.ts';
 import { chatDatabases } from './chat-databases.ts';

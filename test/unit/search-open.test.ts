@@ -5,7 +5,7 @@ import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
 import type { SearchQuery } from '../../src/domain/search.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { openIndex } from '../../src/search/index/database.ts';
-import { openSearch } from '../../src/search/index/open.ts';
+import { openSearch } from '../../src/search/index/open-search.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { MemoryLog } from '../support/memory-log.ts';

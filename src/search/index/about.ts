@@ -22,8 +22,8 @@ export interface Progress {
   /** Number of documents. */
   readonly docs: number;
   /**
-   * Number of removed or replaced documents whose words may still be in the file; one too many right after creation,
-   * which leaves many pieces.
+   * Number of removed or replaced documents whose words may still be in the file. The first complete walk adds one, so
+   * that the many pieces it leaves are merged.
    */
   readonly removed: number;
 }
@@ -63,7 +63,7 @@ export class About {
     this.#merged = sqlite.prepare('UPDATE about SET removed = removed - ?');
   }
 
-  /** Initializes an index without a row. */
+  /** Creates the row of a new index. */
   begin(position: IndexPosition, newest: Cursor): void {
     this.#insert.run(...columnsOf(position, newest));
   }
@@ -108,7 +108,7 @@ export class About {
     this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
   }
 
-  /** Stores the time of the finished check. Does nothing if rows are to be indexed (again). */
+  /** Stores when the walk was finished. Does nothing while rows are still to be indexed. */
   checked(nowMs: number): void {
     this.#checked.run(nowMs);
   }
@@ -129,7 +129,7 @@ function columnsOf({ rowId, change, generation }: IndexPosition, { offset, guid,
 }
 
 /**
- * Rows are not indexed if a JavaScript number cannot represent their id exactly. Only a hostile chat.db has such rows.
+ * Returns the id, or the largest safe one. Rows beyond it are not indexed; only a hostile chat.db has such rows.
  */
 function exact(rowId: number): number {
   return Math.min(rowId, Number.MAX_SAFE_INTEGER);

@@ -1,11 +1,11 @@
 import type { AssociatedRows } from '../../domain/associated-rows.ts';
 import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { type OpenOptions, openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
-import { deleteIndex } from './files.ts';
+import { deleteIndex } from './index-file.ts';
 
 /** Version of the index. An index of another version is deleted, because nothing in it is worth converting. */
 const VERSION = 3;
-/** Added to the version of an index that includes messages of apps (U5). */
+/** Added to the version of an index that includes messages of apps (decision U5). */
 const BY_KIND = 1000;
 
 /**
@@ -76,7 +76,7 @@ export function openIndex(
   return { sqlite: made, isNew: true };
 }
 
-/** Opens the connection for frequent small writes. */
+/** Opens the index for frequent small writes. Creates an empty file if it is missing. */
 function open(path: string): Sqlite {
   claimPrivateFile(path);
   return opened(path, {}, `PRAGMA journal_mode = WAL; ${FOR_WRITING}; PRAGMA cache_size = -1024`);

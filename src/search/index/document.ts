@@ -8,7 +8,7 @@ import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 /** Units of a text that are indexed: three times what Messages can send. */
 export const MAX_UNITS = 65_536;
 
-/** Begins marks that no text contains, because `tokensOf` treats it as a blank. */
+/** Begins every tag. No text contains it, because `tokensOf` treats it as a blank. */
 const PRIVATE = '\uE000';
 export const BY_ME = `${PRIVATE}me`;
 export const HAS_ATTACHMENT = `${PRIVATE}att`;
@@ -57,14 +57,15 @@ function cutWords(ascii: string): string {
   return ascii.length > MAX_TOKEN ? ascii.replace(LONG_WORD, '$1') : ascii;
 }
 
-/** Number of UTF-16 units that indexing this message reads. */
+/** Returns the number of UTF-16 units that indexing this message reads. */
 export function unitsOf({ body, attachments, texts = [] }: SearchableMessage): number {
   const others = texts.reduce((sum, [, text]) => sum + text.length, 0);
   return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length + others);
 }
 
-/** Units of ASCII indexed in one millisecond; of other letters, in words that are all new, in two to three. */
+/** ASCII units that are indexed in one millisecond. */
 export const LONG = 8192;
+/** Units of other letters that are indexed in two to three milliseconds, if every word is new. */
 const LONG_FOLDED = 2048;
 
 /** Reports whether the reader thread processes a message, because it would block the event loop. */
@@ -85,7 +86,7 @@ export function tagsOf({ conversation_id, sender, is_from_me, attachments }: Mes
   return tags;
 }
 
-/** Equal for every prefix of a chat guid: macOS 26 changed those of existing chats. */
+/** Returns a conversation's tag, which ignores the prefix of its guid: macOS 26 changed those of existing chats. */
 export function conversationTag(id: string): string {
   return conversationTags(id);
 }
@@ -98,13 +99,13 @@ export function senderTags(sender: SearchSender): readonly string[] {
   return sender.isMe ? [BY_ME] : sender.addresses.map(addressTag);
 }
 
-/** Equal for all spellings of one address: case, and the grouping of digits. */
+/** Returns a key that is equal for all spellings of one address: case, and the grouping of digits. */
 export function addressKey(address: string): string {
   const text = address.trim().toLowerCase();
   return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
-/** Collisions are noticed when the message itself is read. */
+/** Returns a short hash. Collisions are noticed when the message itself is read. */
 function hash(text: string): string {
   return shortHash(text).toString(36);
 }
@@ -120,7 +121,7 @@ export function secondOfMs(unixMs: number): number {
   return Math.ceil(unixMs / 1000) - APPLE_EPOCH_S;
 }
 
-/** `YYYY-MM-DDTHH:MM:SSZ`. */
+/** Returns `YYYY-MM-DDTHH:MM:SSZ`. */
 export function isoOfSecond(second: number): string {
   return new Date((second + APPLE_EPOCH_S) * 1000).toISOString().replace('.000Z', 'Z');
 }

@@ -163,7 +163,7 @@ function placeOf([id, row]: Row): DocumentPlace {
   return { id: id as number, row: row as number };
 }
 
-/** Messages from before 2001 do not exist. */
+/** Returns the second, or 0 for one before 2001, when no message existed. */
 function clamped(second: number): number {
   return Math.max(0, second);
 }

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync, unlinkSync } from 'node:fs';
 
 /** The index as one of its users has opened it. The writer may have recreated the file since. */
 export class IndexFile<Index extends { close(): void }> {
@@ -25,5 +25,13 @@ export class IndexFile<Index extends { close(): void }> {
   close(): void {
     this.#open?.index.close();
     this.#open = undefined;
+  }
+}
+
+/** Removes the index and SQLite's side files. */
+export function deleteIndex(path: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) {
+    // Usually nothing exists, and loading rmSync to find that out is slow.
+    if (existsSync(path + end)) unlinkSync(path + end);
   }
 }

@@ -32,7 +32,7 @@ export class IndexWriter {
     this.#source = source;
   }
 
-  /** Adds those of the first of these rows that are missing, oldest first. Returns how many rows it processed. */
+  /** Adds the rows that are missing in the index, up to `ADDED_BYTES` at once. Returns how many rows it processed. */
   add(path: string, rows: readonly ListedRow[], again: RowsAgain): number {
     const { sqlite, documents } = this.#file.open(path);
     const isFree = documents.isFree(rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0);

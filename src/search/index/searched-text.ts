@@ -37,7 +37,7 @@ export class SearchedText {
   }
 }
 
-/** Includes overlapping matches. */
+/** Returns all matches, including overlapping ones. */
 function matchesOf(text: string, pattern: RegExp): readonly Highlight[] {
   const places: Highlight[] = [];
   pattern.lastIndex = 0;

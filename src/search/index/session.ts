@@ -9,7 +9,7 @@ import type { Sqlite } from '../../runtime/sqlite.ts';
 import { About, type IndexPosition, type Progress } from './about.ts';
 import { openIndex } from './database.ts';
 import { type DocumentPlace, Documents } from './documents.ts';
-import { deleteIndex } from './files.ts';
+import { deleteIndex } from './index-file.ts';
 import type { RowsAgain, WalkPlace } from './index-writer.ts';
 import { Pace } from './pace.ts';
 import { Updates } from './updates.ts';
@@ -24,7 +24,7 @@ export interface SessionParts {
   readonly associatedRows?: AssociatedRows;
   readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
-  /** `IndexWriter`, in whatever thread. */
+  /** `IndexWriter`, in whichever thread. */
   readonly writer: {
     add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
     put(path: string, row: number): Promise<boolean>;
@@ -38,7 +38,7 @@ export interface SessionParts {
 }
 
 /** Ends a session when chat.db was replaced. */
-export const REPLACED = new Error('chat.db is another one');
+export const REPLACED = new Error('chat.db was replaced');
 
 /** The open index, kept up to date until something fails. The stored state is enough to start the next session. */
 export class Session {
@@ -133,14 +133,14 @@ function openCurrent(parts: SessionParts): Sqlite {
     const seen = about.seen();
     const identity = messages.identity(seen.offset);
     if (!isReplaced(seen, identity)) {
-      about.see(positionToGoOnFrom(about, parts), { ...seen, inode: identity.inode });
+      about.see(resumePosition(about, parts), { ...seen, inode: identity.inode });
       return first.sqlite;
     }
   } catch (error) {
     first.sqlite.close();
     throw error;
   }
-  log.warn('the Messages database was replaced: the search index is made again');
+  log.warn('the Messages database was replaced: rebuilding the search index');
   first.sqlite.close();
   deleteIndex(path);
   return openCurrent(parts);
@@ -154,7 +154,7 @@ function newestPosition(feed: SessionParts['feed']): IndexPosition {
  * Returns the stored position if the change log still reaches back to it. Otherwise everything is indexed again in the
  * background.
  */
-function positionToGoOnFrom(about: About, { feed, log }: SessionParts): IndexPosition {
+function resumePosition(about: About, { feed, log }: SessionParts): IndexPosition {
   const position = about.position();
   try {
     const { rowId, change }: Offset = feed.resolve(position, { changes: true });
@@ -163,7 +163,7 @@ function positionToGoOnFrom(about: About, { feed, log }: SessionParts): IndexPos
     if (!isAppError(error)) throw error;
     if (error.code === 'changes_disabled') return { ...rowOffset(position.rowId), generation: position.generation };
     if (error.code !== 'offset_expired') throw error;
-    log.warn('the log of changes does not go back far enough: the search index is made again beside the old one');
+    log.warn('the log of changes does not go back far enough: indexing all messages again');
     about.indexAgain(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
     return newestPosition(feed);
   }

@@ -153,7 +153,7 @@ export class Updates implements ConsumerTask<undefined> {
       }
       if (!this.#hasGone) continue;
       await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
-      this.#isRequested = true; // makes the offset be stored
+      this.#isRequested = true; // so that the offset is stored
     }
   }
 
@@ -191,7 +191,7 @@ export class Updates implements ConsumerTask<undefined> {
   #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
     if (update === undefined) return undefined;
-    // Scans the next documents, newest first, for removed rows.
+    // Read again, because the event lacks the texts beside the body.
     if (update.kind === 'put') return source.messages([Number(update.message.id)])[0] ?? update.message;
     if (update.kind === 'place') documents.remove(update.place.id, update.place.row);
     const row = update.kind === 'place' ? update.place.row : update.row;

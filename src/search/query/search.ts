@@ -7,8 +7,8 @@ import type { SearchHit, SearchQuery, SearchStatus } from '../../domain/search.t
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { missingFullText } from '../index/database.ts';
 import { isoOfSecond } from '../index/document.ts';
-import { deleteIndex } from '../index/files.ts';
-import type { RunningSearch } from '../index/open.ts';
+import { deleteIndex } from '../index/index-file.ts';
+import type { RunningSearch } from '../index/open-search.ts';
 import { Pace } from '../index/pace.ts';
 import { REPLACED, Session, type SessionParts } from '../index/session.ts';
 import type { Found } from './finder.ts';
@@ -18,7 +18,7 @@ const RETRY_MS = 1000;
 const SLOW_RETRY_MS = 60_000;
 
 export interface SearchParts extends SessionParts {
-  /** `Finder.find`, in whatever thread. */
+  /** `Finder.find`, in whichever thread. */
   readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
   /** Opens an empty database, which shows whether SQLite can create an index. Default: SQLite's own. */
   readonly openProbe?: () => Sqlite;
@@ -88,7 +88,7 @@ export class Search implements RunningSearch {
       if (isAppError(error)) throw error;
       const isLost = errorCode(error) === 'ENOENT';
       if (this.#session !== undefined && (isLost || failureOf(error).isDamaged)) this.#discard(isLost ? LOST : error);
-      const reason = this.#problem ?? 'the index is being made';
+      const reason = this.#problem ?? 'the index is being built';
       throw problem('search_unavailable', { reason }, { cause: error });
     }
   }
@@ -144,7 +144,7 @@ export class Search implements RunningSearch {
       this.#log.warn('the search index is not kept up to date', { reason: told, error });
     this.#problem = told;
     if (isDamaged) {
-      if (error !== REPLACED) this.#log.warn('the search index is made again', { error });
+      if (error !== REPLACED) this.#log.warn('rebuilding the search index', { error });
       const sinceMs = this.#clock.monotonic() - this.#madeAgainAtMs;
       if (sinceMs < SLOW_RETRY_MS) await this.#pace.sleep(SLOW_RETRY_MS - sinceMs);
       this.#madeAgainAtMs = this.#clock.monotonic();

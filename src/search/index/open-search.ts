@@ -2,7 +2,7 @@ import type { SearchIndex } from '../../domain/ports/search.ts';
 import { problem } from '../../domain/problems.ts';
 import type { SearchStatus } from '../../domain/search.ts';
 import type { SearchParts } from '../query/search.ts';
-import { deleteIndex } from './files.ts';
+import { deleteIndex } from './index-file.ts';
 
 /** Search as the service runs it. */
 export interface RunningSearch extends SearchIndex {

@@ -141,7 +141,7 @@ export class McpPipe {
   /** Returns a problem document as one sentence. */
   #refusal(status: number, text: string): string {
     const { detail, hint } = (parsed(text) ?? {}) as { readonly detail?: unknown; readonly hint?: unknown };
-    if (typeof detail !== 'string') return `What answers at ${this.#to.place} is not Postern (${status}).`;
+    if (typeof detail !== 'string') return `The program that answers at ${this.#to.place} is not Postern (${status}).`;
     return typeof hint === 'string' ? `${detail} ${hint}` : detail;
   }
 

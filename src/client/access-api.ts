@@ -4,7 +4,7 @@ import type { ClientLines } from '../domain/client-lines.ts';
 import type { ApprovalMode, Caps, KeyCheck, KeyRecord, Preset, Scope } from '../domain/key.ts';
 import type { SelfChatRecord } from '../domain/ports/self-chat.ts';
 import type { SignInCode } from '../domain/sign-in.ts';
-import { queryOf } from './request.ts';
+import { queryOf, type Requests } from './request.ts';
 
 /** The settings of a key. Lists contain addresses and conversation ids; `'*'` means everyone, an empty list no one. */
 export interface KeyOptions {
@@ -50,111 +50,104 @@ export interface AuditFilter {
   readonly limit?: number;
 }
 
-/** Sends these calls to the service. */
-export interface AccessTransport {
-  one<Result>(method: string, path: string, member: keyof Result & string, body?: unknown): Promise<Result>;
-  list<Item>(path: string, member: keyof Item & string): Promise<Item[]>;
-  none(method: string, path: string): Promise<void>;
-}
-
 /** Manages limited keys. All methods but `mine` need the owner's key. */
 export class KeysApi {
-  readonly #transport: AccessTransport;
+  readonly #requests: Requests;
 
-  constructor(transport: AccessTransport) {
-    this.#transport = transport;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   list(): Promise<KeyRecord[]> {
-    return this.#transport.list('keys', 'scopes');
+    return this.#requests.list('keys', 'scopes');
   }
 
   get(id: string): Promise<KeyRecord> {
-    return this.#transport.one('GET', pathOf(id), 'scopes');
+    return this.#requests.one('GET', pathOf(id), 'scopes');
   }
 
   /** Returns the key that this client uses. */
   mine(): Promise<KeyRecord> {
-    return this.#transport.one('GET', 'keys/me', 'scopes');
+    return this.#requests.one('GET', 'keys/me', 'scopes');
   }
 
   /** Creates a key. With `include: 'clients'` the answer contains the lines that connect each client. */
   add(key: NewKeyOptions, included: { readonly include?: 'clients' } = {}): Promise<KeyWithSecret> {
-    return this.#transport.one('POST', `keys${queryOf(included)}`, 'key', key);
+    return this.#requests.one('POST', `keys${queryOf(included)}`, 'key', key);
   }
 
   change(id: string, changes: KeyOptions): Promise<KeyRecord> {
-    return this.#transport.one('PATCH', pathOf(id), 'scopes', changes);
+    return this.#requests.one('PATCH', pathOf(id), 'scopes', changes);
   }
 
   rotate(id: string): Promise<KeyWithSecret> {
-    return this.#transport.one('POST', `${pathOf(id)}/rotate`, 'key');
+    return this.#requests.one('POST', `${pathOf(id)}/rotate`, 'key');
   }
 
   revoke(id: string): Promise<void> {
-    return this.#transport.none('DELETE', pathOf(id));
+    return this.#requests.none('DELETE', pathOf(id));
   }
 
   /** Returns the outcome that a send to `to` would have, and whether the key may read that conversation. */
   check(id: string, to: string): Promise<KeyCheck> {
-    return this.#transport.one('GET', `${pathOf(id)}/check?to=${encodeURIComponent(to)}`, 'send');
+    return this.#requests.one('GET', `${pathOf(id)}/check?to=${encodeURIComponent(to)}`, 'send');
   }
 
   audit(filter: AuditFilter = {}): Promise<AuditEntry[]> {
-    return this.#transport.list(`audit${queryOf(filter)}`, 'outcome');
+    return this.#requests.list(`audit${queryOf(filter)}`, 'outcome');
   }
 
   /** Returns an address that signs the console in, once and within 60 seconds. Only over `socketPath`. */
   signInCode(): Promise<SignInCode> {
-    return this.#transport.one('POST', 'sign-in-codes', 'url');
+    return this.#requests.one('POST', 'sign-in-codes', 'url');
   }
 }
 
 /** Manages sends that wait for approval. */
 export class ApprovalsApi {
-  readonly #transport: AccessTransport;
+  readonly #requests: Requests;
 
-  constructor(transport: AccessTransport) {
-    this.#transport = transport;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /** Returns the conversation with oneself in which the owner decides by tapback. */
   selfChat(): Promise<SelfChatRecord> {
-    return this.#transport.one('GET', 'self-chat', 'address');
+    return this.#requests.one('GET', 'self-chat', 'address');
   }
 
   /** Sends a code to that conversation, for `proveSelfChat`. */
   sendSelfChatCode(): Promise<SelfChatRecord> {
-    return this.#transport.one('POST', 'self-chat/code', 'address');
+    return this.#requests.one('POST', 'self-chat/code', 'address');
   }
 
   proveSelfChat(code: string): Promise<SelfChatRecord> {
-    return this.#transport.one('POST', 'self-chat/prove', 'address', { code });
+    return this.#requests.one('POST', 'self-chat/prove', 'address', { code });
   }
 
   /** Lists approvals. With `wait`, an empty list is returned only after that many seconds, at most 50. */
   list(
     filter: { readonly state?: ApprovalState; readonly wait?: number; readonly include?: 'contacts' } = {},
   ): Promise<Approval[]> {
-    return this.#transport.list(`approvals${queryOf(filter)}`, 'members');
+    return this.#requests.list(`approvals${queryOf(filter)}`, 'members');
   }
 
   /** Returns an approval. With `wait`, waits until the approval has ended, for at most that many seconds, up to 50. */
   get(id: string, filter: { readonly wait?: number } = {}): Promise<Approval> {
-    return this.#transport.one('GET', `approvals/${encodeURIComponent(id)}${queryOf(filter)}`, 'members');
+    return this.#requests.one('GET', `approvals/${encodeURIComponent(id)}${queryOf(filter)}`, 'members');
   }
 
   /** Approves a send. `shown` is the value read with the approval; if the send differs from it, nothing is approved. */
   approve(id: string, shown: string): Promise<Approval> {
-    return this.#transport.one('POST', `approvals/${encodeURIComponent(id)}/approve`, 'members', { shown });
+    return this.#requests.one('POST', `approvals/${encodeURIComponent(id)}/approve`, 'members', { shown });
   }
 
   deny(id: string): Promise<Approval> {
-    return this.#transport.one('POST', `approvals/${encodeURIComponent(id)}/deny`, 'members');
+    return this.#requests.one('POST', `approvals/${encodeURIComponent(id)}/deny`, 'members');
   }
 
   withdraw(id: string): Promise<void> {
-    return this.#transport.none('DELETE', `approvals/${encodeURIComponent(id)}`);
+    return this.#requests.none('DELETE', `approvals/${encodeURIComponent(id)}`);
   }
 }
 

@@ -50,8 +50,8 @@ export function refusal(
 export function notPostern(status: number, place: string): PosternError {
   return new PosternError(status, {
     code: 'not_postern',
-    detail: `What answers at ${place} is not Postern.`,
-    hint: 'Look whether host and port are right.',
+    detail: `The program that answers at ${place} is not Postern.`,
+    hint: 'Check the host and the port.',
   });
 }
 
@@ -72,7 +72,7 @@ export function noAnswer(error: unknown, place: string): PosternError {
     code: isUnreachable ? 'unreachable' : 'connection_lost',
     detail: isUnreachable
       ? `Postern does not answer at ${place} (${cause.code || cause.message}).`
-      : `The connection to ${place} broke before the answer came (${cause.code || cause.message}).`,
+      : `The connection to ${place} broke before an answer arrived (${cause.code || cause.message}).`,
   });
 }
 
@@ -85,7 +85,7 @@ function rootOf(error: unknown): { readonly code: string; readonly message: stri
   return { code: typeof code === 'string' ? code : '', message: String(message ?? error) };
 }
 
-/** Parses JSON. Returns undefined if it is invalid. */
+/** Parses JSON. Returns undefined if the text is invalid. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,5 @@
 import type { Capabilities } from '../domain/capabilities.ts';
 import type { StatusReport } from '../domain/status.ts';
-import type { AccessTransport } from './access-api.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { latin1Header, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 
@@ -24,7 +23,7 @@ export interface RequestOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Members of a send that an older service would ignore, so that it would send at once, or send the Markdown marks. */
+/** Members of a send that an older service ignores: it would send immediately, or send Markdown with its marks. */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** Returns the time limit for requests that are slow by nature; undefined for all others. */
@@ -63,7 +62,7 @@ interface RequestsParts {
 }
 
 /** Sends requests to the API and checks that the answers are Postern's. Every method throws PosternError. */
-export class Requests implements AccessTransport {
+export class Requests {
   readonly #parts: RequestsParts;
   #capabilities: Capabilities | undefined;
 
@@ -72,8 +71,7 @@ export class Requests implements AccessTransport {
   }
 
   /**
-   * Returns an object. `member` is a member that every such answer has: without it, something other than Postern
-   * answered.
+   * Returns an object. `member` is a member of every such answer; without it, something other than Postern answered.
    */
   async one<Result>(
     method: string,

@@ -19,10 +19,10 @@ export type Transport = (url: URL, request: TransportRequest) => Promise<Transpo
 
 /** Uses the platform's own fetch. */
 export const fetchTransport: Transport = async (url, request) => {
-  // Required with a streamed body: the answer arrives after it.
   const response = await fetch(url, {
     ...request,
     redirect: 'manual',
+    // fetch requires this for a streamed body.
     ...(isStream(request.body) && { duplex: 'half' }),
   });
   return {

@@ -266,7 +266,7 @@ describe('finding the service', () => {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       const { exitCode, stderr } = await postern([...command, '--url', url, '--key-file', keyFile]);
       expect(exitCode).toBe(69);
-      expect(stderr).toBe(`What answers at ${url} is not Postern.\nLook whether host and port are right.\n`);
+      expect(stderr).toBe(`The program that answers at ${url} is not Postern.\nCheck the host and the port.\n`);
       expect(paths).toHaveLength(1);
     } finally {
       server.close();

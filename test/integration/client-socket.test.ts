@@ -87,7 +87,7 @@ describe('the typed client over the Unix socket', () => {
     const other = await listening(createServer((_, response) => response.end('<html>')));
     expect(await failure(new PosternClient({ socketPath: other, key: KEY }).status())).toMatchObject({
       code: 'not_postern',
-      message: `What answers at ${other} is not Postern.`,
+      message: `The program that answers at ${other} is not Postern.`,
     });
     const wrong = new PosternClient({ socketPath: service.socketPath, key: 'wrong' });
     expect(await failure(wrong.status())).toMatchObject({ status: 401 });

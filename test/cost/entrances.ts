@@ -17,7 +17,7 @@ import { fromProblem } from '../../src/fleet/protocol/requests.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { ContactBook } from '../../src/mac/contacts/contact-book.ts';
 import { searchContacts } from '../../src/mac/contacts/contact-search.ts';
-import { contentHash } from '../../src/mac/sender/content.ts';
+import { contentHash } from '../../src/mac/sender/content-hash.ts';
 import { redact } from '../../src/runtime/redaction.ts';
 import { macPresence } from '../../src/schema/fleet-records.ts';
 import { plainText } from '../../src/schema/markdown.ts';

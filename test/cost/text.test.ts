@@ -6,7 +6,7 @@ import { folded } from '../../src/domain/folded.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { visible } from '../../src/domain/visible.ts';
 import { dialableAddress } from '../../src/mac/contacts/dialable-address.ts';
-import { contentHash } from '../../src/mac/sender/content.ts';
+import { contentHash } from '../../src/mac/sender/content-hash.ts';
 import { checkBody } from '../../src/schema/mistakes.ts';
 import { webhookBody } from '../../src/schema/webhook.ts';
 import { openIndex } from '../../src/search/index/database.ts';

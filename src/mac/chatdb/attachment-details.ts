@@ -140,7 +140,7 @@ function attachmentContentOf(
 }
 
 /** Follows no link and waits for no pipe, whatever may have replaced the file since it was checked. */
-const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+export const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Returns the beginning of a file below the Attachments folder beside chat.db; undefined for any other file, and for

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
-import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { AttachmentDetails, AttachmentState } from '../../domain/details.ts';
 import type { AttachmentFile, AttachmentReader } from '../../domain/ports/reading.ts';
-import { attachmentAt } from './attachment-details.ts';
+import { attachmentAt, READ_PLAINLY } from './attachment-details.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
 import { rowIdOf } from './row-id.ts';
@@ -19,9 +18,6 @@ interface OpenFile {
   readonly bytes: number;
   readonly version: string;
 }
-
-/** Follows no link and waits for no pipe, whatever may have replaced the file since it was checked. */
-const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Opens the files of messages, only from below the Attachments folder beside chat.db (decision H). */
 export class AttachmentFiles implements AttachmentReader {

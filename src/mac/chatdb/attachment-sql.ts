@@ -6,7 +6,7 @@ import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 export function listedAttachmentsSql(schema: SchemaInfo): string {
   return `SELECT ${ATTACHMENT_COLUMNS.select(attachmentParts(schema))}
     FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
-    WHERE j.message_id = ${INT_PARAM} AND ${isShown(schema)} AND ${isLeft(schema)}
+    WHERE j.message_id = ${INT_PARAM} AND ${isShown(schema)} AND ${isNotUnsent(schema)}
     ORDER BY j.ROWID`;
 }
 
@@ -49,11 +49,12 @@ function attachmentParts(schema: SchemaInfo) {
 }
 
 /** SQL that is true unless the message of the join `j` was unsent: the attachment rows of an unsent message stay. */
-function isLeft(schema: SchemaInfo): string {
+function isNotUnsent(schema: SchemaInfo): string {
   const unsent = isUnsent(schema);
   return unsent === '0' ? '1' : `NOT EXISTS (SELECT 1 FROM message m WHERE m.ROWID = j.message_id AND ${unsent})`;
 }
 
+/** SQL that is true unless Messages hides the attachment `a`, as it does with the files of link previews. */
 export function isShown(schema: SchemaInfo): string {
   return schema.hasColumn('attachment', 'hide_attachment') ? 'ifnull(a.hide_attachment, 0) = 0' : '1';
 }

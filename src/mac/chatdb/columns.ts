@@ -6,7 +6,7 @@ import type { Row, SqlValue } from '../../runtime/sqlite.ts';
  */
 export const INT_PARAM = '? + 0';
 
-/** A text parameter, written so for the same reason. */
+/** A text bound to a statement. The concatenation has the same purpose as the sum. */
 export const TEXT_PARAM = "? || ''";
 
 /** A `date` takes three columns, because a stored date in nanoseconds exceeds a JavaScript number. */
@@ -57,7 +57,7 @@ export function instantSql(date: string): string {
     ELSE CAST(${date} AS INTEGER) END`;
 }
 
-/** Returns any value that a hostile database may hold in a text column, as text. */
+/** Returns a text column's value as text. A hostile database may hold any value there; a blob becomes "". */
 export function toText(value: SqlValue | undefined): string {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : '';
@@ -241,7 +241,7 @@ export function toNanoseconds(instant: Instant): bigint {
   return BigInt(instant.seconds) * NANOS_BIG + BigInt(instant.nanos);
 }
 
-/** Nanoseconds since 1970 as nanoseconds since 2001. */
+/** Converts nanoseconds since 1970 to nanoseconds since 2001. */
 export function fromUnixNs(unixNs: bigint): bigint {
   return unixNs - BigInt(APPLE_EPOCH_S) * NANOS_BIG;
 }
@@ -257,7 +257,7 @@ const SECONDS_A_DAY = 86_400;
 /** Cached because formatting a date costs more than reading a row, and days repeat. Bounded by `days.clear()`. */
 const days = new Map<number, string>();
 
-/** `YYYY-MM-DDTHH:MM:SSZ`. */
+/** Formats an instant as `YYYY-MM-DDTHH:MM:SSZ`. */
 export function isoOf(instant: Instant): string {
   const unix = instant.seconds + APPLE_EPOCH_S;
   const day = Math.floor(unix / SECONDS_A_DAY);

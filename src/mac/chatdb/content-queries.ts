@@ -84,7 +84,7 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
   };
 });
 
-/** More rows than any group's poll has. Earlier votes are ignored. */
+/** More rows than the poll of any group has. Only the newest are read. */
 const MAX_POLL_ROWS = 2000;
 /** Rows of other conversations may come between a poll and its caption. */
 const CAPTION_ROWS = 50;

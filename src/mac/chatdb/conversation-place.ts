@@ -9,7 +9,7 @@ export interface RecentConversation {
   readonly rowId: number | undefined;
 }
 
-/** A page of the list: `after` is the place that it begins behind, and replaces `offset`. */
+/** A page of the list. It begins behind the place `after`, which replaces `offset`. */
 export interface PageOfOrder {
   readonly limit: number;
   readonly offset: number;

@@ -106,7 +106,7 @@ function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
   return [...standing.values()];
 }
 
-/** Returns the part that a reaction refers to by `p:N/`; -1 if it names none. */
+/** Returns the part that a reaction refers to by `p:N/`; {} if it names none. */
 function partReactedTo(row: Row): Pick<Reaction, 'part'> {
   const [, part] = /^p:(\d{1,5})\//.exec(toText(row[ENTRY_COLUMNS.at.associatedGuid])) ?? [];
   return part === undefined ? {} : { part: Number(part) };

@@ -14,16 +14,16 @@ import { rowContentOf } from './row-content.ts';
 import { hasContent, isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** UTF-16 units of a text that are searched; the rest of a longer text is not. */
+/** A longer text, in UTF-16 units, is searched only to here. */
 const MAX_TEXT = 8192;
 const SOUND = /\.(?:caf|amr|m4a)$/i;
 
 /**
- * Returns the message with its searchable texts besides the body. Most messages have none, and nothing more is read of
- * them.
+ * Returns the message with its searchable texts besides the body. Most messages have none (`hasMore` is false), so
+ * nothing more is read for them.
  */
-function searchable(snapshot: Snapshot, message: Message, isMore: boolean): SearchableMessage {
-  const content: MessageContent = (isMore ? rowContentOf(snapshot, message)?.content : undefined) ?? {};
+function searchable(snapshot: Snapshot, message: Message, hasMore: boolean): SearchableMessage {
+  const content: MessageContent = (hasMore ? rowContentOf(snapshot, message)?.content : undefined) ?? {};
   const isVoice = content.transcript === undefined && message.attachments.some((path) => SOUND.test(path));
   const voice = isVoice ? attachmentContentsOf(snapshot, Number(message.id)).transcripts : [];
   const { link, poll, app, subject, transcript = voice.join('\n') } = content;

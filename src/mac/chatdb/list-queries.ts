@@ -154,7 +154,7 @@ function between(order: Order, date: string, rowId: string): string {
     : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
 }
 
-/** Number of the newest messages examined for dates that rose. */
+/** Number of newest messages whose dates are checked, because a date may be raised later. */
 const NEWEST = 100;
 
 /** The SQL for the order of conversations, for one schema. */
@@ -163,7 +163,7 @@ export interface OrderQueries {
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /** Chats for which a join's date bounds nothing: NULL, 0, seconds. */
+  /** Chats with joins whose dates say nothing about their messages' dates: NULL, 0, seconds. */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;

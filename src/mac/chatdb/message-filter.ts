@@ -20,7 +20,7 @@ export function filingOf(row: Row): Pick<MessageDetails, 'filter'> {
   };
 }
 
-/** Undefined before macOS 27. Parameter: a JSON array of row ids. */
+/** SQL for the rows that macOS filed as junk; undefined before macOS 27. Parameter: a JSON array of row ids. */
 const junkSql = perSchema((schema) =>
   schema.hasColumn('message', 'filter_action')
     ? `SELECT m.ROWID FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isJunk(schema)}`

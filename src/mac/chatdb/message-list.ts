@@ -21,8 +21,8 @@ export interface Keyset {
 }
 
 /**
- * A list and its bounds. By the order, one bound is an exclusive position; of the other only the date counts: newer
- * than `after`, or not newer than `before`.
+ * A list and its bounds. The bound at which the list begins is an exclusive position. Only the date of the other bound
+ * counts: a list ends with rows newer than `after`, or not newer than `before`.
  */
 export interface List {
   /** Undefined for all chats. */

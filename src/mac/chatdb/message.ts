@@ -92,7 +92,7 @@ const REACTION_TYPES: readonly ReactionType[] = [
 ];
 const STICKER_PLACED = 1000;
 
-/** Decision C8. */
+/** Returns the reaction of a row of `ENTRY_COLUMNS` (decision C8). */
 export function toReaction(row: Row, snapshot: Snapshot): Reaction {
   const type = Number(row[ENTRY_COLUMNS.at.associatedType]);
   const isTapback = type >= 2000 && type < 4000;

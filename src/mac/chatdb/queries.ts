@@ -135,30 +135,30 @@ function parameters(values: readonly string[]): string {
 /** Parts of a message that a reaction can refer to: -1 for the whole message, then the text and its attachments. */
 const PARTS = Array.from({ length: 22 }, (_, at) => at - 1);
 
-/** The forms in which `associated_message_guid` may name a message. */
+/** Returns the values of `associated_message_guid` that refer to a message. */
 export function reactionTargets(guid: string): readonly string[] {
   return [guid, `bp:${guid}`, ...PARTS.map((part) => `p:${part}/${guid}`)];
 }
 
-/** Decision B12. */
+/** SQL that is true if the row `m` counts for `last_message_at` (decision B12). */
 export function isCounted(schema: SchemaInfo): string {
   const isDue = schema.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
   return `${isDue} AND ${isNoCanary(schema)}`;
 }
 
-/** Decision AA4. */
+/** SQL that is true unless the row `m` is a canary (decision AA4). */
 export function isNoCanary(schema: SchemaInfo): string {
   return schema.canaryAddress === '' ? '1' : `NOT ${isCanary(schema)}`;
 }
 
-/** Messages deleted by the user stay in chat.db for a while, but in no list (decision B13). */
+/** SQL that is true unless the user deleted the row `m`, which stays in chat.db for a while (decision B13). */
 export function isListed(schema: SchemaInfo): string {
   if (!schema.hasTable('chat_recoverable_message_join')) return '1';
   return `NOT (m.ROWID IN (SELECT message_id FROM chat_recoverable_message_join WHERE message_id IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
 }
 
-/** A message belongs to its chat with the lowest row id (decision B4). */
+/** SQL for the chat of the row `m`: the one with the lowest row id (decision B4). */
 export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
 
 /**
@@ -168,12 +168,14 @@ export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHER
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
 
+/** SQL for the chat of the row `m`, even if the user deleted the row. */
 export function anyChat(schema: SchemaInfo): string {
   if (!schema.hasTable('chat_recoverable_message_join')) return LOWEST_CHAT;
   return `ifnull(${LOWEST_CHAT},
     (SELECT min(r.chat_id) FROM chat_recoverable_message_join r WHERE r.message_id = m.ROWID))`;
 }
 
+/** SQL for a column of the row `m`, or `missing` if the database lacks it. */
 export function column(schema: SchemaInfo, name: string, missing = 'NULL'): string {
   return schema.hasColumn('message', name) ? `m.${name}` : missing;
 }
@@ -269,7 +271,7 @@ function statusSql(schema: SchemaInfo): string {
     WHEN ${anyOf(schema, 'is_read', 'date_read')} THEN ${STATUS_CODE.readHere} ELSE ${STATUS_CODE.received} END`;
 }
 
-/** SQL that is NULL if the database does not record it. Nothing is waited for then. */
+/** SQL that is true if the row `m` announces attachments. NULL if the database does not record it: none are awaited. */
 function announcesAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return 'NULL';
   return anyOf(schema, 'cache_has_attachments');

@@ -48,7 +48,7 @@ export function rowContentOf(
   };
 }
 
-/** Decodes the content that is in single columns. */
+/** Returns the content that is stored in plain columns. */
 function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
   const number = (place: number): number => (typeof row[place] === 'number' ? row[place] : 0);
   const itemType = number(at.itemType);

@@ -99,7 +99,7 @@ export function lacksHandle(schema: SchemaInfo): string {
   return `ifnull(m.is_from_me, 0) = 0 AND ifnull(m.handle_id, 0) = 0 AND ${isMessage}`;
 }
 
-/** How a canary begins in a typedstream: the marker of a text, its length in one byte, and `CANARY_START`. */
+/** The beginning of a canary in a typedstream: the marker of a text, its length in one byte, and `CANARY_START`. */
 const CANARY_BODY = Buffer.concat([Buffer.from('+'), Buffer.of(CANARY_LENGTH), Buffer.from(CANARY_START)]);
 const CANARY_BODY_BYTES = 4096;
 
@@ -144,7 +144,7 @@ export function hasContent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `ifnull(${cases.map((one) => `ifnull(${one}, 0)`).join(' OR ')}, 0)`;
 }
 
-/** How a body with one plain part ends, after the length of its run. */
+/** The end of a body with one plain part, after the length of its run. */
 const PLAIN_END = Buffer.from(
   '\x92\x84\x84\x84\x0cNSDictionary\x00\x95\x84\x01i\x01\x92\x84\x98\x98\x1d__kIMMessagePartAttributeName\x86' +
     '\x92\x84\x84\x84\x08NSNumber\x00\x84\x84\x07NSValue\x00\x95\x84\x01*\x84\x9b\x9b\x00\x86\x86\x86',

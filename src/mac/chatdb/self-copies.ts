@@ -13,7 +13,7 @@ import type { Snapshot } from './snapshot.ts';
  * the outgoing one 17:36:47 (KiroCrew #5255).
  */
 const COPY_MS = 600_000;
-/** An outgoing row may have lost its text (openclaw #135704). It is a copy only within this time then. */
+/** An outgoing row may have lost its text (openclaw #135704). Then it is a copy only within this time. */
 const EMPTY_COPY_MS = 30_000;
 /** Maximum number of rows examined on each side. Without an index by date these are the adjacent rows. */
 const MAX_ROWS = 1000;
@@ -44,7 +44,7 @@ export function ownAddressesOf(row: Row): readonly string[] {
 }
 
 /**
- * Reports whether an incoming row is the second copy of an outgoing message in a conversation with oneself (decision
+ * Reports whether an incoming row is the second copy of an outgoing message in a conversation with oneself (decisions
  * I5, U7).
  */
 export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): boolean {
@@ -63,7 +63,7 @@ export function earlierCopiesOf(snapshot: Snapshot, own: Message): readonly numb
     .map(({ id }) => Number(id));
 }
 
-/** Row id of the chat if it is the conversation with oneself. */
+/** Returns the row id of the chat if it is the conversation with oneself. */
 function selfChatOf(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): number | undefined {
   const chat = snapshot.chatsWithId(message.conversation_id).find(({ guid }) => guid === message.conversation_id);
   const counterpart = chat?.counterpart().toLowerCase() ?? '';

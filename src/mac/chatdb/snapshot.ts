@@ -40,7 +40,7 @@ interface ListedAttachment {
 export interface ListDates {
   /** True if some rows are dated in seconds (decision B6), which are another part of the index. */
   readonly hasSeconds: boolean;
-  /** How many rows are out of index order, counted up to `MAX_COUNTED`. */
+  /** Number of rows out of index order, counted up to `MAX_COUNTED` for each kind. */
   readonly unindexed: number;
 }
 
@@ -109,7 +109,7 @@ export class Snapshot {
     return typeof body === 'object' && body !== null ? body : undefined;
   }
 
-  /** Address of a handle. */
+  /** Returns the address of a handle; undefined if it is gone or has none. */
   address(handleId: number): string | undefined {
     return remember(this.#handles, handleId, () => {
       const id = toText(this.database.get(this.queries.handle, handleId)?.[0]);
@@ -130,7 +130,7 @@ export class Snapshot {
     return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
   }
 
-  /** Undefined means all chats. */
+  /** Returns the dates of a chat, or of all chats if `chatId` is undefined. */
   dates(chatId: number | undefined): ListDates {
     return remember(this.#dates, chatId, () => {
       const { all, chat } = dateQueriesOf(this.database.schema);

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Contact, Contacts, ContactsHealth, NameLookup } from '../../domain/ports/contacts.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { AddressBookFile, StoredCard } from './address-book-file.ts';
+import { AddressBookSources, type ContactSource, failureOf, isPermission } from './address-book-sources.ts';
 import type { Card } from './card-groups.ts';
 import { ContactBook, cardName, MAX_ADDRESSES_EACH, MAX_CONTACTS } from './contact-book.ts';
 import { contactsNamed, searchContacts } from './contact-search.ts';
 import { dialableAddress } from './dialable-address.ts';
-import { type ContactSource, failureOf, isPermission, Sources } from './sources.ts';
 
 export interface AddressBookOptions {
   /** The folder `AddressBook` of Contacts. */
@@ -36,7 +36,7 @@ type AddCard = (card: StoredCard, addresses: readonly string[], file: string) =>
  */
 export class AddressBook implements Contacts {
   readonly #options: AddressBookOptions;
-  readonly #sources: Sources;
+  readonly #sources: AddressBookSources;
   #book = new ContactBook(undefined);
   #home: string | undefined;
   #health: ContactsHealth = { state: 'not_loaded', message: null };
@@ -47,7 +47,7 @@ export class AddressBook implements Contacts {
 
   constructor(options: AddressBookOptions) {
     this.#options = options;
-    this.#sources = new Sources(options.folder);
+    this.#sources = new AddressBookSources(options.folder);
   }
 
   ready(): Promise<void> | undefined {

@@ -47,9 +47,9 @@ export function* groupCards(cards: readonly Card[]): Generator<void, ReadonlyMap
     }
   }
   let looked = 0;
-  for (const of of holders.values()) {
+  for (const indexes of holders.values()) {
     if (isStep(looked++)) yield;
-    if (of.length > 1 && haveOneName(of, cards)) sets.joinAll(of);
+    if (indexes.length > 1 && haveOneName(indexes, cards)) sets.joinAll(indexes);
   }
   return yield* ownersOf(cards, sets, holders);
 }
@@ -69,17 +69,17 @@ function* ownersOf(
   }
   const owners = new Map<string, AddressOwner>();
   let looked = 0;
-  for (const [address, of] of holders) {
+  for (const [address, indexes] of holders) {
     if (isStep(looked++)) yield;
-    const [first = 0] = of;
+    const [first = 0] = indexes;
     const root = sets.rootOf(first);
     const group = groups[root];
-    if (group !== undefined && of.every((card) => sets.rootOf(card) === root)) {
+    if (group !== undefined && indexes.every((card) => sets.rootOf(card) === root)) {
       group.addresses.push(address);
       owners.set(address, { group });
     } else {
-      const ambiguous = { address, names: firstNames(of, cards) };
-      for (const one of new Set(of.map((card) => groups[sets.rootOf(card)]))) one?.ambiguous.push(ambiguous);
+      const ambiguous = { address, names: firstNames(indexes, cards) };
+      for (const one of new Set(indexes.map((card) => groups[sets.rootOf(card)]))) one?.ambiguous.push(ambiguous);
       owners.set(address, { ambiguous });
     }
   }
@@ -110,10 +110,10 @@ function haveOneName([first = 0, ...others]: readonly number[], cards: readonly 
 }
 
 /** Returns the first names in order. Keeps the list short throughout, because there may be a name for each card. */
-function firstNames(of: readonly number[], cards: readonly Card[]): readonly string[] {
+function firstNames(indexes: readonly number[], cards: readonly Card[]): readonly string[] {
   const first: string[] = [];
-  for (const card of of) {
-    const name = cards[card]?.name ?? '';
+  for (const index of indexes) {
+    const name = cards[index]?.name ?? '';
     const last = first[MAX_NAMES - 1];
     if ((last !== undefined && name >= last) || first.includes(name)) continue;
     first.push(name);

@@ -29,7 +29,7 @@ export async function searchContacts(contacts: readonly Contact[], text: string,
 
 /** Returns the contacts with exactly this name or nickname. */
 export async function contactsNamed(contacts: readonly Contact[], name: string): Promise<Contact[]> {
-  const wanted = folded(name).trim();
+  const wanted = folded(name);
   const found: Contact[] = [];
   await inSlices(contacts, (contact) => {
     if ([contact.name, contact.nickname ?? ''].some((own) => own !== '' && folded(own) === wanted)) found.push(contact);

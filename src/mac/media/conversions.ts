@@ -9,7 +9,7 @@ import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import type { RunCommand } from '../../runtime/command.ts';
-import { MediaCache } from './cache.ts';
+import { MediaCache } from './media-cache.ts';
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_WAITING = 20;

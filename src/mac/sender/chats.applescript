@@ -1,4 +1,4 @@
--- Prints the ids of the chats in Messages' own list, one a line. The list may lack some chats. Changes nothing.
+-- Prints the ids of the chats in Messages' own list, one per line. The list may lack some chats. Changes nothing.
 
 use AppleScript version "2.4"
 use scripting additions

@@ -6,12 +6,12 @@ import type { ExpectedChat } from '../../domain/ports/sent-parts.ts';
 import { problem } from '../../domain/problems.ts';
 import { type CheckedFile, openChecked } from './attachments.ts';
 import { leadsToNext, liveAttempt, type Plan } from './attempts.ts';
-import type { Confirmations, Expectation } from './confirm.ts';
-import { contentHashes } from './content.ts';
-import { NOT_RUNNING, sendFailure } from './failure.ts';
-import type { TolerantLookup } from './lookup.ts';
+import type { Confirmations, Expectation } from './confirmations.ts';
+import { contentHashes } from './content-hash.ts';
+import { NOT_RUNNING, sendFailure } from './send-failure.ts';
 import { type ChosenPlan, chosenPlan } from './service-choice.ts';
 import type { Staging } from './staging.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /** A request whose attachments may be sent. */
 export interface CheckedRequest extends SendRequest {
@@ -86,7 +86,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
     return body === '' ? attached : [{ pointer: '/body', content: { body } }, ...attached];
   }
 
-  /** The path for Messages. */
+  /** Returns the path for Messages: that of a copy if files are staged. */
   async function ready(file: CheckedFile): Promise<string> {
     if (staging !== undefined) return staging.copy(file);
     await (await openChecked(file)).close();
@@ -162,7 +162,7 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
     onAttempt(attempt);
     const outcome = await messages.run({ ...attempt, content }, signal);
     if (isOpened || outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
-    // Certainly nothing was sent, so this tries once more when Messages is up (decision D2).
+    // Nothing was sent for certain, so this tries once more when Messages is up (decision D2).
     isOpened = true;
     await messages.open(signal);
     if (signal.aborted) return outcome;

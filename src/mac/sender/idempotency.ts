@@ -9,7 +9,7 @@ import { comparableSend } from '../../domain/send-service.ts';
 /** An outcome that a repeat of the request may receive. */
 export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
 
-/** At most one send per `Idempotency-Key`, even across a crash (decision D9). */
+/** Ensures at most one send per `Idempotency-Key`, even across a crash (decision D9). */
 export class Idempotency {
   readonly #store: IdempotencyStore;
   readonly #clock: Clock;

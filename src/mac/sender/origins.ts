@@ -5,9 +5,9 @@ import type { Message } from '../../domain/message.ts';
 import type { Log } from '../../domain/ports/host.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
 import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
-import { type Confirmations, isExpectedIn } from './confirm.ts';
-import { contentHashes } from './content.ts';
-import type { TolerantLookup } from './lookup.ts';
+import { type Confirmations, isExpectedIn } from './confirmations.ts';
+import { contentHashes } from './content-hash.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
 
 export interface OriginsParts {
   readonly store: SentPartStore;
@@ -20,7 +20,7 @@ type SendDetails = Pick<MessageDetails, 'origin' | 'service_used' | 'service_rea
 
 const ELSEWHERE: SendDetails = { origin: { by: 'elsewhere' } };
 
-/** Tells whether this service sent an outgoing message (decision I5). Says nothing where that is uncertain. */
+/** Tells whether this service sent an outgoing message (decision I5). Adds no origin if that is uncertain. */
 export class Origins {
   readonly #parts: OriginsParts;
 

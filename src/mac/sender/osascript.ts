@@ -5,11 +5,11 @@ import type { MessagesApp, RunOutcome, SendPart } from '../../domain/ports/sendi
 import { pause } from '../../runtime/clock.ts';
 import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
-import { NOT_RUNNING } from './failure.ts';
+import { NOT_RUNNING } from './send-failure.ts';
 
-/** Decision D3. */
+/** The longest run of a script (decision D3). */
 const RUN_LIMIT_MS = 30_000;
-/** Decision D2. */
+/** The longest wait for Messages to start (decision D2). */
 const OPEN_LIMIT_MS = 10_000;
 const POLL_MS = 300;
 /** The first event may be lost if it follows the start of Messages immediately. */
@@ -19,7 +19,7 @@ const SEND_SCRIPT = fileURLToPath(new URL('./send.applescript', import.meta.url)
 const CHATS_SCRIPT = fileURLToPath(new URL('./chats.applescript', import.meta.url));
 
 /**
- * The whole environment of a run, apart from its data. Foundation reads the data as UTF-8 in any case; osascript writes
+ * The environment of a run, apart from its data. Foundation reads the data as UTF-8 in any case; osascript writes
  * errors in the locale's encoding. HOME is not needed, and the session that Apple Events require is inherited through
  * Mach.
  */

@@ -48,7 +48,7 @@ export class ScheduledRun {
     for (const entry of this.#parts.store.list({ states: ['sending'] })) this.#follow(entry);
   }
 
-  /** Returns when there is next something to do. `dueMs` is when the next send is due. */
+  /** Returns when something must be done next. `dueMs` is when the next send is due. */
   nextMs(dueMs: number | undefined): number | undefined {
     if (dueMs === undefined || dueMs > this.#parts.clock.now()) return dueMs;
     return Math.min(...this.#due().map(({ id, sendUntilMs }) => Math.min(this.#later.get(id)?.atMs ?? 0, sendUntilMs)));

@@ -1,17 +1,17 @@
--- Sends one text or one file in one way (decisions D1, T1). This file never changes and takes no argument: everything
--- that differs comes from the environment, so nothing anybody writes can become part of a script.
+-- Makes one attempt to send one text or one file (decisions D1, T1). The script is constant and takes no argument: all
+-- data comes from the environment, so nothing that anybody writes can become part of a script.
 --
---   POSTERN_CHAT_IDS    the id of the chat to send to; or empty, and then:
+--   POSTERN_CHAT_IDS    the id of the chat to send to; if empty:
 --   POSTERN_RECIPIENT   the address to send to, as a participant
---   POSTERN_SERVICE     iMessage, SMS or RCS: of the account that knows this participant; empty: of any account
---   POSTERN_BODY        the text, or instead of it:
+--   POSTERN_SERVICE     the service of the account to use (iMessage, SMS or RCS); empty for any account
+--   POSTERN_BODY        the text; or instead of it:
 --   POSTERN_ATTACHMENT  the absolute path of the file
 --
--- With neither text nor file it sends nothing and only says whether Messages is running: error -600 if not.
--- Which way to try, and which next, is decided by the caller. There is no loop over ways here, and no error is caught.
+-- With neither text nor file it sends nothing and only reports whether Messages is running: error -600 if not.
+-- The caller decides which attempt to make, and which next. The script makes only this one, and catches no error.
 --
--- Only a Mac can show: that the enumeration comes out as the text "RCS" (accountFor), and that a file outside
--- the folders Messages may read is accepted here without an error and fails later (decision D8).
+-- Only a Mac can confirm that the enumeration becomes the text "RCS" (accountFor), and that a file outside the folders
+-- that Messages may read is accepted here without an error and fails later (decision D8).
 -- The words account and participant need the dictionary of macOS 13 or newer.
 
 use AppleScript version "2.4"
@@ -19,11 +19,11 @@ use scripting additions
 use framework "Foundation"
 
 on run
-	-- Asking whether it runs does not start it, a tell would.
+	-- "is running" does not start Messages; a tell would.
 	if not (application id "com.apple.MobileSMS" is running) then error "Messages is not running." number -600
 
-	-- All values are plain text, and the file a plain alias, before the tell: inside it they would be
-	-- coerced by Messages' rules.
+	-- Makes all values plain text, and the file a plain alias, before the tell: inside it, Messages' rules would
+	-- coerce them.
 	set theChatId to my valueOf("POSTERN_CHAT_IDS")
 	set theRecipient to my valueOf("POSTERN_RECIPIENT")
 	set theService to my valueOf("POSTERN_SERVICE")
@@ -32,7 +32,7 @@ on run
 	if thePath is not "" then set theContent to (POSIX file thePath) as alias
 	if theContent is "" then return
 
-	-- Shorter than the caller's own limit (decision D3), so that a slow Messages answers -1712.
+	-- Shorter than the caller's own limit (decision D3), so that a slow Messages causes error -1712.
 	with timeout of 25 seconds
 		if theChatId is not "" then
 			tell application id "com.apple.MobileSMS" to send theContent to chat id theChatId
@@ -46,9 +46,9 @@ on run
 	return
 end run
 
--- The first enabled account of this service: one that was signed out of stays in the list, disabled, and what it is
--- given fails later. Older systems do not know the word RCS, and a script that names it does not compile there; so
--- it is compared as text, which an enumeration becomes only inside the tell.
+-- Returns the first enabled account of this service. An account that was signed out of stays in the list, disabled, and
+-- sends through it fail later. Older systems do not know the word RCS, and a script with that word does not compile
+-- there, so the service is compared as text, which an enumeration becomes only inside the tell.
 on accountFor(theService)
 	with timeout of 25 seconds
 		tell application id "com.apple.MobileSMS"

@@ -15,16 +15,16 @@ import type {
 import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
 import { problem } from '../../domain/problems.ts';
 import { type AttachmentRules, checkAttachments } from './attachments.ts';
-import { Confirmations, type Expectation } from './confirm.ts';
+import { Confirmations, type Expectation } from './confirmations.ts';
 import { type CheckedRequest, openDelivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
-import { type TolerantLookup, tolerantLookup } from './lookup.ts';
 import { Origins } from './origins.ts';
-import { SerialQueue } from './queue.ts';
+import { SerialQueue } from './send-queue.ts';
 import { chosenPlan } from './service-choice.ts';
 import { Staging } from './staging.ts';
+import { type TolerantLookup, tolerantLookup } from './tolerant-lookup.ts';
 
-/** Decision A7. */
+/** Time that the running send has left at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
 /** Number of provisional answers kept, whose row may still be found for a repeat of their key. */
 const LATE_KEPT = 1000;
@@ -155,7 +155,7 @@ export class Sender implements MessageSender {
 
   async check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
-    // Messages would take it for a person, and create a conversation with nobody (decision U8).
+    // Messages would take the identifier for a person, and create a conversation with nobody (decision U8).
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }
@@ -219,7 +219,7 @@ export class Sender implements MessageSender {
     return { confirmed: true, message: details === undefined ? message : { ...message, details }, replayed };
   }
 
-  /** Decision D6. */
+  /** Returns the answer to a send whose row has not been found (decision D6). */
   #provisional({ body, attachments }: SendRequest): Message {
     const timestamp = isoSecond(this.#options.clock.now());
     return {

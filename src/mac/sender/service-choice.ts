@@ -2,7 +2,7 @@ import type { KnownChat, SendRequest } from '../../domain/ports/sending.ts';
 import { problem } from '../../domain/problems.ts';
 import { type Service, type ServiceReason, serviceNamed } from '../../domain/send-service.ts';
 import { isGroup, type Plan, plan, planBy, typedService } from './attempts.ts';
-import type { TolerantLookup } from './lookup.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /** The plan of a send, and the reason for the service that it uses. */
 export interface ChosenPlan {

@@ -7,7 +7,7 @@ import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import { type CheckedFile, openChecked } from './attachments.ts';
-import type { TolerantLookup } from './lookup.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /** Messages may read the file long after the script has reported success (decision D8). */
 const KEPT_MS = 60 * 60 * 1000;
@@ -79,7 +79,7 @@ export class Staging {
     }
   }
 
-  /** The remaining copies are removed after the next start. */
+  /** Stops removing copies. The remaining ones are removed after the next start. */
   close(): void {
     this.#isClosed = true;
     this.#cancel?.();

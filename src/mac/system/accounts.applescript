@@ -1,4 +1,4 @@
--- Prints the service types of all accounts in Messages, then for each whether it is enabled. Changes nothing.
+-- Prints the service type of every account in Messages, then whether each is enabled. Changes nothing.
 
 if not (application id "com.apple.MobileSMS" is running) then error "Messages is not running." number -600
 

@@ -1,7 +1,7 @@
--- Asks Messages something harmless, to learn whether it may be automated. Reads nothing of the person's and changes
--- nothing. The first time macOS asks the person, and takes its dialog away when the event times out: so it waits long.
+-- Sends Messages a harmless event, to learn whether it may be automated. Reads no personal data and changes nothing.
+-- The first event makes macOS prompt the user. The timeout is long, because macOS removes its dialog with it.
 
--- Asking whether it runs does not start it, a tell would.
+-- "is running" does not start Messages; a tell would.
 if not (application id "com.apple.MobileSMS" is running) then error "Messages is not running." number -600
 
 with timeout of 600 seconds

@@ -8,7 +8,7 @@ import { scriptErrorNumber } from '../../runtime/script-error.ts';
 
 /** Longer than the script's 600 s: macOS removes its dialog when the script ends. */
 const ASK_LIMIT_MS = 610_000;
-/** Decision D2. */
+/** The longest wait for Messages to start (decision D2). */
 const OPEN_LIMIT_MS = 10_000;
 const POLL_MS = 300;
 /** Nobody answers a dialog in less time. */
@@ -89,7 +89,7 @@ function report(result: CommandResult, isAtOnce: boolean): PermissionReport {
 const REFUSAL =
   'Messages may not be controlled. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.';
 const NO_DIALOG =
-  'macOS refused at once: nobody was asked now. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern; if Postern is not in that list, run `make install` at the Mac itself, which lets macOS ask again.';
+  'macOS refused at once, without asking anybody. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern; if Postern is not in that list, run `make install` at the Mac itself, which lets macOS ask again.';
 const NO_ANSWER =
   'Messages did not answer in time. If macOS asked on the screen whether Postern may control Messages, its question is gone: ask again.';
 

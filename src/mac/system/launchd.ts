@@ -45,7 +45,7 @@ const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; re
     hint: 'It must belong to you and be writable by you alone: run the installation as yourself, without sudo.',
   },
   134: {
-    message: 'macOS does not allow this agent in the present kind of session.',
+    message: 'macOS does not allow this agent in this kind of session.',
     hint: 'Log in at the screen and run the installation again.',
   },
   155: {
@@ -90,7 +90,7 @@ export class Launchd {
     return { kind: 'loaded', lastExitCode: code === undefined ? null : Number(code) };
   }
 
-  /** True if the user (or `launchctl disable`) switched the agent off; undefined if launchctl cannot tell. */
+  /** Reports whether the user (or `launchctl disable`) switched the agent off; undefined if launchctl fails. */
   async isDisabled(): Promise<boolean | undefined> {
     const result = await this.#launchctl('print-disabled', this.#domain);
     if (result.code !== 0) return undefined;
@@ -108,8 +108,8 @@ export class Launchd {
   }
 
   /**
-   * Returns false if nobody is logged in at the screen, so that nothing can be loaded. Returns true if launchctl cannot
-   * tell.
+   * Returns false if nobody is logged in at the screen, so that nothing can be loaded. Returns true if launchctl
+   * fails.
    */
   async hasSession(): Promise<boolean> {
     const result = await this.#launchctl('print', this.#domain);

@@ -52,7 +52,7 @@ export class MacPermissions implements Permissions {
     this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
   }
 
-  /** Decided by opening chat.db. A native probe reads other files, and is only a hint (decision T5). */
+  /** Reports what opening chat.db showed. A native probe reads other files, and is only a hint (decision T5). */
   async fullDiskAccess(): Promise<PermissionReport> {
     const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
     return this.#keep(diskReport(state));
@@ -134,7 +134,7 @@ function diskReport(state: PermissionReport['state']): PermissionReport {
     granted: 'The messages database may be read.',
     denied:
       'The messages database may not be read. In System Settings, under Privacy & Security > Full Disk Access, switch on Postern.',
-    unknown: 'It cannot be told whether the messages database may be read.',
+    unknown: 'It is unknown whether the messages database may be read.',
   } as const;
   return { name: 'full_disk_access', state, detail: details[state] };
 }

@@ -4,8 +4,8 @@ import { isList, present, textIn } from './members.ts';
 import type { TypedDictionary } from './typed-value.ts';
 
 /** Attributes with data that macOS detected in a text: archives of a DDScannerResult. */
-const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'].map((name) =>
-  name === 'DataDetected' ? '__kIMDataDetectedAttributeName' : `__kIM${name}AttributeName`,
+const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'].map(
+  (name) => `__kIM${name}AttributeName`,
 );
 
 type Scanned = ReadonlyMap<string, unknown>;

@@ -10,8 +10,6 @@ import { MAX_BLOB_BYTES } from './typedstream.ts';
 export interface SummaryInfo {
   readonly edits: readonly PartEdits[];
   readonly unsentParts: readonly number[];
-  /** The numbers of all original parts, if known. */
-  readonly allParts: readonly number[];
   readonly translations: readonly Translation[];
 }
 
@@ -22,7 +20,6 @@ export function readSummaryInfo(blob: Uint8Array): SummaryInfo | undefined {
   return {
     edits: editsIn(dictionaryIn(info, 'ec')),
     unsentParts: numbersOf(listIn(info, 'rp')),
-    allParts: numbersOf([...dictionaryIn(info, 'otr').keys()].map(Number)),
     translations: translationsIn(info.get('tmp')),
   };
 }

@@ -84,7 +84,7 @@ export class ContactSource {
 }
 
 /** The files of all accounts below one folder. */
-export class Sources {
+export class AddressBookSources {
   readonly #folder: string;
   #sources: readonly ContactSource[] = [];
 

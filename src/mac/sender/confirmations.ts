@@ -3,8 +3,8 @@ import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { Content, OwnRow, SendRequest } from '../../domain/ports/sending.ts';
 import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts.ts';
 import type { ServiceReason } from '../../domain/send-service.ts';
-import { contentHash, contentHashes, fits, fitsWhole } from './content.ts';
-import type { TolerantLookup } from './lookup.ts';
+import { contentHash, contentHashes, fits, fitsWhole } from './content-hash.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /** Interval at which to look if nothing reports a change of chat.db. One look costs about 30 microseconds. */
 const LOOK_EVERY_MS = 25;
@@ -112,6 +112,7 @@ export class Confirmations {
     return waiting;
   }
 
+  /** Changes the chats in which the part's row may appear. */
   expectIn(expectation: Expectation, chat: ExpectedChat): void {
     if (expectation.chat === chat) return;
     (expectation as Waiting).chat = chat;
@@ -142,7 +143,7 @@ export class Confirmations {
     return hasContent([...this.#expected, ...recent], rowId, contents);
   }
 
-  /** Looks once if this row may belong to a waiting part. Returns whether it did belong to one. */
+  /** Looks once if this row may belong to a waiting part. Returns false if it cannot. */
   findOwner(rowId: number, contents: () => readonly string[]): boolean {
     const isWanted = hasContent(this.#expected, rowId, contents);
     if (isWanted) this.#look();
@@ -226,7 +227,7 @@ export class Confirmations {
     this.#cancelFollowing = undefined;
   }
 
-  /** If state.db cannot be written, sending continues, and origins are no longer reported. */
+  /** Runs `work`. If state.db cannot be written, sending continues, and origins are no longer reported. */
   #stored<Result>(work: (store: SentPartStore) => Result): Result | undefined {
     try {
       return work(this.#options.store);

@@ -1,7 +1,7 @@
 import type { AppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Decision D4. */
+/** Number of sends that may wait, besides the running one (decision D4). */
 const MAX_WAITING = 100;
 const RETRY_AFTER_SECONDS = '30';
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { AppError, errorCode } from '../domain/errors.ts';
 import { lockFile } from '../runtime/file-lock.ts';
 import { claimPrivateFile } from '../runtime/private-file.ts';
+import { damaged } from './archive-errors.ts';
 import { ArchiveIndex, type ChainRecord, NOT_COMPARED, REMOVED } from './archive-index.ts';
 import { type ArchivedLine, countMissing, keyOfLine, secondsOf } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, type ReadLine, readChain } from './chain.ts';
-import { damaged } from './errors.ts';
 import { CONVERSATIONS, chainOf, INDEX, LOCK, LOG, MANIFEST, PART } from './layout.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { makeFolder } from './private-files.ts';
@@ -15,7 +15,7 @@ import { makeFolder } from './private-files.ts';
 export interface OpenArchive {
   readonly folder: string;
   readonly index: ArchiveIndex;
-  /** undefined before the first run. */
+  /** Undefined before the first run. */
   readonly manifest: Manifest | undefined;
   /** The end of log.ndjson. */
   readonly log: Head;
@@ -30,7 +30,7 @@ const NOTHING_YET = new Set([
 
 /**
  * Opens an archive, or an empty or missing folder for a new one, and updates its index. Cuts off what an unfinished run
- * wrote after its last complete line. Throws `archive_damaged`, `archive_in_use`, `archive_foreign`.
+ * wrote after its last intact line. Throws `archive_damaged`, `archive_in_use`, `archive_foreign`.
  */
 export function openArchive(folder: string): OpenArchive {
   makeFolder(folder);
@@ -71,7 +71,7 @@ function assertEmpty(folder: string): void {
   const found = readdirSync(folder).filter((name) => !NOTHING_YET.has(name));
   if (found.length === 0) return;
   if (found.includes(CONVERSATIONS)) throw damaged(`${join(folder, MANIFEST)} is missing.`);
-  throw new AppError('archive_foreign', `${folder} is not empty and no archive.`, {
+  throw new AppError('archive_foreign', `${folder} is neither empty nor an archive.`, {
     hint: 'Name a new folder, or one that postern export has made.',
   });
 }
@@ -128,7 +128,10 @@ function synchronizedLog(folder: string, seal: Head, isUnfinished: boolean): Hea
   }
 }
 
-/** Reads a chain to its end. Cuts off an incomplete line if a run did not finish. Throws `archive_damaged`. */
+/**
+ * Reads a chain to its end. If a run did not finish, cuts off everything from the first wrong line after the seal on.
+ * Throws `archive_damaged` for any other wrong line.
+ */
 function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use: (line: ReadLine) => void): Head {
   let head = from;
   for (const line of readChain(path, from)) {

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { damaged } from './archive-errors.ts';
 import type { ArchiveIndex, ChainRecord } from './archive-index.ts';
 import { type Head, nextLine } from './chain.ts';
-import { damaged } from './errors.ts';
 import { makeFolderOf, openToAppend, syncFile, writeAll } from './private-files.ts';
 
 const SYNCED_AT_ONCE = 32;

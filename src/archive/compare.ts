@@ -10,13 +10,13 @@ import { type ArchivedLine, keyOfLine, rowKey } from './archived-line.ts';
 /** The result of comparing the messages and reactions of an archive with a chat.db. */
 export interface Comparison {
   readonly same: number;
-  /** In chat.db only. */
+  /** Number in chat.db only. */
   readonly not_archived: number;
   /** Number in the archive only: deleted from Messages, or from another chat.db. */
   readonly gone: number;
   /** Number in both with different content, such as an edit after the last run. */
   readonly differs: number;
-  /** guids of the first ones that differ. */
+  /** The guids of the first rows that differ, at most `MAX_DIFFERING`. */
   readonly differing: readonly string[];
 }
 
@@ -31,8 +31,8 @@ const MAX_DIFFERING = 100;
 const REMOVED = 'removed';
 
 /**
- * Compares the latest lines of an archive about each row with chat.db. Writes to neither: what is known about the lines
- * is in a temporary database, which SQLite removes by itself.
+ * Compares the archive's latest line about each row with chat.db. Writes to neither. Keeps hashes of the lines in a
+ * temporary database, which SQLite removes by itself.
  */
 export class ArchiveComparison {
   readonly #sqlite: Sqlite;

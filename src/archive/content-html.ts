@@ -122,7 +122,7 @@ export function remarks({
   return [
     effect && `Sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`,
     scheduled && 'Scheduled on the phone',
-    mirror === true && 'A copy of an own message',
+    mirror === true && 'A copy of one of your messages',
     (undecoded || isCut) && 'Some of it could not be read',
   ].filter((remark): remark is string => typeof remark === 'string');
 }

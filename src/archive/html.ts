@@ -48,8 +48,8 @@ export function safeLink(url: string | undefined): string | undefined {
   return URL.canParse(url) ? new URL(url).href : undefined;
 }
 
-/** Finds links within a text. Brackets and full stops at the end belong to the sentence around the link. */
 const LINK = /https:\/\/[^\s<>"'`]+/g;
+/** Punctuation at the end of a match, which belongs to the sentence around the link. */
 const AFTER_LINK = /[.,:;!?)\]}»”’…]$/;
 
 /** Renders a text with its https links as links. */

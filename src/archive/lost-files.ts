@@ -18,8 +18,8 @@ const FOLDERS = 256;
 const MAX_NAMED = 3;
 
 /**
- * Copies stored files that are missing again from their originals. Returns sentences about them. Looks only at names:
- * to read every file takes as long as a check of the archive.
+ * Restores missing stored files from their originals. Returns sentences about them. Looks only at file names, because
+ * reading every file takes as long as a verification.
  */
 export async function restoreLostFiles(parts: LostFilesParts): Promise<readonly string[]> {
   const lost = new Set<string>();

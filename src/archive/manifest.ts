@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { damaged } from './archive-errors.ts';
 import { type Head, NO_LINES } from './chain.ts';
-import { damaged } from './errors.ts';
 import { chainOf, LOG, MANIFEST } from './layout.ts';
 import { Draft, readWhole } from './private-files.ts';
 
@@ -18,7 +18,7 @@ export interface Manifest {
   readonly made_by: string;
   /** Identifies the chat.db of the last run. */
   readonly database: string;
-  /** A run that began and did not finish, so that lines may follow those heads. */
+  /** A run that began and did not finish, so that files may have lines after their heads. */
   readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
   /** By path. */
   readonly files: ReadonlyMap<string, Head>;
@@ -43,7 +43,7 @@ export function writeManifest(folder: string, manifest: Manifest): void {
   try {
     let waiting = `${beginning.slice(0, -'\n}'.length)},\n "files": {`;
     let separator = '\n';
-    // Hashed in pieces, because ten years of a thousand conversations are ten thousand files.
+    // Written in pieces, because ten years of a thousand conversations are ten thousand files.
     for (const path of [...files.keys()].sort()) {
       waiting += `${separator}  ${JSON.stringify(path)}: ${JSON.stringify(files.get(path))}`;
       separator = ',\n';

@@ -64,7 +64,7 @@ export class Calendar {
     return this.#month.format(Date.parse(iso));
   }
 
-  /** Such as `14:05`. */
+  /** Returns, for example, `14:05`. */
   time(iso: string): Html {
     return html`<time datetime="${iso}">${this.#time.format(Date.parse(iso))}</time>`;
   }

@@ -116,7 +116,7 @@ export function writeAll(file: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-/** Returns undefined for a missing file. */
+/** Reads a file as UTF-8. Returns undefined if it is missing. */
 export function readWhole(path: string): string | undefined {
   let file: number;
   try {

@@ -110,8 +110,8 @@ export class RowWriter {
   }
 
   /**
-   * Compares messages of earlier runs that have new reactions, unless they are compared anyway: their own rows do not
-   * show new reactions. Done before the reactions are written, so that a run that dies in between leaves nothing out.
+   * Compares messages of earlier runs that have new reactions, unless they are compared anyway, because new reactions do
+   * not change the message's own row. Precedes the reactions' lines, so that a run that dies in between loses nothing.
    */
   async #targets(
     entries: readonly SourceEntry[],

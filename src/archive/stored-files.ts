@@ -5,8 +5,8 @@ import type { AttachmentDetails } from '../domain/details.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { Message } from '../domain/message.ts';
 import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../domain/ports/reading.ts';
+import { explained } from './archive-errors.ts';
 import type { ArchivedFile, StoredFile } from './archived-line.ts';
-import { explained } from './errors.ts';
 import { FILES, storedPath } from './layout.ts';
 import { Draft, makeFolderOf, syncFile } from './private-files.ts';
 
@@ -81,8 +81,8 @@ export class StoredFiles {
   }
 
   /**
-   * Copies an attachment whose stored file is missing again. Returns false if it is no longer there, or has another
-   * content by now.
+   * Restores a missing stored file from its attachment. Returns false if the attachment is gone or has another content
+   * by now.
    */
   async restore(message: Message, wanted: number, path: string): Promise<boolean> {
     const found = message.details?.attachments.find(({ n }, place) => (n ?? place) === wanted);
@@ -124,7 +124,7 @@ export class StoredFiles {
     }
   }
 
-  /** `only` is the path of the stored file that is wanted: any other content is `changed`. */
+  /** Copies an opened file into the archive. With `only`, the path of one stored file, other content is `changed`. */
   async #copied(
     message: Message,
     extension: string,
@@ -142,7 +142,7 @@ export class StoredFiles {
       const path = storedPath(sha256, extension);
       if (only !== undefined && path !== only) return 'changed';
       const target = join(folder, path);
-      // A file of another length stays, because somebody changed it: only a check may say so.
+      // An existing file stays even if it was changed: only a verification reports that.
       if (lstatSync(target, { throwIfNoEntry: false }) === undefined) {
         makeFolderOf(folder, path);
         draft.keep(target);

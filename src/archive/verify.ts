@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import { chainsIn } from './archive.ts';
+import { noArchiveAt } from './archive-errors.ts';
 import type { ArchivedLine } from './archived-line.ts';
 import { isStored } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
-import { noArchiveAt } from './errors.ts';
 import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, storedHash } from './layout.ts';
 import { type Manifest, readManifest, sealOf } from './manifest.ts';
 

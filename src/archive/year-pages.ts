@@ -42,7 +42,7 @@ const CHUNK_CHARACTERS = 8192;
 export async function writeYear(parts: YearParts): Promise<void> {
   const { folder, record, pages, index } = parts;
   const reader = new LineReader(join(folder, record.path), parts.window);
-  // All pages take their messages from it in turn.
+  // The pages take their messages from this one iterator, in turn.
   const entries = index.byDate(record.id);
   try {
     for (const page of pages) await writePage(parts, page, entries, reader);

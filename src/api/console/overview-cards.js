@@ -70,9 +70,10 @@ export function macCards({ macs }) {
 /** @param {any} overview */
 export function webhookCard({ webhooks }) {
   if (webhooks === undefined || webhooks.length === 0) return undefined;
+  const isTimed = webhooks.some((/** @type {any} */ { median_ms: median }) => responseOf(median) !== undefined);
   return h(
     'section',
-    'card c8 top',
+    'card c8',
     h('header', null, h('h2', null, 'Webhooks'), h('a', { class: 'small', href: '#/webhooks' }, 'All webhooks')),
     h(
       'table',
@@ -84,7 +85,7 @@ export function webhookCard({ webhooks }) {
         h(
           'tr',
           null,
-          ['Name', 'Last 24 hours', 'Typical', 'Waiting'].map((name) =>
+          ['Name', 'Last 24 hours', ...(isTimed ? ['Typical'] : []), 'Waiting'].map((name) =>
             h('th', { scope: 'col', class: /T|W/.test(name[0] ?? '') ? 'num' : '' }, name),
           ),
         ),
@@ -121,7 +122,7 @@ export function webhookCard({ webhooks }) {
                 share === undefined ? 'Nothing was to be delivered in 24 hours' : `${share} delivered in 24 hours`,
               ),
             ),
-            h('td', 'num', responseOf(one.median_ms) ?? h('span', 'quiet', 'none')),
+            isTimed && h('td', 'num', responseOf(one.median_ms)),
             h('td', 'num aside', number(one.behind)),
           );
         }),
@@ -153,7 +154,7 @@ export function sendCard({ sends }) {
       : `Of ${counted(total, 'send')} today ${counts.map(({ count, text }) => `${count} ${text.toLowerCase()}`).join(', ')}`;
   return h(
     'section',
-    'card c4 top',
+    'card c4',
     h('header', null, h('h2', null, 'Sends today'), h('span', 'big', number(total))),
     h(
       'div',
@@ -178,7 +179,7 @@ export function keyCard({ keys }) {
   const used = keys.filter((/** @type {any} */ { last_used_at: at }) => at !== null).slice(0, SHOWN);
   return h(
     'section',
-    'card c4 top',
+    'card c4',
     h('header', null, h('h2', null, 'Keys used today'), h('a', { class: 'small', href: '#/keys' }, 'All keys')),
     used.length === 0
       ? h('p', 'body quiet', 'No limited key has been used yet.')
@@ -224,7 +225,7 @@ export function latelyCard({ problems = [] }) {
   if (problems.length === 0) return undefined;
   return h(
     'section',
-    'card c4 top',
+    'card c4',
     h('header', null, h('h2', null, 'Lately')),
     problems.slice(0, SHOWN).map(({ code, since, until, subject, hint }) => {
       const lastedS = (Date.parse(until ?? '') - Date.parse(since)) / 1000;
@@ -255,7 +256,7 @@ export function hostCard({ host, status }) {
   const used = disk > 0 ? 1 - free / disk : 0;
   return h(
     'section',
-    'card c4 top',
+    'card c4',
     h(
       'header',
       null,

@@ -102,9 +102,13 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 /**
  * Returns the facts from which the verdict is made.
  * @param {StatusReport} status
+ * @param {number} waiting events that wait for webhooks
  * @returns {readonly Fact[]}
  */
-export function factsOf({ backend, newest_event: newest, permissions, messages, webhooks, search, macs, canary }) {
+export function factsOf(
+  { backend, newest_event: newest, permissions, messages, webhooks, search, macs, canary },
+  waiting = 0,
+) {
   const away = macs?.filter(({ state }) => state !== 'present').length ?? 0;
   const behind = webhooks.filter(isBehind);
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
@@ -149,7 +153,10 @@ export function factsOf({ backend, newest_event: newest, permissions, messages, 
           : behind.length > 0
             ? `${behind.length} of ${active} behind`
             : `${active} of ${active} keep up`,
-      more: paused > 0 ? `${paused} paused` : '',
+      more: listed([
+        ...(behind.length > 0 && waiting > 0 ? [`${counted(waiting, 'event')} kept`] : []),
+        ...(paused > 0 ? [`${paused} paused`] : []),
+      ]),
     },
     ...(search === undefined
       ? []

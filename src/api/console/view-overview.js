@@ -36,12 +36,14 @@ async function read(options) {
   const focused = document.activeElement?.id;
   const isNew = root.childElementCount === 0;
   const held = status.held_sends ?? 0;
-  const head = [verdictCard(status, held), factStrip(status)];
+  const head = [verdictCard(status, held), factStrip(status, overview.webhooks)];
   if (isFresh(overview)) {
     fill(root, head, firstSteps());
   } else {
     if (isNew) fill(root, head);
     if (isNew) await pause();
+    const webhooks = webhookCard(overview);
+    const sends = sendCard(overview);
     const cards = [
       macCards(status),
       h(
@@ -49,11 +51,9 @@ async function read(options) {
         'cols',
         await eventCard(overview, read),
         needsCard(overview),
-        webhookCard(overview),
-        sendCard(overview),
-        keyCard(overview),
-        hostCard(overview),
-        latelyCard(status),
+        webhooks,
+        webhooks && sends,
+        h('div', 'c12 thirds', !webhooks && sends, keyCard(overview), hostCard(overview), latelyCard(status)),
       ),
     ];
     if (isNew) await pause();
@@ -98,12 +98,18 @@ function verdictCard(status, held) {
   );
 }
 
-/** @param {StatusReport} status */
-const factStrip = (status) =>
+/**
+ * @param {StatusReport} status
+ * @param {readonly { readonly behind: number }[]} [webhooks]
+ */
+const factStrip = (status, webhooks = []) =>
   h(
     'ul',
     { class: 'card checks', 'aria-label': 'Health' },
-    factsOf(status).map(({ tone, name, text, more }) =>
+    factsOf(
+      status,
+      webhooks.reduce((sum, { behind }) => sum + behind, 0),
+    ).map(({ tone, name, text, more }) =>
       h(
         'li',
         tone,

@@ -5,6 +5,7 @@ import { chip, searchBox } from './choices.js';
 import { nameIn, readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { eventDetail, timeIn } from './event-detail.js';
+import { rate, showRate } from './event-rate.js';
 import { conversationIn, GROUPS, groupOf, sentenceOf } from './event-words.js';
 import { liveState, messageTaken, onEvent, onLiveState, readEarlier, takenEvents } from './live.js';
 import { button, codeLine, copy, empty, pageHead } from './parts.js';
@@ -43,7 +44,7 @@ const none = h('div');
 const drawer = h('aside', { class: 'drawer', 'aria-label': 'Event', hidden: true });
 const panes = h('div', 'panes', h('div', 'event-room', none, scroller), drawer);
 const stateTag = h('span', { class: 'tag good', id: 'live-state', role: 'status' });
-const pauseButton = button('', 'Pause', () => pause(), { id: 'pause', 'aria-pressed': 'false' });
+const pauseButton = button('', [icon('pause'), 'Pause'], () => pause(), { id: 'pause', 'aria-pressed': 'false' });
 const chips = h('div', { class: 'filters', role: 'group', 'aria-label': 'Which events are shown', id: 'live-form' });
 const chooser = h('select', { class: 'input', 'aria-label': 'Conversation' });
 
@@ -77,6 +78,7 @@ export function create() {
       pageHead('Events', {
         beside: stateTag,
         actions: [
+          rate,
           pauseButton,
           button('hide-s', [icon('copy'), 'Copy as curl'], () =>
             copy(curlOf(`events?include=${partsToInclude()}`, '-N -H "Accept: application/x-ndjson" ')),
@@ -97,6 +99,7 @@ export function create() {
     root,
     async show() {
       showState(liveState());
+      void showRate().catch(() => {});
       await Promise.all([readEarlier(), may('read') && readDirectory().catch(() => {})]);
       rows?.renew();
       show();
@@ -113,7 +116,7 @@ function filterBy(words) {
 function pause() {
   pausedAt = pausedAt === undefined ? (takenEvents()[0]?.key ?? '') : undefined;
   pauseButton.setAttribute('aria-pressed', String(pausedAt !== undefined));
-  fill(pauseButton, pausedAt === undefined ? 'Pause' : 'Continue');
+  fill(pauseButton, pausedAt === undefined ? [icon('pause'), 'Pause'] : [icon('play'), 'Continue']);
   show();
 }
 

@@ -1,0 +1,26 @@
+// How many events there are in a minute.
+
+import { call } from './api.js';
+import { sparkline } from './charts.js';
+import { fill, h } from './dom.js';
+import { isHub, isOwner } from './service.js';
+import { number } from './words.js';
+
+/** @import { Point } from './webhook-words.js' */
+
+export const rate = h('div', { class: 'row hide-s', hidden: true });
+
+/** Shows the events of each minute in the last hour. */
+export async function showRate() {
+  if (isHub() || !isOwner()) return;
+  /** @type {readonly Point[]} */
+  const points = (await call('stats/events?by=minute&last=60')).points;
+  const minutes = points.map(({ counts }) => Object.values(counts).reduce((sum, count) => sum + count, 0));
+  const total = minutes.reduce((sum, count) => sum + count, 0);
+  rate.hidden = total === 0;
+  fill(
+    rate,
+    h('span', 'end', h('b', 'block', `${(total / 60).toFixed(1)} a minute`), h('span', 'quiet small', 'last hour')),
+    sparkline(minutes, `${number(total)} events in the last hour`),
+  );
+}

@@ -7,7 +7,7 @@ import { connectStep, stopLooking } from './key-connect.js';
 import { rightList } from './key-detail.js';
 import { expiresAt, expiryField, idsOf, limitFields, listField, rightsIn } from './key-limits.js';
 import { rightsOf } from './key-words.js';
-import { busily, note, pageHead } from './parts.js';
+import { busily, button, note, pageHead } from './parts.js';
 import { goTo } from './route.js';
 import { forgetKeys } from './service.js';
 import { reasonOf } from './words.js';
@@ -137,7 +137,8 @@ export function showWizard(root, wanted) {
     ),
     h('div', 'wizard', form, h('aside', 'card', h('header', null, h('h2', null, 'What it can do')), rights)),
   );
-  if (step < 4) /** @type {HTMLElement | null} */ (form.querySelector('input:checked, input'))?.focus();
+  if (step < 4)
+    /** @type {HTMLElement | null} */ (form.querySelector('input:checked, [aria-pressed="true"], input'))?.focus();
 }
 
 const reads = () => draft.scopes.some((scope) => scope === 'read' || scope === 'events');
@@ -230,6 +231,16 @@ function peopleStep(changed) {
         draft.send = list;
         changed();
       }),
+    reads() &&
+      sends() &&
+      h(
+        'div',
+        null,
+        button('mini', 'Use the same list as above', () => {
+          draft.send = draft.read;
+          goTo('#/keys/new?step=2');
+        }),
+      ),
     (reads() || sends()) &&
       note(
         'warn',

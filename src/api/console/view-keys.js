@@ -130,8 +130,8 @@ function rowOf(key, hasToday) {
     h(
       'td',
       'wide',
-      h('span', 'block', scopesIn(scopes)),
-      canSend && h('span', 'quiet small', isDry ? 'Every send is a trial' : (APPROVAL[approval] ?? approval)),
+      h('span', 'block nowrap', scopesIn(scopes)),
+      canSend && h('span', 'quiet small nowrap', isDry ? 'Every send is a trial' : (APPROVAL[approval] ?? approval)),
     ),
     people,
     hasToday && h('td', 'wide', todayTags(key.today)),
@@ -143,7 +143,7 @@ function rowOf(key, hasToday) {
         : h('span', 'quiet', 'cannot send'),
     ),
     h('td', 'quiet nowrap aside', used === null ? 'never' : agoOf(used)),
-    h('td', `nowrap ${expiry.isSoon ? 'soon-text' : 'quiet'}`, expiry.text),
+    h('td', { class: `nowrap ${expiry.isSoon ? 'soon-text' : 'quiet'}`, 'data-name': 'Expires' }, expiry.text),
     h('td', 'end aside', menuOf(key)),
   );
 }

@@ -2,7 +2,7 @@
 
 import { call, currentKey, statusOf } from './api.js';
 import { segments } from './choices.js';
-import { fill, h, icon } from './dom.js';
+import { element, fill, h, icon } from './dom.js';
 import { forgetKey, isRemembered, keepKey } from './kept-key.js';
 import { busily, button, codeLine, note, pageHead, stateMark, tag, toast } from './parts.js';
 import { commandOf, isHub, isOwner, knownStatus, noteStatus } from './service.js';
@@ -44,6 +44,7 @@ async function show() {
             {
               type: 'button',
               class: 'btn bare',
+              'data-section': id,
               onclick: () => root.querySelector(`#s-${id}`)?.scrollIntoView({ behavior: 'smooth' }),
             },
             title,
@@ -71,6 +72,16 @@ async function show() {
       ),
     ),
   );
+  markSection();
+}
+
+/** Marks the section that is being read. */
+function markSection() {
+  if (root.hidden) return;
+  const heads = [...root.querySelectorAll('.sect')];
+  const read = heads.findLast((head) => head.getBoundingClientRect().top < innerHeight / 3) ?? heads[0];
+  for (const link of root.querySelectorAll('[data-section]'))
+    link.setAttribute('aria-current', String(read?.id === `s-${link.getAttribute('data-section')}`));
 }
 
 /** Returns the settings by section; undefined if the service does not reveal them. */
@@ -258,3 +269,5 @@ function aboutCard({ version, uptime_s: seconds, newest_row: rows, search, capab
     !knownStatus().demo && row('This page', 'At this address.', h('span', 'mono soft', location.host)),
   );
 }
+
+element('main').addEventListener('scroll', markSection, { passive: true });

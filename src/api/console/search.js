@@ -8,7 +8,7 @@ import { fill, h, icon } from './dom.js';
 import { avatar } from './parts.js';
 import { goTo, pathOfConversation } from './route.js';
 import { isHub } from './service.js';
-import { counted, personOf, reasonOf, shortTimeOf, timeOf } from './words.js';
+import { number, personOf, reasonOf, shortTimeOf, timeOf } from './words.js';
 
 /** All clients share the rate limit, so nothing is requested while the user types. */
 const WAIT_MS = 400;
@@ -195,7 +195,8 @@ export function closeSearch() {
 function countOf(next) {
   const count = hits.children.length;
   if (next !== undefined) return `The newest ${count} messages.`;
-  return count === 0 ? 'No message found.' : `${counted(count, 'message')}.`;
+  if (count < 2) return count === 0 ? 'No message found.' : '1 message.';
+  return `${number(count)} messages, newest first.`;
 }
 
 /** @param {Headers} headers */

@@ -142,7 +142,7 @@ describe('the views of the console', () => {
       await page.locator('.delivery').first().waitFor({ timeout: 500 });
     });
     expect(await page.evaluate(cut('.delivery .says'))).toEqual([]);
-    await page.locator('.note p', { hasText: 'Next try' }).getByRole('button', { name: 'Try now' }).waitFor();
+    await page.locator('.note .row', { hasText: 'Next try' }).getByRole('button', { name: 'Try now' }).waitFor();
     expect(await page.locator('.stats').textContent()).not.toContain('0.0');
   });
 

@@ -84,9 +84,17 @@ function troubleNote(webhook, lastError, again) {
   );
   return note(
     webhook.state === 'held' ? 'warn' : 'bad',
-    h('p', null, h('strong', null, trouble.what), trouble.since && ` Since ${timeOf(trouble.since)}.`),
-    (trouble.next !== '' || next !== '') &&
-      h('p', 'row wrap', trouble.next, next, webhook.state === 'held' && webhook.next_attempt_at !== undefined && now),
+    h(
+      'div',
+      'row wrap',
+      h(
+        'div',
+        'grow',
+        h('p', null, h('strong', null, trouble.what), trouble.since && ` Since ${timeOf(trouble.since)}.`),
+        (trouble.next !== '' || next !== '') && h('p', null, trouble.next, next),
+      ),
+      webhook.state === 'held' && webhook.next_attempt_at !== undefined && now,
+    ),
   );
 }
 
@@ -130,7 +138,7 @@ function settingsCard({
   ];
   /** @type {readonly (readonly [string, string])[]} */
   const rows = [
-    ['Events', events.join(', ')],
+    ['Events', events.length < 2 ? events.join() : `${events.length} types`],
     ['Only', only.join(', ') || 'everything'],
     ['Adds', include.join(', ') || 'nothing'],
     ['Signed', isSigned ? 'yes' : 'no'],
@@ -156,7 +164,11 @@ function settingsCard({
         'kv',
         rows.map(([name, value]) => [
           h('dt', null, name),
-          h('dd', { class: name === 'Id' ? 'mono' : '', dir: 'auto' }, value),
+          h(
+            'dd',
+            { class: name === 'Id' ? 'mono' : '', dir: 'auto', title: name === 'Events' ? events.join(', ') : '' },
+            value,
+          ),
         ]),
       ),
     ),

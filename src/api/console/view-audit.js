@@ -89,7 +89,7 @@ export function create() {
       { class: 'page audit-page fill', id: 'audit', 'data-view': 'audit', 'aria-label': 'Audit log' },
       pageHead('Audit log', {
         text: 'Who did what to whom. Kept for 90 days, without the text of any message.',
-        actions: button('', [icon('copy'), 'Copy as CSV'], () => copy(csv())),
+        actions: button('hide-s', [icon('copy'), 'Copy as CSV'], () => copy(csv())),
       }),
       h(
         'div',

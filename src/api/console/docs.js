@@ -1,11 +1,14 @@
 // The reference page: Swagger UI over this service's own document. Makes no requests to other hosts.
 
 import { keptKey } from '../console/kept-key.js';
+import { applyScheme, schemeNow } from '../console/settings.js';
 import { foldedOperation } from './docs-operation.js';
 
+applyScheme();
 // Swagger UI's dark colours depend on a class.
 const darkness = matchMedia('(prefers-color-scheme: dark)');
-const follow = () => document.documentElement.classList.toggle('dark-mode', darkness.matches);
+const isDark = () => (schemeNow() === 'auto' ? darkness.matches : schemeNow() === 'dark');
+const follow = () => document.documentElement.classList.toggle('dark-mode', isDark());
 darkness.addEventListener('change', follow);
 follow();
 
@@ -14,6 +17,7 @@ const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   dom_id: '#reference',
   deepLinking: true,
   filter: true,
+  defaultModelsExpandDepth: 0,
   plugins: [foldedOperation],
   tryItOutEnabled: true,
   persistAuthorization: false,

@@ -6,7 +6,7 @@ import { dirname, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from '../../tools/packages.mjs';
 import { readPage } from './markdown.mjs';
-import { NAVIGATION, outputOf } from './pages.mjs';
+import { CARDS, NAVIGATION, outputOf } from './pages.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const target = `${root}dist/guide/`;
@@ -21,7 +21,7 @@ const copied = new Set();
 const read = pages.map((page) => ({ page, ...readPage(page.source, (href) => linkFrom(page, href)) }));
 const files = { ...(await styleAndScript()), search: searchIndex(read) };
 for (const { page, html, headings } of read) {
-  write(`${page.output}.html`, layout(page, html, headings));
+  write(`${page.output}.html`, layout(page, page.output === 'index' ? withCards(html) : html, headings));
   write(page.twin, page.file.startsWith('docs/') ? page.source : page.source.replaceAll('](docs/', ']('));
 }
 write('llms.txt', llms(''));
@@ -110,6 +110,15 @@ function relativeTo({ output }, to) {
   return posix.relative(posix.dirname(output), to);
 }
 
+/** Puts the cards after the first paragraph. */
+function withCards(html) {
+  const cards = CARDS.map(
+    ([file, title, reason]) =>
+      `<li><a href="${known.get(file)}"><strong>${text(title)}</strong><span>${text(reason)}</span></a></li>`,
+  );
+  return html.replace('</p>', () => `</p><ul class="cards">${cards.join('')}</ul>`);
+}
+
 function layout(page, html, headings) {
   const at = (to) => relativeTo(page, to) || './';
   const base = '../'.repeat(page.output.split('/').length - 1);
@@ -139,7 +148,7 @@ function layout(page, html, headings) {
 <a class="skip" href="#content">To the text</a>
 <header>
   <button id="menu" aria-expanded="false" aria-controls="pages">Menu</button>
-  <a class="name" href="${base}index.html">Postern</a>
+  <a class="name" href="${base}index.html"><img src="${base}../console/icon.svg" alt="" width="22" height="22">Postern</a>
   <div class="search" role="search"><input id="search" type="search" placeholder="Search ( / )" aria-label="Search the guide" autocomplete="off"><ol id="results" hidden></ol></div>
   <a href="${base}../console">Console</a>
   <a href="${base}../docs">API</a>

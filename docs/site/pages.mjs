@@ -144,6 +144,16 @@ export const NAVIGATION = {
   ],
 };
 
+/** What the first page leads to, with the reason to go there. */
+export const CARDS = [
+  ['README.md', 'Quick start', 'See it work in a minute, on a simulated Mac and without an account.'],
+  ['docs/install.md', 'Install on a Mac', 'Two permissions and one command, and it runs at every login.'],
+  ['docs/webhooks.md', 'Webhooks', 'Have every message posted to an address of yours, signed and in order.'],
+  ['docs/agents.md', 'Limited keys', 'Let an agent read and write only where you allow it; every send waits for you.'],
+  ['docs/mcp.md', 'MCP for agents', 'Give Claude, Cursor and other agents your messages as tools.'],
+  ['docs/api.md', 'API', 'Every endpoint, event and error, with examples to copy.'],
+];
+
 /** Where a page is written to, below the guide and without its ending. */
 export function outputOf(file) {
   if (file === 'README.md') return 'quick-start';

@@ -1,6 +1,6 @@
 import { isPosternError, PosternClient } from '../src/client/postern-client.ts';
-import { trustedSocketOf, urlOf } from '../src/config/address.ts';
 import type { Config } from '../src/config/config.ts';
+import { trustedSocketOf, urlOf } from '../src/config/service-address.ts';
 import type { JobState, Launchd } from '../src/mac/system/launchd.ts';
 import { portListeners } from '../src/mac/system/port-listeners.ts';
 import { pause } from '../src/runtime/clock.ts';

@@ -1,8 +1,8 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LazyAccess } from '../access/lazy-access.ts';
-import { urlOf } from '../config/address.ts';
 import type { Config } from '../config/config.ts';
+import { urlOf } from '../config/service-address.ts';
 import type { Approval } from '../domain/approval.ts';
 import { type ClientLines, clientLines } from '../domain/client-lines.ts';
 import { isoSecond } from '../domain/iso-second.ts';
@@ -130,7 +130,7 @@ export class HomePage implements Home {
   }
 
   async settings(): Promise<readonly ShownSetting[]> {
-    const { settingsReport } = await import('../config/report.ts');
+    const { settingsReport } = await import('../config/settings-report.ts');
     const { config, host } = this.#parts;
     return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
   }

@@ -37,7 +37,7 @@ import { idempotencyStore } from '../store/state/idempotency.ts';
 import { hasKeys } from '../store/state/keys.ts';
 import { lockFolder } from '../store/state/lock.ts';
 import { webhookStore } from '../store/state/webhooks.ts';
-import { UploadStore } from '../store/uploads/store.ts';
+import { UploadStore } from '../store/uploads/upload-store.ts';
 import type { Canary } from './canary.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
 import { openEventLog } from './event-log.ts';

@@ -1,4 +1,4 @@
-import { socketOf } from '../config/address.ts';
+import { socketOf } from '../config/service-address.ts';
 import { listenForWires, type WirePorts } from './wires.ts';
 
 /** Opens the entrances beside the port: the Unix socket, and other protocols. */

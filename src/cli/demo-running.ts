@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { trustedSocketOf } from '../config/address.ts';
+import { readConfig } from '../config/config-file.ts';
 import { demoFolder } from '../config/environment.ts';
-import { readConfig } from '../config/file.ts';
+import { trustedSocketOf } from '../config/service-address.ts';
 import type { Context } from './context.ts';
 
 /** Reports whether a demo in the usual folder accepts connections on its Unix socket. */

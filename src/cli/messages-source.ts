@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
+import { readConfig } from '../config/config-file.ts';
 import { cacheFolder } from '../config/environment.ts';
-import { readConfig } from '../config/file.ts';
 import { SETTINGS, type Setting } from '../config/settings.ts';
 import type { Contacts } from '../domain/ports/contacts.ts';
 import type { Log } from '../domain/ports/host.ts';

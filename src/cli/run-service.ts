@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { RunningApp, startApp } from '../app/service.ts';
 import { isPosternError, PosternClient } from '../client/postern-client.ts';
-import { urlOf } from '../config/address.ts';
 import type { Config } from '../config/config.ts';
+import { type ConfigReading, configPath, protectConfig } from '../config/config-file.ts';
 import { cacheFolder, logLevel } from '../config/environment.ts';
-import { type ConfigReading, configPath, protectConfig } from '../config/file.ts';
+import { urlOf } from '../config/service-address.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
 import type { DemoPeople } from '../domain/ports/demo.ts';
 import { systemClock } from '../runtime/clock.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type ClientOptions, isPosternError, PosternClient, type PosternError } from '../client/postern-client.ts';
-import { isOwnUrl, trustedSocketOf, urlOf } from '../config/address.ts';
 import type { Config } from '../config/config.ts';
+import { configPath, readConfig } from '../config/config-file.ts';
 import { demoFolder } from '../config/environment.ts';
-import { configPath, readConfig } from '../config/file.ts';
+import { isOwnUrl, trustedSocketOf, urlOf } from '../config/service-address.ts';
 import { errorCode } from '../domain/errors.ts';
 import { LIMITED_KEY } from '../domain/key.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readConfig } from '../config/config-file.ts';
 import { cacheFolder } from '../config/environment.ts';
-import { readConfig } from '../config/file.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { startInBackground } from '../runtime/command.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';

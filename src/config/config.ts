@@ -6,7 +6,7 @@ import type { Environment } from './environment.ts';
 import { fleetOf } from './fleet-settings.ts';
 import { issuerWarnings } from './issuer-checks.ts';
 import { SETTINGS, type Setting } from './settings.ts';
-import { isDate, shown } from './shown.ts';
+import { isDate, shown } from './shown-value.ts';
 
 /** All settings, checked and frozen. Decision A4 says what each key allows. */
 export interface Config {

@@ -1,6 +1,6 @@
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { shown } from './shown.ts';
+import { shown } from './shown-value.ts';
 
 /** The configuration's inputs besides its file. Nothing else reads the environment. */
 export interface Environment {

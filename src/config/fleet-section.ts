@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs';
+import { checkConfigText, configPath, replaceFile } from './config-file.ts';
 import type { Environment } from './environment.ts';
-import { checkConfigText, configPath, replaceFile } from './file.ts';
 
 /** An empty section, as in a new config.toml: a comment may follow its name. */
 const SECTION = /^\[fleet\][^\n]*$/m;

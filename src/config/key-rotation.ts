@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
 import { type Config, checkConfig } from './config.ts';
+import { readConfig, replaceFile } from './config-file.ts';
 import type { Environment } from './environment.ts';
-import { readConfig, replaceFile } from './file.ts';
-import { parseToml } from './syntax.ts';
+import { parseToml } from './toml.ts';
 
 /** The key on its own line, in double or single quotes. The text around it stays. */
 const KEY_LINE =

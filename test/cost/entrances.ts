@@ -4,7 +4,7 @@ import { readForm } from '../../src/api/http/multipart.ts';
 import { fileNameIn } from '../../src/api/http/routes/uploads.ts';
 import { indented, shortLine as mcpLine } from '../../src/api/mcp/text/visible.ts';
 import { fitted, oneLine } from '../../src/cli/output/text.ts';
-import { checkConfigText } from '../../src/config/file.ts';
+import { checkConfigText } from '../../src/config/config-file.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
 import { includeSet } from '../../src/domain/include.ts';
 import type { Message } from '../../src/domain/message.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Msg } from '@nats-io/nats-core';
 import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
-import { parseToml } from '../../src/config/syntax.ts';
+import { parseToml } from '../../src/config/toml.ts';
 import { nameOfOne, qualify, splitId } from '../../src/domain/fleet.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { problem } from '../../src/domain/problems.ts';

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createUser } from '@nats-io/nkeys';
+import { checkConfigText } from '../../src/config/config-file.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
-import { checkConfigText } from '../../src/config/file.ts';
 import { managerOf } from '../../src/fleet/protocol/connect-once.ts';
 import { FleetConnection } from '../../src/fleet/protocol/connection.ts';
 import { agentKeys, Envelope, hubKeys } from '../../src/fleet/protocol/envelope.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { OWNER } from '../../src/domain/audit.ts';
 import type { Upload } from '../../src/domain/upload.ts';
-import { UploadStore } from '../../src/store/uploads/store.ts';
+import { UploadStore } from '../../src/store/uploads/upload-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';

@@ -29,7 +29,7 @@ import { keyStore } from '../../src/store/state/keys.ts';
 import { scheduledStore } from '../../src/store/state/scheduled.ts';
 import { selfChatStore } from '../../src/store/state/self-chat.ts';
 import { sentPartStore } from '../../src/store/state/sent-parts.ts';
-import { UploadStore } from '../../src/store/uploads/store.ts';
+import { UploadStore } from '../../src/store/uploads/upload-store.ts';
 import { ChatFixture } from './chat-fixture.ts';
 import { plainJson } from './event-json.ts';
 import { FakeClock } from './fake-clock.ts';

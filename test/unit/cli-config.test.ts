@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { configPath, createConfig, readConfig } from '../../src/config/file.ts';
+import { configPath, createConfig, readConfig } from '../../src/config/config-file.ts';
 import { rotateOwnerKey } from '../../src/config/key-rotation.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { type CheckedConfig, checkConfig } from '../../src/config/config.ts';
 import { type Environment, processEnvironment } from '../../src/config/environment.ts';
-import { parseToml } from '../../src/config/syntax.ts';
+import { parseToml } from '../../src/config/toml.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const KEY = 'c0ffee00-key-that-nobody-may-see';

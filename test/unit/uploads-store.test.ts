@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { OWNER } from '../../src/domain/audit.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
-import { UploadStore } from '../../src/store/uploads/store.ts';
+import { UploadStore } from '../../src/store/uploads/upload-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../../config/file.ts';
+import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../../config/config-file.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import { systemClock } from '../../runtime/clock.ts';

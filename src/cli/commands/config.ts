@@ -1,4 +1,4 @@
-import { configPath, readConfig } from '../../config/file.ts';
+import { configPath, readConfig } from '../../config/config-file.ts';
 import { rotateOwnerKey } from '../../config/key-rotation.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
 import { json } from '../output/text.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { readConfig } from '../../config/config-file.ts';
 import { demoFolder } from '../../config/environment.ts';
-import { readConfig } from '../../config/file.ts';
 import { type Command, reactionNamed } from '../../simulator/commands.ts';
 import { SimulatedMac } from '../../simulator/mac.ts';
 import { type ClientContext, EXIT } from '../context.ts';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { socketOf } from '../../config/address.ts';
 import type { Config } from '../../config/config.ts';
+import { createConfig, readConfig } from '../../config/config-file.ts';
 import { demoFolder } from '../../config/environment.ts';
-import { createConfig, readConfig } from '../../config/file.ts';
+import { socketOf } from '../../config/service-address.ts';
 import { assertSqlite } from '../../runtime/sqlite.ts';
 import { demoPeople } from '../../simulator/demo-people.ts';
 import { SimulatedMac } from '../../simulator/mac.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { readConfig } from '../../config/config-file.ts';
 import { configFolder } from '../../config/environment.ts';
-import { readConfig } from '../../config/file.ts';
 import { writeFleetSection } from '../../config/fleet-section.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { FleetSettings } from '../../domain/fleet.ts';

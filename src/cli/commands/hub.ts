@@ -1,5 +1,5 @@
+import { readConfig } from '../../config/config-file.ts';
 import { configFolder } from '../../config/environment.ts';
-import { readConfig } from '../../config/file.ts';
 import { type Context, EXIT } from '../context.ts';
 import { refuseConfig, runService, withLog } from '../run-service.ts';
 import { firstLaunch, type ServeOptions } from './serve.ts';

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { checkConfigText, removeIfThere, writeDraft } from '../../config/file.ts';
+import { checkConfigText, removeIfThere, writeDraft } from '../../config/config-file.ts';
 import { SETTINGS } from '../../config/settings.ts';
 import { isReplaced } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { readConfig } from '../../config/config-file.ts';
 import { configFolder } from '../../config/environment.ts';
-import { readConfig } from '../../config/file.ts';
 import { errorCode } from '../../domain/errors.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { withLog } from '../run-service.ts';

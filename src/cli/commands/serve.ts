@@ -1,6 +1,6 @@
 import { layoutOf } from '../../../installer/layout.ts';
+import { type ConfigReading, createConfig, readConfig } from '../../config/config-file.ts';
 import { configFolder } from '../../config/environment.ts';
-import { type ConfigReading, createConfig, readConfig } from '../../config/file.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { ProcessLog } from '../../runtime/log.ts';
 import { boundLogFiles } from '../../runtime/log-files.ts';

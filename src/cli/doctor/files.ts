@@ -1,6 +1,6 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ConfigReading } from '../../config/file.ts';
+import type { ConfigReading } from '../../config/config-file.ts';
 import { errorCode } from '../../domain/errors.ts';
 import { openSqlite } from '../../runtime/sqlite.ts';
 import { quoted } from '../context.ts';

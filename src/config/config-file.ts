@@ -19,7 +19,7 @@ import { errorCode } from '../domain/errors.ts';
 import { type Config, checkConfig } from './config.ts';
 import type { Environment } from './environment.ts';
 import { SETTINGS, type Setting } from './settings.ts';
-import { parseToml } from './syntax.ts';
+import { parseToml } from './toml.ts';
 
 /** Far larger than any real configuration, and small enough to parse at once. */
 const MAX_BYTES = 1024 * 1024;

@@ -17,7 +17,7 @@ const TYPE = {
   dictionary: 0xd0,
 };
 
-/** Bytes of an offset and of a reference: enough for any row of the simulated Mac. */
+/** Bytes per offset and per reference: enough for any row of the simulated Mac. */
 const OFFSET_BYTES = 4;
 const REFERENCE_BYTES = 2;
 

@@ -250,7 +250,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** Recovers such a message. */
+  /** Recovers a message deleted in that way. */
   recover(message: number): void {
     this.transaction(() => {
       const chats = this.sqlite.prepare('SELECT chat_id FROM chat_recoverable_message_join WHERE message_id = ?');

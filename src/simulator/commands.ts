@@ -123,7 +123,7 @@ export type Command =
       readonly type: 2 | 3;
       readonly session?: number;
     }
-  /** One message of each kind of content. */
+  /** One message of each kind of content, from this person. */
   | { readonly do: 'contents'; readonly from: string }
   | { readonly do: 'poll'; readonly from: string }
   | { readonly do: 'add_option' | 'vote'; readonly poll: number; readonly from: string }
@@ -188,7 +188,7 @@ const REACTIONS: Readonly<Record<string, number | undefined>> = {
 const EMOJI = 2006;
 const REMOVED = 1000;
 
-/** The number of a reaction in `associated_message_type`. A name that is not known is an emoji. */
+/** Returns the number of a reaction in `associated_message_type`. An unknown name counts as an emoji. */
 export function reactionNamed(name: string, isRemoved: boolean): { readonly type: number; readonly emoji?: string } {
   const known = Object.hasOwn(REACTIONS, name) ? REACTIONS[name] : undefined;
   const type = (known ?? EMOJI) + (isRemoved ? REMOVED : 0);

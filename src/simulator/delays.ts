@@ -26,6 +26,7 @@ export class Delays {
     this.#chance = typeof seed === 'number' ? new Chance(seed) : undefined;
   }
 
+  /** Returns a delay in this range, in whole milliseconds. */
   in([from, to]: Range): number {
     this.#turn += 1;
     return from + (this.#chance?.below(to - from) ?? (this.#turn * 37) % (to - from));

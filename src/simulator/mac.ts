@@ -17,7 +17,7 @@ export interface MacOptions {
   readonly macosVersion?: MacosVersion;
   /** Adds simulated people who write and answer on their own. Default false. */
   readonly hasPeople?: boolean;
-  /** These people stop to write unasked after their story. Default false. */
+  /** These people write nothing unprompted after their story. Default false. */
   readonly isQuiet?: boolean;
   /** Folder of the compiled simulator. Default: this module's folder. */
   readonly moduleFolder?: string;
@@ -104,7 +104,7 @@ export class SimulatedMac {
     child.removeAllListeners('exit');
   }
 
-  /** Sends Messages a command and returns its answer. Rejects with Messages' sentence if it cannot obey. */
+  /** Sends Messages a command and returns its answer. Rejects with Messages' sentence if the command is invalid. */
   async command<Result = unknown>(command: Command): Promise<Result> {
     const socket = connect(this.#socketPath);
     socket.write(`${JSON.stringify(command)}\n`);
@@ -135,11 +135,11 @@ export class SimulatedMac {
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
-    // A killed Messages could not remove it.
+    // A killed Messages cannot remove its socket.
     rmSync(this.#socketPath, { force: true });
   }
 
-  /** Writes everything into the script with absolute paths, because it is started with an almost empty environment. */
+  /** Installs a tool as a script. All its paths are absolute, because it is started with an almost empty environment. */
   #install(tool: 'osascript' | 'open'): void {
     const words = [
       process.execPath,

@@ -22,7 +22,7 @@ export function landscape(width = 480, height = 320): Buffer {
   ]);
 }
 
-/** The colour at a point of the picture; both coordinates are from 0 to 1. */
+/** Returns the colour at a point of the picture; both coordinates are from 0 to 1. */
 function pixel(x: number, y: number): readonly [number, number, number] {
   const near = 0.74 + 0.05 * Math.sin(5 * x + 1);
   const far = 0.6 + 0.07 * Math.sin(3 * x + 4);
@@ -32,7 +32,7 @@ function pixel(x: number, y: number): readonly [number, number, number] {
   return [150 + 105 * y, 190 + 40 * y, 235 - 30 * y];
 }
 
-/** A chunk of PNG: length, name, data, checksum (W3C PNG, 5.3). */
+/** Returns a chunk of PNG: length, name, data, checksum (W3C PNG, 5.3). */
 function chunk(name: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name, 'latin1'), data]);
   const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];

@@ -15,11 +15,11 @@ export interface ProcessSettings {
   readonly home: string;
   readonly socketPath: string;
   readonly version: MacosVersion;
-  /** Adds simulated people who write and answer on their own. */
+  /** True to add simulated people who write and answer on their own. */
   readonly hasPeople: boolean;
-  /** Nobody writes unasked after the story. */
+  /** True if nobody writes unprompted after the story. */
   readonly isQuiet: boolean;
-  /** Starts as after a kill: deletes and recreates -wal and -shm. */
+  /** True to start as after a kill: deletes and recreates -wal and -shm. */
   readonly isReborn: boolean;
 }
 
@@ -57,7 +57,7 @@ process.on('SIGINT', () => undefined); // Ctrl+C is for the gateway, which then 
 
 async function obey(line: string, socket: Socket): Promise<void> {
   let answer: unknown;
-  // The program that asked has ended, so nobody needs the answer.
+  // Aborts when the asking program has ended, because nobody needs the answer then.
   const ended = new AbortController();
   socket.once('close', () => ended.abort());
   try {

@@ -42,7 +42,7 @@ export class SimulatedPeople {
   #answers = 0;
   #cancel: Cancel | undefined;
 
-  /** With `isQuiet` nobody writes unasked after the story. */
+  /** With `isQuiet`, nobody writes unprompted after the story. */
   constructor(messages: Messages, clock: Clock, { isQuiet = false }: { readonly isQuiet?: boolean } = {}) {
     this.#messages = messages;
     this.#clock = clock;

@@ -55,7 +55,7 @@ export class ScriptHost {
     return { isOpen: this.#dialog !== undefined, shown: this.#dialogsShown };
   }
 
-  /** Sets the behaviour. Members that are not given are as on a Mac where everything works. */
+  /** Sets the behaviour. The default of each member is that of a Mac where everything works. */
   behave(behaviour: Partial<Behaviour>): void {
     this.#behaviour = { ...DEFAULTS, ...behaviour };
   }

@@ -3,7 +3,7 @@ export const ANA = '+15550100';
 export const ANA_MAIL = 'ana@example.com';
 export const BEN = '+15550101';
 export const CHO = 'cho@example.com';
-/** A person who is in nobody's contacts. */
+/** A person who is in no contacts. */
 const STRANGER = '+15550199';
 /** Identifier of the group of all three. */
 export const GARDEN = 'chat424242';

@@ -79,7 +79,7 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
   throw new AppError(isDiskFull ? 'disk_full' : 'libraries_failed', lastLines(result.stderr), {
     hint: isDiskFull
       ? 'The disk is full. Nothing was changed: make room (about 500 MB) and run the installation again.'
-      : 'npm could not install the libraries; nothing was changed. Run the installation again when the network is there.',
+      : 'npm could not install the libraries; nothing was changed. Run the installation again when the network is available.',
   });
 }
 
@@ -94,7 +94,7 @@ function removeSourceMaps(modules: string): void {
   }
 }
 
-/** The temporary folder may be on another volume. */
+/** Moves a folder, also to another volume, because the temporary folder may be on a different one. */
 function move(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -104,7 +104,7 @@ function move(from: string, to: string): void {
   }
 }
 
-/** Returns npm's own script if the `npm` on PATH is a link to it. Version managers put a program of theirs there. */
+/** Returns npm's own script if the `npm` on PATH is a link to it. Version managers put their own program there instead. */
 function npmScript(path: readonly string[]): string | undefined {
   const npm = path.map((folder) => join(folder, 'npm')).find((candidate) => existsSync(candidate));
   if (npm === undefined) return undefined;

@@ -134,7 +134,7 @@ function uuidText(bytes: Buffer): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Packed as 0xMMMMmmpp. */
+/** Formats a version that is packed as 0xMMMMmmpp. */
 function version(packed: number): string {
   return `${packed >>> 16}.${(packed >>> 8) & 0xff}`;
 }

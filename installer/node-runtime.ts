@@ -47,7 +47,7 @@ function ownNode(machine: Machine, mac: MacKind): string {
     refusals.push(refusal);
   }
   throw new AppError('no_self_contained_node', ['No Node can be copied.', ...refusals].join('\n  '), {
-    hint: 'Run the installation again when the network is there, or install Node from its official installer (or with nvm) first.',
+    hint: 'Run the installation again when the network is available, or install Node from its official installer (or with nvm) first.',
   });
 }
 

@@ -135,7 +135,7 @@ class Guide {
       '  macOS refused without asking you. It remembers a "Don\'t Allow", perhaps of an earlier installation.',
     );
     if (!(await this.#confirm('  Forget that answer, for Postern alone, so that macOS asks again? [y/N] '))) {
-      this.#machine.stdout('  It stays. Switch on Messages below Postern in the window that opens.');
+      this.#machine.stdout('  The answer stays. Switch on Messages below Postern in the window that opens.');
       return false;
     }
     const failure = await resetAutomation(this.#machine, this.#layout);

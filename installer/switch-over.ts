@@ -141,11 +141,11 @@ function told(error: unknown, layout: Layout, code: string, state: string, logge
 /** Returns the last log lines if the agent does not answer, otherwise none: for other failures the log adds nothing. */
 function logEnd(error: unknown, layout: Layout): readonly string[] {
   if (!isAppError(error) || error.code !== 'agent_not_healthy') return [];
-  const lines = layout.logFiles.flatMap(lastLines);
+  const lines = layout.logFiles.flatMap(endOf);
   return lines.length === 0 ? [] : ['The end of its log:', ...lines];
 }
 
-function lastLines(file: string): readonly string[] {
+function endOf(file: string): readonly string[] {
   try {
     return readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).slice(-4);
   } catch {

@@ -6,8 +6,8 @@
 # <swiftbar.hideRunInTerminal>true</swiftbar.hideRunInTerminal>
 # <swiftbar.hideDisablePlugin>true</swiftbar.hideDisablePlugin>
 #
-# For SwiftBar and xbar. The service renders the text above the items. It is asked over its Unix socket alone, because
-# any account may have taken the port. The API key goes from the configuration to curl by stdin, and to the clipboard
+# For SwiftBar and xbar. The service renders the text above the items. Requests use only its Unix socket, because any
+# account could have taken the port. The API key goes from the configuration to curl by stdin, and to the clipboard
 # by pbcopy's stdin: no process list shows it.
 set -u
 
@@ -18,7 +18,7 @@ socket="$support/postern.sock"
 plist="$HOME/Library/LaunchAgents/$label.plist"
 target="gui/$(id -u)/$label"
 
-# The value of one key of one section of config.toml, as it is written there: with its quotes.
+# Prints the value of a key in a section of config.toml as it is written there, with its quotes.
 setting() {
   [ -r "$config" ] || return 0
   awk -v section="$1" -v key="$2" '
@@ -31,12 +31,12 @@ setting() {
     }' "$config"
 }
 
-# The same with its quotes taken off and \" and \\ read.
+# Removes the quotes from a value of config.toml, and unescapes \" and \\.
 unquoted() {
   sed -e "s/^'\(.*\)'\$/\1/" -e t -e 's/^"\(.*\)"$/\1/' -e 's/\\\(["\\]\)/\1/g'
 }
 
-# What curl reads as its configuration: in it \" and \\ mean what they mean in TOML.
+# Prints the header with the key as curl's configuration, where \" and \\ mean the same as in TOML.
 request() {
   key=$(setting auth api_key | unquoted | sed 's/[\\"]/\\&/g')
   printf 'header = "X-API-Key: %s"\n' "$key"
@@ -65,7 +65,7 @@ case "${1:-}" in
     exec "$support/postern" doctor ;;
 esac
 
-# A path in quotes of the kind it does not hold itself: neither program knows an escape.
+# Quotes the path with the kind of quote that it does not contain, because neither program supports escapes.
 case "$0" in
   *\"*) me="'$0'" ;;
   *) me="\"$0\"" ;;
@@ -85,7 +85,7 @@ title() {
 host_program=xbar
 [ "${SWIFTBAR:-}" = 1 ] && host_program=swiftbar
 
-# Only lines without parameters, or with the few that the service uses: any other could run a program when clicked.
+# Keeps lines without parameters, or with the few that the service uses. Any other could run a program when clicked.
 harmless() {
   LC_ALL=C awk '
     BEGIN { known = "^[ \t]*(sfimage=[A-Za-z0-9.]+|color=[A-Za-z0-9#,]+|href=http://[][A-Za-z0-9/.:%?#@!$&()*+,;=_~-]+)([ \t]|$)" }
@@ -101,7 +101,7 @@ harmless() {
     }'
 }
 
-# Why the socket must not be asked; nothing when it may.
+# Prints why the socket must not be used; nothing if it may be.
 distrust() {
   if [ "$(setting server socket)" = false ]; then
     echo 'State not shown: server.socket is false'
@@ -113,7 +113,7 @@ distrust() {
   fi
 }
 
-# Said while the service does not answer. Connects and sends nothing.
+# Reports whether another program listens on the port, while the service does not answer. Connects, but sends nothing.
 port_is_taken() {
   host=$(setting server host | unquoted)
   port=$(setting server port | tr -d _)

@@ -1,5 +1,5 @@
 # Homebrew formula. `make release` writes release/postern.rb from it, with address and checksum of the release.
-# Nobody has built or installed it yet: no more was checked than that Ruby can parse it.
+# Nobody has built or installed it yet. The only check so far is that Ruby can parse it.
 class Postern < Formula
   desc "Local gateway to Apple Messages: REST API, WebSocket and signed webhooks"
   homepage "@HOMEPAGE@"
@@ -24,7 +24,7 @@ class Postern < Formula
     <<~EOS
       To look around, on a simulated Mac:
         postern demo
-      To run it at every login, with an app of its own that holds the permissions:
+      To run it at every login, with its own app that holds the permissions:
         postern install
       Before this formula is removed: postern uninstall
     EOS

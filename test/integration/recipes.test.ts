@@ -51,12 +51,13 @@ function start(
   command: readonly string[],
   cwd = root,
   url = service.url.replace('/api/v1', ''),
+  more: NodeJS.ProcessEnv = {},
 ): { readonly child: ChildProcess; readonly output: () => string } {
   const [program = '', ...args] = command;
   const child = spawn(program, args, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...environment(), POSTERN_URL: url, POSTERN_KEY_FILE: keyFile },
+    env: { ...environment(), POSTERN_URL: url, POSTERN_KEY_FILE: keyFile, ...more },
   });
   children.push(child);
   let output = '';
@@ -121,6 +122,37 @@ describe('a real delivery is verified', () => {
       expect(verify(delivery.body, unsigned, '')[1]).not.toBe('genuine');
     });
   }
+});
+
+testWith('python3')('there was no complete receiver: the one in Python verifies, and takes a repeat once', async () => {
+  const folder = join(root, 'receiver');
+  mkdirSync(folder);
+  // A newline at the end of the file is not part of the secret.
+  const secretFile = join(folder, 'secret.txt');
+  writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
+  const { output } = start(['python3', join(RECIPES, 'receiver.py'), '0'], folder, '', {
+    POSTERN_SECRET_FILE: secretFile,
+  });
+  const url = await waitFor(() => /^http:\S+/.exec(output())?.[0]);
+  const webhook = (await service.post('/webhooks', { url, events: ['message.received'], secret: SECRET })).json as {
+    readonly id: string;
+  };
+  const bodies = (): readonly string[] =>
+    output()
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? [(JSON.parse(line) as Delivery['event']).data.body as string] : []));
+  await receive('Grüße 🎉 for the receiver');
+  await waitFor(() => bodies().length === 1);
+  for (const signature of ['', 'sha256=0', `sha256=${'é'.repeat(64)}`]) {
+    const headers = { 'X-Webhook-Signature': signature, 'X-Webhook-Delivery': 'forged' };
+    expect((await fetch(url, { method: 'POST', body: '{"data":{"body":"forged"}}', headers })).status).toBe(401);
+  }
+  const newest = Number((await service.get('/messages?limit=1').then(({ json }) => json as [{ id: string }]))[0].id);
+  expect((await service.post(`/webhooks/${webhook.id}/replay`, { after: newest - 1 })).status).toBe(202);
+  await receive('the next one');
+  await waitFor(() => bodies().length === 2);
+  expect(bodies()).toEqual(['Grüße 🎉 for the receiver', 'the next one']);
+  expect((await service.get(`/webhooks/${webhook.id}/deliveries`)).json).toHaveLength(3);
 });
 
 /** Writes until the bot has answered, because only the bot knows when it starts listening. */

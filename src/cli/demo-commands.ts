@@ -8,7 +8,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
   const people = () => import('./commands/demo-people.ts');
   demo
     .command('say')
-    .description('One of the people writes to you; as me, you write on another device.')
+    .description('Let one of the people write to you; with me, write on another device of yours.')
     .argument('<person>', 'an address or a name, or me', nonEmpty)
     .argument('<text>', "the text; '' for a file alone")
     .option('--in <conversation>', 'the conversation, by its id or name', nonEmpty)
@@ -21,7 +21,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .action(runs(async () => (await people()).say));
   demo
     .command('react')
-    .description('One of the people reacts to a message; without --from, you do on another device.')
+    .description('Let one of the people react to a message; without --from, react on another device of yours.')
     .argument('<message>', 'its id', count)
     .argument('<reaction>', 'love, like, dislike, laugh, emphasize, question, or an emoji', nonEmpty)
     .option('--from <person>', 'an address or a name', nonEmpty)
@@ -31,16 +31,16 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .action(runs(async () => (await people()).react));
   demo
     .command('edit')
-    .description('The text of a message is changed.')
+    .description('Change the text of a message.')
     .argument('<message>', 'its id', count)
     .argument('<text>', 'the new text', nonEmpty)
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples("postern demo edit 12 'I meant Saturday'"))
     .action(runs(async () => (await people()).edit));
   const CHANGES = {
-    unsend: 'A message is taken back by who wrote it.',
-    delete: 'A message is deleted from this Mac.',
-    read: 'A message is read.',
+    unsend: 'Let its author unsend a message.',
+    delete: 'Delete a message from this Mac.',
+    read: 'Let a message be read.',
   } as const;
   for (const [name, description] of Object.entries(CHANGES) as [keyof typeof CHANGES, string][]) {
     demo
@@ -53,23 +53,23 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
   }
   demo
     .command('fail')
-    .description('The next sends are not delivered.')
+    .description('Let the next sends fail.')
     .argument('[times]', 'how many (1)', atMost(100), 1)
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern demo fail', 'postern demo fail 3'))
     .action(runs(async () => (await people()).fail));
   demo
     .command('story')
-    .description('The people tell their story again, from its beginning.')
+    .description('Let the people tell their story again, from the beginning.')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern demo story'))
     .action(runs(async () => (await people()).story));
   demo
     .command('reset')
-    .description('Forget all that happened; the demo must not run.')
+    .description('Forget everything that happened. The demo must not be running.')
     .addHelpText('after', helpExamples('postern demo reset'))
     .action(runs(async () => (await people()).reset));
-  // Options of the service mean nothing to a command for a running one.
+  // Options of the service have no effect on a command for a running one.
   for (const command of demo.commands) {
     command.configureHelp({
       ...command.configureHelp(),

@@ -1,7 +1,7 @@
 import { EXIT } from './context.ts';
 
 /** The exit codes as the help and the manual page show them. */
-export const EXIT_CODES = `
+export const EXIT_CODE_HELP = `
 Exit codes:
   ${EXIT.ok}   success, asked to stop, or the first launch
   ${EXIT.crash}   crash, a check found a problem, or send --wait: it failed

@@ -16,7 +16,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Runs `work`. A failure becomes sentences and an exit code: what happened or did not (`what`), why, and what to do.
+ * Runs `work`. A failure becomes an exit code and sentences: the consequence (`what`), the reason, and what to do.
  */
 export function reportFailure(
   what: string,

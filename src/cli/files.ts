@@ -49,11 +49,7 @@ export async function save({ name, content }: AttachmentContent, path: string | 
   } catch (error) {
     const code = errorCode(error);
     if (code === 'EEXIST') {
-      throw new Refusal(
-        EXIT.crash,
-        `${target} is there already. Nothing was written.`,
-        'Name another file with --out.',
-      );
+      throw new Refusal(EXIT.crash, `${target} already exists. Nothing was written.`, 'Name another file with --out.');
     }
     throw new Refusal(EXIT.crash, `${target} cannot be written completely (${code ?? 'the connection broke'}).`);
   }

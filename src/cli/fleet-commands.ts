@@ -19,7 +19,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
       new Option('--content <mode>', 'how bodies cross the servers (encrypted; plain on loopback)').choices(CONTENTS),
     )
     .option('--no-certificates', 'make no certificates: you bring your own')
-    .option('--connect', 'create what is missing on the servers; may be repeated')
+    .option('--connect', 'create what is missing on the servers; safe to run again')
     .option('--keep-hours <hours>', 'with --connect: how long events are kept (168)', count)
     .option('--max-bytes <bytes>', 'with --connect: how much disk they take at most, such as 50G', byteCount)
     .addHelpText(
@@ -89,7 +89,7 @@ function macId(value: string): string {
   return value;
 }
 
-/** Parses a number of bytes, at least 1 MB, because less could not hold a few messages of each Mac. */
+/** Parses a number of bytes. The minimum is 1 MB, because less could not hold a few messages of each Mac. */
 function byteCount(value: string): number {
   const [, number, unit = ''] = /^(\d{1,9})([KMGT]?)$/.exec(value) ?? [];
   const bytes = Number(number) * 1000 ** ('KMGT'.indexOf(unit) + (unit === '' ? 0 : 1));

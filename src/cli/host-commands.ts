@@ -13,7 +13,7 @@ import {
 } from './declaration.ts';
 import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
-import { EXIT_CODES } from './exit-codes.ts';
+import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { declareFleetCommands } from './fleet-commands.ts';
 import { SINCE_FORMS, sinceTime } from './since.ts';
 
@@ -27,7 +27,9 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .action(runs(async () => (await import('./commands/serve.ts')).serve));
   program
     .command('hub')
-    .description('Run a hub: one gateway for the many Macs of a fleet. It runs on any machine, in any number.')
+    .description(
+      'Run a hub: one gateway for the many Macs of a fleet. Any machine can run one, and a fleet can have several.',
+    )
     .option('--supervised', 'for supervisors that restart it')
     .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
     .action(runs(async () => (await import('./commands/hub.ts')).hub));
@@ -36,7 +38,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
     .option('--dir <folder>', 'folder of the simulated Mac', nonEmpty)
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
-    .option('--quiet', 'nobody writes unasked after the story of two minutes')
+    .option('--quiet', 'nobody writes unprompted after the two-minute story')
     .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
     .option('--allow-network', 'let --host be one that other machines reach, in a container for example')
     .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
@@ -110,12 +112,12 @@ function declareShellCommands(program: Command, runs: Runs): void {
       runs(async () => async (_options: object, context: Context) => {
         const { manualPage } = await import('./manual-page.ts');
         const day = new Date(systemClock.now()).toISOString().slice(0, 10);
-        context.stdout(manualPage(program, { version: context.version, day, exitCodes: EXIT_CODES }).trimEnd());
+        context.stdout(manualPage(program, { version: context.version, day, exitCodes: EXIT_CODE_HELP }).trimEnd());
       }),
     );
   program
     .command('complete', { hidden: true })
-    .description('Print what fits in place of the last word, for the scripts of shells.')
+    .description('Print the candidates for the last word, for completion scripts.')
     .argument('[words...]', 'the words of the line after the program')
     .addHelpText('after', helpExamples("postern complete -- messages ''"))
     .action(runs(async () => (await import('./commands/complete.ts')).complete.bind(null, program)));
@@ -227,7 +229,7 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
     .action(runs(async () => (await import('./commands/export-verify.ts')).verify));
-  // Options of an export mean nothing to a check.
+  // Options of an export have no effect on a check.
   check.configureHelp({
     ...check.configureHelp(),
     visibleGlobalOptions: () => [...program.options],

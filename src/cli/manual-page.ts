@@ -59,7 +59,7 @@ export function manualPage(
   ].join('\n');
 }
 
-/** A command and its subcommands. */
+/** Returns the entries of a command and its subcommands. */
 function section(command: Command, before: string): readonly string[] {
   const path = `${before} ${command.name()}`;
   const beneath = visible(command);
@@ -111,7 +111,7 @@ function examplesOf(command: Command): readonly string[] {
   return lines.slice(first, end === -1 ? undefined : end).map((line) => line.trim());
 }
 
-/** A paragraph. */
+/** Wraps sentences to a paragraph. */
 function text(sentences: string): string {
   return wrapped(sentences, SOURCE_COLUMNS, 0).map(escaped).join('\n');
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { declareClientCommands } from './client-commands.ts';
 import type { ClientContext } from './context.ts';
 import { nonEmpty, type Runs } from './declaration.ts';
-import { EXIT_CODES } from './exit-codes.ts';
+import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { declareHostCommands } from './host-commands.ts';
 
 const EXAMPLES = `
@@ -19,7 +19,7 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
     .option('--config-dir <folder>', 'where config.toml and state.db are', nonEmpty)
     .configureHelp({ showGlobalOptions: true, styleTitle: (title) => context.paint('bold', title) })
     .configureOutput({ outputError: () => {} })
-    .addHelpText('after', `${EXIT_CODES}\n${EXAMPLES}`)
+    .addHelpText('after', `${EXIT_CODE_HELP}\n${EXAMPLES}`)
     .exitOverride();
   program.commandsGroup('Run and manage the service:');
   declareHostCommands(program, runs);

@@ -115,7 +115,7 @@ export async function personIdOf(client: PosternClient, given: string): Promise<
   }
   throw new Refusal(
     EXIT.refusedInput,
-    `There are no conversations with a person of the name or address ${given}.`,
+    `There are no conversations with a person who has the name or address ${given}.`,
     '`postern people` lists everybody with their ids.',
   );
 }
@@ -174,7 +174,7 @@ async function only<Candidate extends { readonly shown: string }>(
     const near = [...new Set(await namesNear(client, given))].slice(0, MAX_CANDIDATES);
     throw new Refusal(
       EXIT.refusedInput,
-      `${given} is no address, and no person or conversation has this name.`,
+      `${given} is not an address, and no person or conversation has this name.`,
       ...(near.length === 0 ? [] : [oneLine(`Did you mean ${near.join(' or ')}?`)]),
       'Use a phone number, an e-mail address, a name from Contacts, or an id from postern conversations.',
     );

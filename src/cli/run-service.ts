@@ -109,7 +109,7 @@ export function refuseConfig(
   return refuse({ exitCode: EXIT.config, sentence, details: mistakes }, supervised, log, context);
 }
 
-interface Refusal {
+interface StartRefusal {
   readonly exitCode: number;
   readonly sentence: string;
   readonly details: readonly string[];
@@ -120,7 +120,7 @@ interface Refusal {
  * code.
  */
 function refuse(
-  { exitCode, sentence, details }: Refusal,
+  { exitCode, sentence, details }: StartRefusal,
   supervised: boolean,
   log: ProcessLog,
   { stderr, paintError }: Context,
@@ -153,7 +153,7 @@ async function startRefusal(
   config: Config,
   platform: string,
   context: Context,
-): Promise<Refusal | undefined> {
+): Promise<StartRefusal | undefined> {
   const { host, port } = config.server;
   const path = configPath(config.dir);
   switch (errorCode(error)) {
@@ -182,7 +182,7 @@ async function startRefusal(
         sentence: `${host}:${port} is taken${who}`,
         details: [
           ...((await isDemoRunning(context))
-            ? ['A demo runs on this machine. Stop it with Ctrl+C in its terminal.']
+            ? ['A demo is running on this machine. Stop it with Ctrl+C in its terminal.']
             : []),
           `To find it: ${finderOf(port, context)}`,
           other,

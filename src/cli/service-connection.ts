@@ -269,7 +269,7 @@ async function demoAdvice(
   const isMissed = isPosternError(error) && error.code === 'unreachable';
   const isNamed = isConfigurationNamed(options) || options.url !== undefined || context.environment.env.POSTERN_URL;
   if (!isMissed || isNamed || !(await isDemoRunning(context))) return undefined;
-  return ['Only a demo runs on this machine. For the demo, add --demo to the command.'];
+  return ['Only a demo is running on this machine. For the demo, add --demo to the command.'];
 }
 
 function exitCodeOf({ status, code }: PosternError): number {

@@ -108,7 +108,7 @@ describe('a backup', () => {
     const file = join(root, 'valuable');
     writeFileSync(file, 'valuable');
     const refused = await run('backup', file);
-    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('exists already') });
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('already exists') });
     expect(readFileSync(file, 'utf8')).toBe('valuable');
     expect((await run('backup', file, '--force')).exitCode).toBe(0);
     expect(readFileSync(file).subarray(0, 15).toString()).toBe('SQLite format 3');

@@ -68,7 +68,7 @@ describe('names are shown beside the addresses', () => {
     const codes = [['x'], ['0123456789abcdef'], ['Ana Silva', ANA], ['Ana Silva', '--since', '1h']];
     const ended = await Promise.all(codes.map((args) => run('messages', '--person', ...args)));
     expect(ended.map(({ exitCode }) => exitCode)).toEqual([65, 65, 64, 64]);
-    expect(ended[0]?.stderr).toMatch(/no conversations with a person of the name or address x/);
+    expect(ended[0]?.stderr).toMatch(/no conversations with a person who has the name or address x/);
   });
 
   test('by search, and not in its JSON', async () => {
@@ -152,7 +152,7 @@ describe('send takes a name', () => {
     const { exitCode, stderr } = await run('send', 'Nobody At All', 'Hi');
     expect({ exitCode, stderr }).toEqual({
       exitCode: 65,
-      stderr: expect.stringContaining('Nobody At All is no address, and no person or conversation has this name.'),
+      stderr: expect.stringContaining('Nobody At All is not an address, and no person or conversation has this name.'),
     });
     expect(recipients()).toHaveLength(before);
   });

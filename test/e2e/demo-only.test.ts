@@ -49,5 +49,5 @@ test('a port that the demo has taken is not taken by another program', async () 
   const { exitCode, stderr } = await postern(['serve'], { env });
   expect(exitCode).toBe(69);
   expect(stderr).toContain('is taken by another Postern.\n');
-  expect(stderr).toContain('A demo runs on this machine.');
+  expect(stderr).toContain('A demo is running on this machine.');
 });

@@ -153,7 +153,7 @@ describe('the command line', () => {
     const get = ['attachments', 'get', String(message)];
     expect(await run(get)).toMatchObject({ exitCode: 0, stdout: 'Wrote authorized_keys.\n' });
     expect(readFileSync(join(work, 'authorized_keys'), 'utf8')).toBe('content');
-    expect(await run(get)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is there already') });
+    expect(await run(get)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('already exists') });
     fixture.chats.attach(message, path, { transfer_name: '--checkpoint=1' });
     expect(await run(get, ['1'])).toMatchObject({ exitCode: 0, stdout: 'Wrote _-checkpoint=1.\n' });
     expect(await run(get, ['0', '--out', 'other'])).toMatchObject({ exitCode: 0 });

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { type Completion, completionOf } from '../../src/cli/complete.ts';
 import type { ClientContext } from '../../src/cli/context.ts';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
+import { EXIT_CODE_HELP } from '../../src/cli/exit-codes.ts';
 import { manualPage } from '../../src/cli/manual-page.ts';
 import { declareProgram } from '../../src/cli/program.ts';
 import { testIf } from '../support/conditions.ts';
@@ -88,7 +88,7 @@ const STRUCK_OVER = new RegExp(`.${String.fromCharCode(8)}`, 'g');
 testIf(hasMandoc, 'needs mandoc')(
   'the manual page names every command and option, and mandoc finds no mistake in it',
   () => {
-    const page = manualPage(program, { version: '1.2.3', day: '2026-11-22', exitCodes: EXIT_CODES });
+    const page = manualPage(program, { version: '1.2.3', day: '2026-11-22', exitCodes: EXIT_CODE_HELP });
     const options = { input: page, encoding: 'utf8' } as const;
     expect(spawnSync('mandoc', ['-T', 'lint', '-W', 'style'], options).stdout).toBe('');
     const shown = spawnSync('mandoc', ['-T', 'ascii', '-O', 'width=200'], options).stdout.replaceAll(STRUCK_OVER, '');

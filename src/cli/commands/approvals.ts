@@ -50,7 +50,8 @@ export async function approve(
 ): Promise<number> {
   const approval = await approvalOf(client, given);
   const { id, shown } = approval;
-  if (shown === undefined) throw new Refusal(EXIT.refusedInput, `It was decided already: it is ${approval.state}.`);
+  if (shown === undefined)
+    throw new Refusal(EXIT.refusedInput, `This send is already decided: it is ${approval.state}.`);
   if (options.yes !== true) {
     stderr(...description(approval, await keyNames(client)), '', 'Send it? Type yes and press Return.');
     if ((await typedLine(input())) !== 'yes') {
@@ -79,7 +80,7 @@ async function approvalOf(client: PosternClient, given: string): Promise<Approva
   );
 }
 
-/** Returns the one person who will read it, otherwise the conversation. */
+/** Returns the only person who will read the send; if there are several, the conversation. */
 function recipient({ to, members, names = {} }: Approval): string {
   const [only = ''] = members;
   const name = members.length === 1 ? names[only] : undefined;

@@ -22,7 +22,7 @@ interface AuditOptions {
   readonly json?: boolean;
 }
 
-/** `postern audit`: who did what with which key, oldest first. */
+/** `postern audit`: prints who did what with which key, oldest first. */
 export async function audit({ key, after, limit, json }: AuditOptions, { client, list }: Served): Promise<void> {
   const lines = await client.keys.audit({
     ...(key !== undefined && { key }),

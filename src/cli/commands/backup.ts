@@ -25,13 +25,13 @@ export function backup(file: string, options: BackupOptions, context: Context): 
       });
     }
     if (options.force !== true && existsSync(path)) {
-      throw new AppError('backup_exists', `${path} exists already.`, { hint: '--force replaces it.' });
+      throw new AppError('backup_exists', `${path} already exists.`, { hint: '--force replaces it.' });
     }
     write(path, folder, options.force === true, context);
     context.stdout(
       `Wrote ${path}: the configuration and the state of ${folder}.`,
       'It holds the API key and the secrets of webhooks: keep it private.',
-      ...(isPrivate(path) ? [] : ['This disk keeps no permissions: everybody who has it can read the file.']),
+      ...(isPrivate(path) ? [] : ['This disk keeps no permissions: anyone who has the disk can read the file.']),
       `To restore it, here or on another Mac: postern restore ${quoted(path)}`,
     );
     return EXIT.ok;

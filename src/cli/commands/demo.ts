@@ -15,7 +15,7 @@ export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
   readonly port?: number;
   readonly host?: string;
-  /** True if nobody should write unasked after the story. */
+  /** True if nobody should write unprompted after the story. */
   readonly quiet?: boolean;
   /** Allows a --host that other machines can reach. */
   readonly allowNetwork?: boolean;
@@ -31,8 +31,8 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
   if (host !== undefined && !isLoopback(host) && !allowNetwork) {
     context.stderr(
       context.paintError('red', `The demo does not start: on ${host} other machines can reach it.`),
-      'If that is meant, add --allow-network. Clients on the network need its key, which then crosses the network unencrypted;',
-      'names in the Host header are not checked then. Messages of yours are not in it.',
+      'To allow that, add --allow-network. Clients on the network need its key, which then crosses the network unencrypted,',
+      'and the Host header is not checked. The demo contains none of your messages.',
     );
     return EXIT.usage;
   }
@@ -46,7 +46,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
     if (found.state === 'usable' && !existsSync(mac.homeFolder)) {
       context.stderr(
         `Postern does not start: ${found.path} is not the configuration of a demo.`,
-        '  Give the demo a folder of its own: postern demo --dir DIR',
+        '  Give the demo its own folder: postern demo --dir DIR',
       );
       return EXIT.config;
     }
@@ -92,7 +92,7 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
   ]);
 }
 
-/** Prints suggestions. No printed line contains the key. */
+/** Returns suggestions for what to try. No line contains the key. */
 function introduction(url: string, config: Config, options: DemoOptions, context: Context): readonly string[] {
   const place = placeOf(config, options, context);
   // Without a socket, commands need the address.

@@ -142,7 +142,7 @@ async function port(machine: Machine, host: string, number: number, isDemo = fal
     'port',
     `Port ${number} is taken by ${described(state)}.`,
     isDemo
-      ? 'That may be your demo, which runs: postern doctor --demo examines it. To run both, set another server.port.'
+      ? 'It may be your running demo: postern doctor --demo examines it. To run both, set another server.port.'
       : 'Stop it, or set another server.port.',
   );
 }

@@ -165,7 +165,10 @@ async function createMissing(folder: FleetFolder, limits: InitOptions, context: 
   context.stdout(`The servers have all streams and buckets${macs}.`);
 }
 
-/** Changes the files even if the servers cannot be reached. */
+/**
+ * Runs `work` on the servers, unless `offline`. If they cannot be reached, only prints how to catch up later, because the
+ * files have already been changed.
+ */
 export async function onServers(
   { offline }: OneMacOptions,
   folder: FleetFolder,
@@ -206,7 +209,7 @@ function introduction(
   const files = servers.map((_, index) => serverFiles(index, servers.length).config);
   const isLocal = servers.every(({ isLoopback }) => isLoopback);
   return [
-    `Wrote the keys of a new fleet to ${folder.path}. Keep that folder private: who has it has the fleet.`,
+    `Wrote the keys of a new fleet to ${folder.path}. Keep that folder private: anyone who has it controls the fleet.`,
     '',
     `  server/    for the servers: ${files.join(', ')}, users.conf${isLocal ? '' : ', tls/'}`,
     `  hub/       for every hub: ${Object.values(MEMBER_FILES)

@@ -110,7 +110,7 @@ export async function changeLists(
       return list === EVERYBODY || more === EVERYBODY ? EVERYBODY : [...new Set([...list, ...more])];
     if (more === EVERYBODY) return [];
     if (list === EVERYBODY && more.length > 0) {
-      throw new Refusal(EXIT.refusedInput, 'The list is everybody, so nobody can be taken from it. Forbid * first.');
+      throw new Refusal(EXIT.refusedInput, 'The list is everybody, so nobody can be removed from it. Forbid * first.');
     }
     return list === EVERYBODY ? list : list.filter((entry) => !more.includes(entry));
   };

@@ -93,8 +93,9 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
 }
 
 /**
- * Describes each setting that differs from its default, in one sentence each. The user reads these before the first
- * start, because somebody else may have made the file.
+ * Describes webhooks, keys, and settings that differ from their default: the address to listen on, the program that
+ * sends, and the source of updates. The user reads this before the first start, because somebody else may have made the
+ * file.
  */
 function decided(
   { server, backend, update }: Config,

@@ -27,7 +27,7 @@ interface Answer {
   readonly overview?: Overview;
 }
 
-/** A limited key may not see the overview, and the JSON never included it. */
+/** Reads the status, with the overview if possible. Limited keys may not see the overview; the JSON never had it. */
 async function read(isJson: boolean, { client, isLimited }: Served): Promise<Answer> {
   if (isJson || isLimited) return { report: await client.status() };
   try {

@@ -65,7 +65,7 @@ export async function tail(conversation: string | undefined, options: TailOption
   if (isTerminal) stderr('', printable(`To continue from here: ${changes ? '--changes ' : ''}--after ${last}`));
 }
 
-/** Naming a type of change implies --changes. */
+/** Reports whether to ask for changes. Naming a type of change implies --changes. */
 function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }

@@ -147,7 +147,7 @@ function linesOf(webhook: Webhook & WebhookStatus, copyable: Served['copyable'])
     ...(webhook.include.length === 0 ? [] : [line('Includes', webhook.include.join(', '))]),
     line(
       'Signature',
-      webhook.has_secret ? `yes${until === null ? '' : `, by the secret before too until ${until}`}` : 'no',
+      webhook.has_secret ? `yes${until === null ? '' : `, also by the previous secret until ${until}`}` : 'no',
     ),
     ...(headers.length === 0 ? [] : [line('Headers', headers.join(', '))]),
     line('On failure', webhook.on_failure === 'hold' ? 'hold, and retry until it succeeds' : 'drop after 3 attempts'),
@@ -239,7 +239,7 @@ export function secretIn(path: string): string {
   );
 }
 
-const HEADERS = 'It must have one header a line, as in: Authorization: Bearer …';
+const HEADERS = 'It must have one header per line, as in: Authorization: Bearer …';
 
 /** Splits lines into names and values, which the service checks. */
 function headersIn(path: string): Readonly<Record<string, string>> {
@@ -248,7 +248,7 @@ function headersIn(path: string): Readonly<Record<string, string>> {
     if (line.trim() === '') return [];
     const [, name, value] = /^([^:\s]+):(.*)$/.exec(line) ?? [];
     if (name !== undefined && value !== undefined) return [[name, value.trim()]];
-    throw new Refusal(EXIT.config, `Line ${index + 1} of the headers file ${path} is no header.`, HEADERS);
+    throw new Refusal(EXIT.config, `Line ${index + 1} of the headers file ${path} is not a header.`, HEADERS);
   });
   return Object.fromEntries(headers);
 }

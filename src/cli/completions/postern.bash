@@ -1,10 +1,10 @@
 # Put this where bash-completion looks, or: source <(postern completion bash)
-# `postern complete` says what fits. A name in it may be chosen by others: it is never read as code.
+# `postern complete` prints the candidates. Other people may have chosen the names, so nothing is evaluated as code.
 _postern() {
   local line value word current quoted
   local -a line_words
   COMPREPLY=()
-  # Quotes and backslashes are of the line, not of the words.
+  # Quotes and backslashes belong to the line, not to the words.
   for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
     word=${word//\\/}
     word=${word#[\'\"]}
@@ -13,7 +13,7 @@ _postern() {
   current=${line_words[COMP_CWORD - 1]}
   while IFS= read -r line; do
     value=${line%%$'\t'*}
-    # Without an answer bash completes files by itself.
+    # Without candidates, bash itself completes files.
     case $value in :files | :folders) return ;; esac
     [[ $value == "$current"* ]] || continue
     case ${COMP_WORDS[COMP_CWORD]} in
@@ -25,7 +25,7 @@ _postern() {
   done < <(command postern complete -- "${line_words[@]}" 2>/dev/null)
 }
 
-# Sets `quoted` to the text as it goes into an open quote: bash inserts it as it is, and a double quote stops no $(…).
+# Sets `quoted` to the text, escaped for an open quote: bash inserts it unchanged, and double quotes do not stop $(…).
 _postern_within() {
   local at character
   quoted=
@@ -34,7 +34,7 @@ _postern_within() {
     case $1$character in
       "''") quoted+="'\\''" ;;
       '"\' | '""' | '"$' | '"`') quoted+="\\$character" ;;
-      # The history is expanded there too, and a backslash would stay.
+      # bash expands the history there too, and a backslash would remain in the text.
       '"!') quoted+="\"'!'\"" ;;
       *) quoted+=$character ;;
     esac

@@ -1,5 +1,5 @@
 # Put this into ~/.config/fish/completions as postern.fish, or: postern completion fish | source
-# `postern complete` says what fits. A name in it may be chosen by others: it is never read as code.
+# `postern complete` prints the candidates. Other people may have chosen the names, so nothing is evaluated as code.
 function __postern_complete
     set -l words (commandline -opc) (commandline -ct)
     set -l lines (command postern complete -- $words[2..-1] 2>/dev/null)

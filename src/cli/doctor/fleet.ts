@@ -49,7 +49,7 @@ function findingsOf(found: FleetExamination, settings: FleetSettings, member: Fl
   return findings;
 }
 
-/** `end` is in Unix milliseconds. */
+/** Reports until when a certificate is valid. `end` is in Unix milliseconds. */
 export function certificateFinding(name: string, end: number): Finding {
   const day = isoSecond(end).slice(0, 10);
   const days = Math.floor((end - systemClock.now()) / DAY_MS);
@@ -59,7 +59,7 @@ export function certificateFinding(name: string, end: number): Finding {
   return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, advice);
 }
 
-/** In milliseconds. */
+/** Reports how far this clock is ahead of the broker's, in milliseconds; negative if behind. */
 export function clockFinding(aheadMs: number): Finding {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (seconds <= MAX_CLOCK_S) return ok('fleet_clock', `Its clock and the broker's differ by ${seconds} s.`);

@@ -1,4 +1,4 @@
-/** Replaces everything that is not known to be harmless. */
+/** Stands for everything that is not known to be harmless. */
 const MASK = '…';
 const MAX_CHARACTERS = 600;
 const MAX_DIGITS = 5;

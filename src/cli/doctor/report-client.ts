@@ -7,7 +7,7 @@ export type ReportClient = Pick<
   'health' | 'status' | 'diagnostics' | 'send' | 'message' | 'checkPermissions'
 >;
 
-/** The reason for a refusal, reduced to its status and code. */
+/** Returns the reason for a refusal, reduced to its status and code. */
 export function observedRefusal(error: unknown): Observation {
   if (!isPosternError(error)) return absent('failed');
   const code = /^[a-z_]{1,40}$/.test(error.code) ? error.code : null;

@@ -39,8 +39,8 @@ export class ImsgChats {
   }
 
   /**
-   * Returns undefined for a message without a conversation. An id that cannot be part of a URL is looked up in the
-   * list.
+   * Returns the conversation; undefined for the empty id of a message without one. Looks an id that cannot be part of a
+   * URL up in the list.
    */
   async withId(id: string): Promise<ImsgChat | undefined> {
     if (id === '') return undefined;
@@ -55,7 +55,7 @@ export class ImsgChats {
     }
   }
 
-  /** Throws `invalidParams` if the key may read no conversation with this number. */
+  /** Returns the conversation. Throws `invalidParams` if the key may read none with this number. */
   async withNumber(number: number): Promise<ImsgChat> {
     for (const { chat } of this.#byId.values()) if (chat.number === number) return chat;
     for await (const chat of this.#all()) if (chat.number === number) return chat;

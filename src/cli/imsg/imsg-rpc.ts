@@ -23,7 +23,7 @@ export interface ImsgRpcParts {
   readonly warn: (sentence: string) => void;
 }
 
-/** Answers JSON-RPC 2.0, one object per line. Sends run one at a time, all other requests at once. */
+/** Answers JSON-RPC 2.0, one object per line. Sends run one at a time, all other requests concurrently. */
 export class ImsgRpc {
   readonly #parts: ImsgRpcParts;
   readonly #running = new Set<Promise<void>>();
@@ -111,7 +111,7 @@ function paramsOf<Method extends ImsgMethod>(method: Method, params: unknown): I
   throw new RpcError(RPC.invalidParams, read.mistakes);
 }
 
-/** Returns the error for a line that is not a request. */
+/** Parses a request. Returns the error for a line that is not one. */
 function requestIn(line: string): Request | RpcError {
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/ports/host.ts';
 
-/** Before this, nobody wonders. */
+/** Delay before the line appears: a shorter wait needs no explanation. */
 const SHOWN_AFTER_MS = 1000;
 const ERASE = '\r\x1b[K';
 

@@ -9,7 +9,7 @@ export function sparkline(values: readonly number[]): string {
     .join('');
 }
 
-/** Returns the sums of each `count` neighbours. */
+/** Returns the sum of every `count` values in turn. */
 export function summed(values: readonly number[], count: number): readonly number[] {
   return Array.from({ length: Math.ceil(values.length / count) }, (_, place) =>
     values.slice(place * count, (place + 1) * count).reduce((sum, value) => sum + value, 0),

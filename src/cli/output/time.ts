@@ -1,4 +1,4 @@
-/** Formats an API timestamp in this time zone: without seconds, and with the day unless it is today. */
+/** Formats an API timestamp in this time zone: for today the time with seconds, otherwise day and time without them. */
 export function shownTime(timestamp: string, nowMs: number): string {
   const time = new Date(timestamp);
   const [hours, minutes, seconds] = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits);
@@ -6,7 +6,7 @@ export function shownTime(timestamp: string, nowMs: number): string {
   return day === dayOf(new Date(nowMs)) ? `${hours}:${minutes}:${seconds}` : `${day} ${hours}:${minutes}`;
 }
 
-/** Formats a duration in its two largest units. */
+/** Formats a duration: seconds, minutes, hours and minutes, or from 48 hours on days and hours. */
 export function shownSpan(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;

@@ -54,7 +54,7 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns the column, counted from 1, at which a line stops being valid TOML; the parser mostly reports the line alone.
+ * Returns the column, counted from 1, at which a line stops being valid TOML; the parser mostly reports only the line.
  * This is the column after the longest valid prefix, else the column of the value, else that of the first letter.
  */
 function stumble(line: string): number {

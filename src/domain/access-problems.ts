@@ -5,7 +5,7 @@ export const ACCESS_PROBLEMS = {
   recipient_not_allowed: {
     status: 403,
     detail: 'This key may not send to this recipient.',
-    hint: 'The owner of Postern lists whom a key may write to, by complete number, e-mail address or conversation id.',
+    hint: 'The owner of Postern lists the recipients of a key by complete number, e-mail address or conversation id.',
   },
   attachment_not_allowed: {
     status: 403,

@@ -19,5 +19,5 @@ export function includeSet(names: Iterable<Include>): IncludeSet {
   return set;
 }
 
-/** No includes: the shapes of the contract alone. */
+/** No includes: only the shapes of the contract. */
 export const NO_INCLUDES = includeSet([]);

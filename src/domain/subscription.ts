@@ -3,7 +3,7 @@ import { LATE_S } from './event.ts';
 import { eventFilter } from './event-filter.ts';
 import type { Offset } from './offset.ts';
 
-/** The content of an event: ids alone, or the message too. */
+/** The content of an event: only ids, or the message too. */
 export const EVENT_CONTENTS = ['ids', 'full'] as const;
 export type EventContent = (typeof EVENT_CONTENTS)[number];
 

@@ -37,7 +37,7 @@ export interface CommandOptions {
 /** Runs a program with these arguments, never through a shell. Does not throw. */
 export type RunCommand = (command: string, args: readonly string[], options?: CommandOptions) => Promise<CommandResult>;
 
-/** Maximum number of characters of output kept; the last ones are. */
+/** The last characters of the output that are kept, at most. */
 const MAX_OUTPUT_CHARACTERS = 1 << 20;
 const TIMEOUT_MS = 30_000;
 /** How long to wait for remaining output after the program has ended: its children may keep the pipes open. */
@@ -121,7 +121,7 @@ export function startInBackground(
   child.unref();
 }
 
-/** How a program ended: its exit code, or the signal or error (`ENOENT`, …) instead. */
+/** The end of a program: its exit code, or the signal or error (`ENOENT`, …) instead. */
 type PipedEnd = { readonly code: number } | { readonly code: null; readonly reason: string };
 
 /** Runs a program with `input` on its stdin. Its output goes to this process's. Does not throw. */

@@ -41,7 +41,7 @@ export async function downloadedNode(options: DownloadedNodeOptions): Promise<st
   const folder = join(cacheFolder, `node-${pinned.version}-${pinned.name.replace(/^node-(?:bin-)?/, '')}`);
   const node = join(folder, 'node');
   mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
-  keepPrivate(cacheFolder);
+  refuseOtherWriters(cacheFolder);
   if (isGenuine(folder, pinned)) return node;
 
   onDownload();
@@ -81,10 +81,10 @@ function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
 }
 
 /**
- * Makes the folder accessible to its owner only: anybody with write access could replace the verified program before it
- * is started. Throws `node_not_fetched` if the folder belongs to another user, as under sudo.
+ * Takes write access to the folder from other users, who could replace the verified program before it is started.
+ * Throws `node_not_fetched` if the folder belongs to another user, as under sudo.
  */
-function keepPrivate(folder: string): void {
+function refuseOtherWriters(folder: string): void {
   const { uid, mode } = statSync(folder);
   if (uid !== process.getuid?.()) throw new AppError('node_not_fetched', `${folder} belongs to another user.`);
   if ((mode & 0o022) !== 0) chmodSync(folder, 0o700);

@@ -7,6 +7,7 @@ import { namesSchema } from './names.ts';
 import { wait } from './query.ts';
 import { scheduledAnswerSchema } from './scheduled.ts';
 import { shapeOf } from './shape.ts';
+import { NOT_AN_OBJECT } from './text.ts';
 
 /** A held send. */
 export const approvalSchema = shapeOf<Approval>()(
@@ -29,12 +30,9 @@ export const approvalSchema = shapeOf<Approval>()(
       decided_by: z.string().nullable(),
       message_id: z.string().nullable(),
       problem: z.string().nullable(),
-      shown: z
-        .string()
-        .optional()
-        .meta({
-          description: 'Hash of the content to decide on, which approving repeats. Only for callers who may decide.',
-        }),
+      shown: z.string().optional().meta({
+        description: 'Hash of the content to decide on, which approving repeats. Only for callers who may decide.',
+      }),
       names: namesSchema.optional(),
       new_contact: z
         .boolean()
@@ -90,6 +88,6 @@ export const approvalsQuery = z.object({
 export const approveBody = z
   .object(
     { shown: z.string({ error: 'The shown is missing: send the one from the approval that you read.' }) },
-    { error: 'The body must be a JSON object.' },
+    NOT_AN_OBJECT,
   )
   .meta({ id: 'ApprovalDecision' });

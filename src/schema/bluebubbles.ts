@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import { list, text } from './text.ts';
+import { list, NOT_AN_OBJECT, text } from './text.ts';
 import { webhookUrl } from './webhook.ts';
 
 // Bodies of BlueBubbles' REST v1 (decision Y2). Members that Postern does not know are ignored, as that server does.
 
-const OBJECT = { error: 'The body must be a JSON object.' };
 const tempGuid = z.string({ error: 'The tempGuid must be a text.' }).max(1000).nullish();
 const count = (name: string) => z.int({ error: `The ${name} must be a whole number.` }).min(0);
 
@@ -14,13 +13,13 @@ export const blueBubblesWebhook = z.object(
     url: webhookUrl,
     events: list('The events', text('An event', 100), 64).min(1, 'There must be at least one event.'),
   },
-  OBJECT,
+  NOT_AN_OBJECT,
 );
 
 /** `POST /chat/query`. */
 export const blueBubblesChats = z.object(
   { limit: count('limit').nullish(), offset: count('offset').nullish() },
-  OBJECT,
+  NOT_AN_OBJECT,
 );
 
 /** `POST /chat/new`. */
@@ -30,7 +29,7 @@ export const blueBubblesNewChat = z.object(
     message: z.string({ error: 'The message must be a text.' }).nullish(),
     tempGuid,
   },
-  OBJECT,
+  NOT_AN_OBJECT,
 );
 
 /** `POST /message/text`. */
@@ -41,8 +40,8 @@ export const blueBubblesText = z.object(
     tempGuid,
     selectedMessageGuid: z.string().nullish(),
   },
-  OBJECT,
+  NOT_AN_OBJECT,
 );
 
 /** The fields of `POST /message/attachment`. */
-export const blueBubblesFile = z.object({ chatGuid: text('The chatGuid', 512), tempGuid }, OBJECT);
+export const blueBubblesFile = z.object({ chatGuid: text('The chatGuid', 512), tempGuid }, NOT_AN_OBJECT);

@@ -8,12 +8,9 @@ export const contactSchema = shapeOf<Contact>()(
   z
     .object({
       name: z.string(),
-      addresses: z
-        .array(z.string())
-        .readonly()
-        .meta({
-          description: 'Complete numbers as `+15550100`, other numbers as written, e-mail addresses in lower case.',
-        }),
+      addresses: z.array(z.string()).readonly().meta({
+        description: 'Complete numbers as `+15550100`, other numbers as written, e-mail addresses in lower case.',
+      }),
       nickname: z.string().nullable(),
       organization: z.string().nullable(),
     })

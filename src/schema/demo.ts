@@ -1,7 +1,5 @@
 import * as z from 'zod';
-import { text } from './text.ts';
-
-const NOT_AN_OBJECT = { error: 'The body must be a JSON object.' };
+import { NOT_AN_OBJECT, text } from './text.ts';
 
 const from = text('The from', 512).refine(
   (value) => value.trim() !== '' && !/\p{Cc}/u.test(value),

@@ -14,7 +14,7 @@ import {
 import { parseInstant } from './instant.ts';
 import { keyUseSchema } from './key-use.ts';
 import { shapeOf } from './shape.ts';
-import { list, text } from './text.ts';
+import { list, NOT_AN_OBJECT, text } from './text.ts';
 
 const NS_PER_MS = 1_000_000n;
 const MAX_ENTRIES = 200;
@@ -193,7 +193,7 @@ export const keyBody = z
       scopes: scopes.optional(),
       ...settings,
     },
-    { error: 'The body must be a JSON object.' },
+    NOT_AN_OBJECT,
   )
   .refine(({ preset, scopes }) => preset === undefined || scopes === undefined, {
     path: ['preset'],
@@ -202,6 +202,4 @@ export const keyBody = z
   .meta({ id: 'KeyRequest' });
 
 /** Body of `PATCH /keys/{id}`. */
-export const keyChangesBody = z
-  .object(settings, { error: 'The body must be a JSON object.' })
-  .meta({ id: 'KeyChanges' });
+export const keyChangesBody = z.object(settings, NOT_AN_OBJECT).meta({ id: 'KeyChanges' });

@@ -4,7 +4,7 @@ import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { includeParameter } from './include.ts';
 import { parseInstant } from './instant.ts';
 import { canaryParameter, limit, offset, order, since } from './query.ts';
-import { list, text } from './text.ts';
+import { list, NOT_AN_OBJECT, text } from './text.ts';
 
 /** Parameters of `GET /messages` (decisions B9, B10). */
 export const messageQuery = z.object({
@@ -71,18 +71,12 @@ const SEND_MEMBERS = {
       description:
         '`auto`: the service of the existing conversation, else of the newest outgoing message, else iMessage.',
     }),
-  fallback: z
-    .literal('sms', { error: 'The fallback must be sms.' })
-    .optional()
-    .meta({
-      description:
-        'Resends by SMS if nothing was sent by another service, or if Messages marked the message as failed.',
-    }),
-  send_at: moment('send_at')
-    .optional()
-    .meta({
-      description: 'When to send the message, at most a year ahead. The answer is 202 with the scheduled message.',
-    }),
+  fallback: z.literal('sms', { error: 'The fallback must be sms.' }).optional().meta({
+    description: 'Resends by SMS if nothing was sent by another service, or if Messages marked the message as failed.',
+  }),
+  send_at: moment('send_at').optional().meta({
+    description: 'When to send the message, at most a year ahead. The answer is 202 with the scheduled message.',
+  }),
   send_until: moment('send_until')
     .optional()
     .meta({ description: 'The message is not sent after this time. Default: an hour after `send_at`.' }),
@@ -91,7 +85,6 @@ const SEND_MEMBERS = {
     .optional()
     .meta({ description: 'Only reports what would happen: nothing is sent.' }),
 };
-const NO_OBJECT = { error: 'The body must be a JSON object.' };
 const NOTHING = 'There is nothing to send: the body is empty and there are no attachments.';
 // Runs even if other checks have failed, so that every mistake is named at once.
 const when = ({ value }: { readonly value: unknown }): boolean => isSendLike(value);
@@ -105,7 +98,7 @@ const NO_FALLBACK = {
 
 /** Body of `POST /messages` (decision D7). The sender checks attachments on disk. */
 export const sendBody = z
-  .object(SEND_MEMBERS, NO_OBJECT)
+  .object(SEND_MEMBERS, NOT_AN_OBJECT)
   .refine(hasContent, NOTHING_TO_SEND)
   .refine(mayFallBack, NO_FALLBACK)
   .refine(hasTime, NO_TIME);
@@ -138,7 +131,7 @@ export const hubSendBody = z
         .optional()
         .meta({ description: 'Only at a hub: the Mac that sends, by its id or one of its addresses.' }),
     },
-    NO_OBJECT,
+    NOT_AN_OBJECT,
   )
   .refine(hasContent, NOTHING_TO_SEND)
   .refine(mayFallBack, NO_FALLBACK)

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { SelfChatRecord } from '../domain/ports/self-chat.ts';
 import { shapeOf } from './shape.ts';
+import { NOT_AN_OBJECT } from './text.ts';
 
 /** The conversation in which the owner decides by tapback. */
 export const selfChatSchema = shapeOf<SelfChatRecord>()(
@@ -17,6 +18,6 @@ export const selfChatSchema = shapeOf<SelfChatRecord>()(
 export const proveBody = z
   .object(
     { code: z.string({ error: 'The code is missing: copy it from the conversation with yourself.' }) },
-    { error: 'The body must be a JSON object.' },
+    NOT_AN_OBJECT,
   )
   .meta({ id: 'SelfChatCode' });

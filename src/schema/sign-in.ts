@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { SignInCode } from '../domain/sign-in.ts';
 import { shapeOf } from './shape.ts';
+import { NOT_AN_OBJECT } from './text.ts';
 
 /** Answer of `POST /sign-in-codes`. */
 export const signInCodeSchema = shapeOf<SignInCode>()(
@@ -14,7 +15,7 @@ export const signInCodeSchema = shapeOf<SignInCode>()(
 
 /** Body of `POST /console/sign-in`. */
 export const signInBody = z
-  .object({ code: z.string({ error: 'code is missing.' }) }, { error: 'The body must be a JSON object.' })
+  .object({ code: z.string({ error: 'code is missing.' }) }, NOT_AN_OBJECT)
   .meta({ id: 'SignInRequest' });
 
 /** Answer of `POST /console/sign-in`. */

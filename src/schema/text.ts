@@ -1,5 +1,8 @@
 import * as z from 'zod';
 
+/** The mistake of a body that is not an object. */
+export const NOT_AN_OBJECT = { error: 'The body must be a JSON object.' };
+
 /**
  * A required string without NUL and without half a surrogate pair, neither of which Messages or a database would store.
  * Lengths count Unicode characters (code points), as in JSON Schema, so that a simple emoji is one character.

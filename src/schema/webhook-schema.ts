@@ -59,12 +59,9 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
         description: '`held`: a delivery is attempted until it succeeds. `paused`: `enabled` is false.',
       }),
       held: heldSchema.nullable().meta({ description: 'The held delivery.' }),
-      next_attempt_at: z
-        .string()
-        .optional()
-        .meta({
-          description: 'When a held delivery is attempted next; absent during an attempt, and if none is held.',
-        }),
+      next_attempt_at: z.string().optional().meta({
+        description: 'When a held delivery is attempted next; absent during an attempt, and if none is held.',
+      }),
       dropped: z.int().meta({ description: 'Number of dropped events that can be replayed.' }),
       consecutive_failures: z.int(),
       last_success_at: z.string().nullable(),

@@ -16,11 +16,9 @@ export const webhookName = text('The name', 64)
   })
   .meta({ description: 'A name for people.' });
 
-export const enabled = z
-  .boolean({ error: 'The enabled must be true or false.' })
-  .meta({
-    description: 'false stops deliveries and keeps the position; the backlog follows once it is enabled again.',
-  });
+export const enabled = z.boolean({ error: 'The enabled must be true or false.' }).meta({
+  description: 'false stops deliveries and keeps the position; the backlog follows once it is enabled again.',
+});
 
 export const onFailure = z
   .enum(FAILURE_MODES, { error: `The on_failure must be one of ${FAILURE_MODES.join(', ')}.` })
@@ -90,11 +88,9 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
           .boolean({ error: 'The is_from_me must be true or false.' })
           .optional()
           .meta({ description: 'true: only outgoing messages. false: only incoming ones.' }),
-        max_age_s: maxAge
-          .optional()
-          .meta({
-            description: 'Skips rows that arrived more than this many seconds after they were written, as in a stream.',
-          }),
+        max_age_s: maxAge.optional().meta({
+          description: 'Skips rows that arrived more than this many seconds after they were written, as in a stream.',
+        }),
         junk: z
           .boolean({ error: 'The junk must be true or false.' })
           .optional()

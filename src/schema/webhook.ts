@@ -4,7 +4,7 @@ import { includeSet } from '../domain/include.ts';
 import { DELIVERY_OUTCOMES } from '../domain/webhook.ts';
 import { includedPart } from './include.ts';
 import { AFTER_MISTAKE, afterMember } from './offset.ts';
-import { list, text } from './text.ts';
+import { list, NOT_AN_OBJECT, text } from './text.ts';
 import { enabled, headerValue, onFailure, ownHeaders, webhookFilter, webhookName } from './webhook-settings.ts';
 
 /** The event types that a webhook may subscribe to. */
@@ -44,7 +44,7 @@ export const webhookBody = z
       on_failure: onFailure.optional(),
       filter: webhookFilter.optional(),
     },
-    { error: 'The body must be a JSON object.' },
+    NOT_AN_OBJECT,
   )
   .meta({ id: 'WebhookRegistration' });
 
@@ -68,7 +68,7 @@ export const webhookChangesBody = z
       on_failure: onFailure.optional(),
       filter: webhookFilter.nullable().optional().meta({ description: 'Replaces the previous filter.' }),
     },
-    { error: 'The body must be a JSON object.' },
+    NOT_AN_OBJECT,
   )
   .meta({ id: 'WebhookChanges' });
 
@@ -107,7 +107,7 @@ export const replayBody = z
         .optional()
         .meta({ description: 'Redelivers dropped events in the order of rows, before newer events.' }),
     },
-    { error: 'The body must be a JSON object.' },
+    NOT_AN_OBJECT,
   )
   .refine(({ after, dropped }) => (after === undefined) !== (dropped === undefined), {
     path: ['after'],

@@ -47,7 +47,7 @@ export interface ScheduledStore {
   countWaiting(keyId: string): number;
   /** Returns the total size of the files of open entries, in bytes. */
   heldBytes(): number;
-  /** Deletes entries that ended more than 30 days ago, and the oldest ones beyond 10,000. */
+  /** Deletes entries that ended more than 30 days ago, and the oldest ended ones beyond 10,000. */
   prune(nowMs: number): void;
 }
 

@@ -57,7 +57,7 @@ export interface TapbackOn {
  * The owner's messages and tapbacks in chat.db. Every method throws `chat_db_unavailable` while chat.db is unreadable.
  */
 export interface OwnerInChatDb {
-  /** Returns the addresses that recent messages were sent from or arrived at, as stored. */
+  /** Returns the addresses that recent messages were sent from or arrived at, and the last one used in each chat. */
   addresses(): readonly string[];
   /** Returns undefined if the message does not exist. */
   tapbackOn(guid: string): TapbackOn | undefined;

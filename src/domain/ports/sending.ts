@@ -74,8 +74,8 @@ export interface SendLookup {
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
   /**
-   * Returns the service of the newest outgoing message to this address that was delivered, or that was sent by a
-   * service without receipts.
+   * Returns the service of the newest outgoing message to this address that was delivered, or that was sent by another
+   * service than iMessage.
    */
   newestServiceTo(address: string): string | undefined;
   /**

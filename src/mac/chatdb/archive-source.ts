@@ -104,7 +104,7 @@ export class ArchiveSource {
     });
   }
 
-  /** Returns the row ids of the conversations with these guids. */
+  /** Returns the row ids of the conversations that these guids may refer to, in any variant. */
   chatRowIds(guids: readonly string[]): ReadonlySet<number> {
     return this.#connection.read(
       (snapshot) => new Set(guids.flatMap((guid) => snapshot.chatsWithId(guid).map(({ rowId }) => rowId))),

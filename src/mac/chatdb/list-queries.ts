@@ -217,7 +217,7 @@ const NEWEST_JOIN = '(SELECT max(j.message_date) FROM chat_message_join j WHERE 
 const OLDEST_JOIN = `(SELECT j.message_date FROM chat_message_join j WHERE j.chat_id = c.ROWID
   ORDER BY j.message_date LIMIT 1)`;
 
-/** Answered by the covering index alone. */
+/** SQL for the newest date of each chat, which the covering index answers. */
 const LATEST = `SELECT ${CHAT_DATE_COLUMNS.select({ chat: 'id', hasMessages: 'date IS NOT NULL', date: 'date' })}
   FROM (SELECT c.ROWID AS id, ${NEWEST_JOIN} AS date FROM chat c LIMIT -1)`;
 

@@ -26,8 +26,8 @@ const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
   FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
 
 /**
- * SQL for the service of the newest delivered message to an address. SMS has no receipts, so an SMS counts once it is
- * sent. Undefined without the index. Parameter: address.
+ * SQL for the service of the newest delivered message to an address. Other services than iMessage may have no receipts,
+ * so their messages count once they are sent. Undefined without the index. Parameter: address.
  */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));

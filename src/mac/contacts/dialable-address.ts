@@ -34,8 +34,8 @@ export function callingCodeOf(address: string): string | undefined {
 
 /**
  * Returns one form for all spellings of an address, used to find names (never rights): `+` and all digits of a complete
- * number, the digits of a short code, an e-mail address in lower case. Returns undefined if the text could be several
- * numbers: an incomplete one while `home`, the calling code of this Mac's country, is unknown.
+ * number, the digits of a short code, an e-mail address in lower case. Returns undefined if the text is no address, or
+ * could be several: an incomplete number while `home`, the calling code of this Mac's country, is unknown.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;

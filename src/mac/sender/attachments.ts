@@ -73,7 +73,8 @@ export async function checkAttachments(
 
 /**
  * Opens exactly the file that was checked. Anything that replaced it, or a folder above it, has another device or
- * inode, or is a link. Throws `attachment_changed`; never waits at a pipe.
+ * inode, or is a link. Throws `attachment_changed`, or `invalid_request` without the permission to read it. Never waits
+ * at a pipe.
  */
 export async function openChecked(file: CheckedFile): Promise<FileHandle> {
   let handle: FileHandle;

@@ -155,7 +155,7 @@ export class Confirmations {
     if (expectation.afterRowId !== undefined) await this.until(() => this.#isComplete(expectation), signal);
   }
 
-  /** Looks until the condition holds, for `send.confirm_ms` at most. */
+  /** Looks until the condition holds or the signal aborts, for `send.confirm_ms` at most. */
   async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
     const { clock, confirmMs } = this.#options;
     const end = clock.monotonic() + confirmMs;

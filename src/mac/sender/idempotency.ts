@@ -24,8 +24,8 @@ export class Idempotency {
   }
 
   /**
-   * Lets a send with this key wait for its turn. Throws `send_in_progress` if another send with it is waiting or
-   * running. Stores nothing.
+   * Lets a send with this key wait for its turn. If another send with it is waiting or running, throws
+   * `send_in_progress`, or `idempotency_key_reused` if that request differs. Stores nothing.
    */
   enter(key: IdempotencyKey, requestHash: string): Cancel {
     const stored = storedKey(key);

@@ -4,7 +4,7 @@ import { problem } from '../../domain/problems.ts';
 
 /** Messages is not running. The only error after which a send is tried once more (decision D2). */
 export const NOT_RUNNING = -600;
-/** Automation was denied, or there is nobody to ask for it. */
+/** Automation was denied, or nobody could be asked. */
 const NOT_ALLOWED: readonly number[] = [-1743, -1744];
 /** Messages is not running, cannot be launched (no login session), or may not be controlled from here. */
 const CANNOT_RUN: readonly number[] = [NOT_RUNNING, -10810, -10004];

@@ -59,8 +59,8 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Makes macOS prompt the user, or joins a prompt in progress. Returns the answer, or after 20 s the state known so
-   * far.
+   * Makes macOS prompt the user, or joins a prompt in progress. Returns the answer, or after 20 s a report with the
+   * reason `asking`.
    */
   async automation(): Promise<PermissionReport> {
     this.#question ??= this.#ask();

@@ -1,7 +1,7 @@
 import type { HeldFile } from '../../domain/approval.ts';
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
-/** How a member of a record is stored in its column. */
+/** Converts a member of a record to the value of its column, and back. */
 export interface Kept<Value> {
   /** Default: the member's name in snake case. */
   readonly column?: string;

@@ -103,7 +103,7 @@ function heartbeat(payload: Fields): DigitalTouch {
   };
 }
 
-/** Counts the strokes that are there: the message may claim any number. */
+/** Counts the stored strokes, because the message may claim any number. */
 function sketch(payload: Fields): DigitalTouch | undefined {
   const data = payload.bytes(2) ?? Buffer.alloc(0);
   let [strokes, points] = [0, 0];

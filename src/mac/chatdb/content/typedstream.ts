@@ -255,7 +255,7 @@ export class Typedstream {
   }
 }
 
-/** Returns where the type that starts at `at` ends within a type encoding. A bracketed group is one type. */
+/** Returns the end of the type that starts at `at` in a type encoding. A bracketed group is one type. */
 function endOfType(types: string, at: number): number {
   if (!'[{('.includes(types[at] ?? '')) return at + 1;
   let open = 0;

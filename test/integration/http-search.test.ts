@@ -160,7 +160,7 @@ describe('a search that cannot be answered', () => {
     [
       'in:any;-;nobody',
       [
-        'At character 1: in:any;-;nobody is no conversation that is known. Use its whole id or name; postern conversations lists them.',
+        'At character 1: in:any;-;nobody matches no known conversation. Use its full id or name; postern conversations lists them.',
       ],
     ],
   ])('%s', async (q, expected) => {

@@ -76,7 +76,7 @@ async function conversationsOf(text: string, { contacts, chats }: SearchNames): 
       'conversations',
     );
   }
-  return first?.ids ?? 'is no conversation that is known. Use its whole id or name; postern conversations lists them.';
+  return first?.ids ?? 'matches no known conversation. Use its full id or name; postern conversations lists them.';
 }
 
 function candidate({ name, addresses }: Contact): string {

@@ -1,27 +1,31 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager, StorageType } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { EVENTS, eventSubject } from '../../src/fleet/protocol/layout.ts';
 import { createFleet, createMac, DEFAULT_SIZE } from '../../src/fleet/protocol/streams.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { isLong } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { streamOf } from '../support/fleet-mac.ts';
 import { NatsServer } from '../support/nats-server.ts';
 import { freePort } from '../support/service.ts';
 import { whenFileEnds } from '../support/temporary.ts';
-import { Balancer, HubClient, HubProcess, WebhookReceiver } from './fleet-hubs.ts';
-import { compare, Writer } from './harness.ts';
+import { DroppingLine } from './dropping-line.ts';
+import { AgentProcess, type Mac } from './fleet-agents.ts';
+import { type FleetClient, ListeningClient, PollingClient, WebhookReceiver } from './fleet-clients.ts';
+import { addDifferences, type FleetDifferences, noDifferences } from './fleet-differences.ts';
+import { Balancer, HubProcess } from './fleet-hubs.ts';
+import { Writer } from './harness.ts';
 
 /** A connection made before the broker came back may be unusable. */
 const A_CONNECTION_MS = 2000;
-const MACS_SCRIPT = fileURLToPath(new URL('fleet-macs.mjs', import.meta.url));
+const BALLAST = 'ballast';
+const HUBS = ['hub-0', 'hub-1'];
+/** Each server's room for what it stores. */
+const STORE_BYTES = (isLong ? 192 : 64) * 1024 ** 2;
 
 export interface FleetSize {
   /** 1, or 3 as a cluster. */
@@ -30,16 +34,12 @@ export interface FleetSize {
   /** Number of processes that share the Macs. */
   readonly processes: number;
   readonly rowsPerSecond: number;
-  /** The Macs reach the broker through a proxy that can be cut. */
-  readonly hasProxy?: boolean;
+  /** Each process of Macs and each hub reaches the broker through its own line. Not with a cluster. */
+  readonly hasLines?: boolean;
+  /** Folder of an older version, built, of which everything is at first; this version without it. */
+  readonly older?: string | undefined;
   /** A webhook at the hubs receives every event. */
   readonly hasWebhook?: boolean;
-}
-
-interface Mac {
-  readonly id: string;
-  readonly folder: string;
-  readonly chatDbPath: string;
 }
 
 /** NATS servers, Macs in separate processes, and a writer of rows. `end` removes all of it. */
@@ -49,18 +49,18 @@ export class FleetHarness {
   readonly agents: readonly AgentProcess[];
   readonly databases: ReadonlyMap<string, ChatFixture>;
   readonly #replicas: number;
-  readonly #proxy: DroppingProxy | undefined;
+  readonly #lines: readonly DroppingLine[];
   readonly #writer: Writer;
   readonly hubs: HubProcess[] = [];
-  /** One client at the first hub, and one at whichever hub takes it. */
-  readonly clients: HubClient[] = [];
+  /** One listens at the first hub, one at whichever hub accepts it, and one asks both hubs in turn. */
+  readonly clients: FleetClient[] = [];
   #balancer: Balancer | undefined;
   #webhook: WebhookReceiver | undefined;
   #isEnded = false;
 
-  private constructor(servers: readonly NatsServer[], proxy: DroppingProxy | undefined, size: FleetSize) {
+  private constructor(servers: readonly NatsServer[], lines: readonly DroppingLine[], size: FleetSize) {
     this.servers = servers;
-    this.#proxy = proxy;
+    this.#lines = lines;
     this.#replicas = size.servers;
     const macs = Array.from({ length: size.macs }, (_, index): Mac => {
       const folder = join(this.folder, `mac-${index}`);
@@ -74,13 +74,13 @@ export class FleetHarness {
         return [id, database];
       }),
     );
-    const urls = proxy === undefined ? servers.map(({ url }) => url) : [proxy.url];
     this.agents = Array.from(
       { length: size.processes },
       (_, index) =>
         new AgentProcess(
           macs.filter((_mac, place) => place % size.processes === index),
-          urls,
+          this.#urls(HUBS.length + index),
+          size.older && join(size.older, 'test/faults/fleet-macs.mjs'),
         ),
     );
     this.#writer = new Writer(
@@ -90,30 +90,77 @@ export class FleetHarness {
   }
 
   static async start(size: FleetSize): Promise<FleetHarness> {
-    const servers = size.servers === 1 ? [await NatsServer.start()] : await startCluster();
-    const proxy = size.hasProxy === true ? await DroppingProxy.start(servers[0]?.port ?? 0) : undefined;
-    const fleet = new FleetHarness(servers, proxy, size);
+    const servers = size.servers === 1 ? [await NatsServer.start('', 'server', STORE_BYTES)] : await startCluster();
+    const lines: DroppingLine[] = [];
+    if (size.hasLines === true) {
+      for (let line = 0; line < HUBS.length + size.processes; line += 1)
+        lines.push(await DroppingLine.start(servers[0]?.port ?? 0));
+    }
+    const fleet = new FleetHarness(servers, lines, size);
     whenFileEnds(() => fleet.end());
     await fleet.createStreams();
     // Before the first event, so that clients and the webhook receive all of them.
-    await fleet.#startHubs(size.hasWebhook === true);
+    await fleet.#startHubs(size);
     for (const agent of fleet.agents) await agent.launch();
     return fleet;
   }
 
-  async #startHubs(hasWebhook: boolean): Promise<void> {
-    const urls = this.servers.map(({ url }) => url);
-    for (const name of ['hub-0', 'hub-1']) this.hubs.push(await HubProcess.start(join(this.folder, name), urls));
+  async #startHubs({ older, hasWebhook }: FleetSize): Promise<void> {
+    const program = older && join(older, 'dist/main.js');
+    for (const [index, name] of HUBS.entries())
+      this.hubs.push(await HubProcess.start(join(this.folder, name), this.#urls(index), program));
     const ports = this.hubs.map(({ port }) => port);
     this.#balancer = await Balancer.start(ports);
-    for (const port of [ports[0] ?? 0, this.#balancer.port]) this.clients.push(new HubClient(port));
+    for (const port of [ports[0] ?? 0, this.#balancer.port]) this.clients.push(new ListeningClient(port));
+    // A hub from before the first release refuses the offsets of a newer one.
+    this.clients.push(new PollingClient(ports, older === undefined ? [] : [400]));
     const [hub] = this.hubs;
-    if (hasWebhook && hub !== undefined) this.#webhook = await WebhookReceiver.start(hub);
+    if (hasWebhook === true && hub !== undefined) this.#webhook = await WebhookReceiver.start(hub);
   }
 
-  get proxy(): DroppingProxy {
-    if (this.#proxy === undefined) throw new Error('this fleet has no proxy');
-    return this.#proxy;
+  /** The lines of the hubs, then those of the processes of Macs. */
+  #urls(line: number): readonly string[] {
+    const url = this.#lines[line]?.url;
+    return url === undefined ? this.servers.map((server) => server.url) : [url];
+  }
+
+  /** Returns the line of a hub; throws if the fleet has none. */
+  hubLine(index: number): DroppingLine {
+    return this.#line(index);
+  }
+
+  /** Returns the line of a process of Macs; throws if the fleet has none. */
+  agentLine(index: number): DroppingLine {
+    return this.#line(HUBS.length + index);
+  }
+
+  #line(index: number): DroppingLine {
+    const line = this.#lines[index];
+    if (line === undefined) throw new Error('this fleet has no lines');
+    return line;
+  }
+
+  /** Takes all room that the broker has, until `makeRoom`. */
+  async fillStore(): Promise<void> {
+    await this.withBroker(async (nc) => {
+      const jsm = await jetstreamManager(nc);
+      await jsm.streams.add({ name: BALLAST, subjects: [BALLAST], storage: StorageType.File });
+      for (const bytes of [900_000, 50_000, 1000, 1]) {
+        const isRefused = (): Promise<boolean> =>
+          jsm
+            .jetstream()
+            .publish(BALLAST, 'x'.repeat(bytes))
+            .then(
+              () => false,
+              () => true,
+            );
+        while (!(await isRefused()));
+      }
+    });
+  }
+
+  async makeRoom(): Promise<void> {
+    await this.withBroker(async (nc) => (await jetstreamManager(nc)).streams.delete(BALLAST));
   }
 
   /** Does what `postern fleet init` and `add` do, also after all stores were deleted. */
@@ -180,7 +227,7 @@ export class FleetHarness {
   }
 
   /** Compares the stream, and what the hubs' clients received, with the databases of all Macs. */
-  async compare(): Promise<{ stream: Differences; clients: readonly Differences[]; webhook: Differences }> {
+  async compare(): Promise<FleetDifferences> {
     const stream = noDifferences();
     const webhook = noDifferences();
     const clients = this.clients.map(noDifferences);
@@ -192,12 +239,13 @@ export class FleetHarness {
         // Read last, so that it includes every row that arrived.
         const written = sqlite.prepare('SELECT ROWID FROM message ORDER BY ROWID').all();
         const rows = written.map(([row]) => Number(row));
-        add(stream, rows, inStream);
-        add(webhook, rows, posted);
-        for (const [index, found] of clients.entries()) add(found, rows, arrived[index] ?? []);
+        addDifferences(stream, rows, inStream);
+        addDifferences(webhook, rows, posted);
+        for (const [index, found] of clients.entries()) addDifferences(found, rows, arrived[index] ?? []);
       }
     });
-    return { stream, clients, webhook };
+    const polling = clients.pop() ?? noDifferences();
+    return { stream, clients, polling, webhook };
   }
 
   async end(): Promise<void> {
@@ -208,7 +256,7 @@ export class FleetHarness {
     await this.#balancer?.close();
     await this.#webhook?.close();
     for (const one of [...this.hubs, ...this.agents]) await one.stop();
-    await this.#proxy?.close();
+    for (const line of this.#lines) await line.close();
     for (const server of this.servers) await server.dispose();
     for (const database of this.databases.values()) database.close();
     rmSync(this.folder, { recursive: true, force: true });
@@ -218,138 +266,6 @@ export class FleetHarness {
     const database = this.databases.get(id);
     if (database === undefined) throw new Error(`there is no Mac ${id}`);
     return database.sqlite;
-  }
-}
-
-interface Differences {
-  events: number;
-  lost: number;
-  repeated: number;
-  outOfOrder: number;
-  unknown: number;
-}
-
-export function noDifferences(): Differences {
-  return { events: 0, lost: 0, repeated: 0, outOfOrder: 0, unknown: 0 };
-}
-
-/** Compares up to the newest row that arrived: later rows may still be on their way. */
-function add(sum: Differences, written: readonly number[], arrived: readonly number[]): void {
-  const newest = arrived.at(-1) ?? 0;
-  const { lost, repeats, outOfOrder, unknown } = compare(
-    written.filter((row) => row <= newest),
-    arrived,
-  );
-  sum.events += arrived.length;
-  sum.lost += lost.length;
-  sum.repeated += repeats;
-  sum.outOfOrder += outOfOrder;
-  sum.unknown += unknown.length;
-}
-
-/** The services of some of the Macs, in one process. */
-export class AgentProcess {
-  readonly macs: readonly Mac[];
-  readonly #servers: readonly string[];
-  #child: ChildProcess | undefined;
-  /** Address of each Mac's API. */
-  urls: Readonly<Record<string, string>> = {};
-
-  constructor(macs: readonly Mac[], servers: readonly string[]) {
-    this.macs = macs;
-    this.#servers = servers;
-  }
-
-  async launch(): Promise<void> {
-    const settings = JSON.stringify({ macs: this.macs, servers: this.#servers });
-    const child = spawn(process.execPath, [MACS_SCRIPT, settings], { stdio: ['pipe', 'pipe', 'inherit'] });
-    this.#child = child;
-    let text = '';
-    child.stdout?.on('data', (chunk) => (text += String(chunk)));
-    await waitFor(() => {
-      if (child.exitCode !== null) throw new Error(`the agents ended with ${child.exitCode}`);
-      return text.endsWith('\n');
-    });
-    this.urls = JSON.parse(text) as Record<string, string>;
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#child?.kill(signal);
-  }
-
-  async stop(): Promise<void> {
-    const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-  }
-
-  /** Reports whether the local API of every Mac answers with its newest message. */
-  async answers(): Promise<boolean> {
-    const answers = await Promise.all(
-      Object.values(this.urls).map((url) =>
-        fetch(`${url}/api/v1/messages?limit=1`, { headers: { 'x-api-key': 'a-key-for-all-the-tests' } }),
-      ),
-    );
-    return answers.every(({ ok }) => ok);
-  }
-}
-
-export type CutLine = 'both ways' | 'to the broker' | 'from the broker';
-
-/** A proxy that can stop forwarding without closing connections, like a network that drops packets. */
-export class DroppingProxy {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  #cut: CutLine | undefined;
-  url = '';
-
-  private constructor(port: number) {
-    this.#server = createServer((client) => {
-      const target = connectTcp(port, '127.0.0.1');
-      for (const [from, to, way] of [
-        [client, target, 'to the broker'],
-        [target, client, 'from the broker'],
-      ] as const) {
-        this.#sockets.add(from);
-        from.on('error', () => {});
-        from.on('close', () => {
-          this.#sockets.delete(from);
-          to.destroy();
-        });
-        from.on('data', (chunk) => {
-          if (this.#cut !== way && this.#cut !== 'both ways') to.write(chunk);
-        });
-      }
-    });
-  }
-
-  static async start(port: number): Promise<DroppingProxy> {
-    const proxy = new DroppingProxy(port);
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
-    const address = proxy.#server.address();
-    proxy.url = `nats://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
-    return proxy;
-  }
-
-  /** Drops every byte from now on. */
-  cut(way: CutLine = 'both ways'): void {
-    this.#cut = way;
-  }
-
-  /** Forwards again. Dropped bytes stay lost, so existing connections are unusable. */
-  restore(): void {
-    this.#cut = undefined;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  async close(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
   }
 }
 

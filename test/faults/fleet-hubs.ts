@@ -1,26 +1,31 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { PosternClient } from '../../src/client/postern-client.ts';
+import { fileURLToPath } from 'node:url';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
-import { splitId } from '../../src/domain/fleet.ts';
 import { waitFor } from '../support/eventually.ts';
 import { MAIN } from '../support/postern.ts';
-import { Receiver } from '../support/receiver.ts';
 import { freePort, KEY } from '../support/service.ts';
 import { BARE_ENVIRONMENT } from '../support/temporary.ts';
 
-/** A hub in its own process, with the same port at every start. */
+/** Preloaded by processes whose clock a test sets with SIGUSR2. */
+export const CLOCK = fileURLToPath(new URL('set-clock.cjs', import.meta.url));
+
+/** A hub in its own process, with the same port at every start. SIGUSR2 sets its clock. */
 export class HubProcess {
   readonly port: number;
+  /** The version's main.js. */
+  program: string;
   readonly #folder: string;
   #child: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number, servers: readonly string[]) {
+  private constructor(folder: string, port: number, servers: readonly string[], program: string) {
     this.#folder = folder;
     this.port = port;
+    this.program = program;
     mkdirSync(folder, { mode: 0o700 });
     const lines = [
       ...['[server]', `port = ${port}`, 'socket = false', 'rate_limit_per_minute = 1000000'],
@@ -29,16 +34,16 @@ export class HubProcess {
     writeFileSync(join(folder, 'config.toml'), `${lines.join('\n')}\n`, { mode: 0o600 });
   }
 
-  static async start(folder: string, servers: readonly string[]): Promise<HubProcess> {
-    const hub = new HubProcess(folder, await freePort(), servers);
+  static async start(folder: string, servers: readonly string[], program = MAIN): Promise<HubProcess> {
+    const hub = new HubProcess(folder, await freePort(), servers, program);
     await hub.launch();
     return hub;
   }
 
   async launch(): Promise<void> {
-    const child = spawn(process.execPath, [MAIN, 'hub', '--config-dir', this.#folder], {
+    const child = spawn(process.execPath, [this.program, 'hub', '--config-dir', this.#folder], {
       stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...BARE_ENVIRONMENT, HOME: this.#folder },
+      env: { ...BARE_ENVIRONMENT, HOME: this.#folder, NODE_OPTIONS: `--require ${CLOCK}` },
     });
     this.#child = child;
     let output = '';
@@ -59,6 +64,16 @@ export class HubProcess {
       });
       return answer.status === 201;
     });
+  }
+
+  /** Returns status and code of the answer to a send by this Mac. */
+  async send(mac: string): Promise<readonly [number, string | undefined]> {
+    const answer = await fetch(`http://127.0.0.1:${this.port}/api/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': KEY, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+      body: JSON.stringify({ recipient: '+15550100', body: 'hello', from: mac }),
+    });
+    return [answer.status, ((await answer.json()) as { code?: string }).code];
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -126,78 +141,5 @@ export class Balancer {
     this.#sockets.add(socket);
     socket.on('error', () => {});
     socket.once('close', () => this.#sockets.delete(socket));
-  }
-}
-
-/** Row ids of each Mac, in order of arrival. */
-class Arrivals {
-  readonly rows = new Map<string, number[]>();
-
-  /** `qualified`: an id as hubs show it. */
-  add(qualified: string): void {
-    const { mac, id } = splitId(qualified) ?? { mac: '', id: '' };
-    const known = this.rows.get(mac) ?? [];
-    known.push(Number(id));
-    this.rows.set(mac, known);
-  }
-
-  /** Returns the newest row of a Mac; 0 before the first. */
-  newest(mac: string): number {
-    return this.rows.get(mac)?.at(-1) ?? 0;
-  }
-}
-
-/** The receiver of a fleet's webhook. */
-export class WebhookReceiver {
-  readonly arrivals = new Arrivals();
-  readonly #receiver: Receiver;
-
-  private constructor(receiver: Receiver) {
-    this.#receiver = receiver;
-  }
-
-  static async start(hub: HubProcess): Promise<WebhookReceiver> {
-    const receiver: Receiver = await Receiver.start((response, { event }) => {
-      started.arrivals.add(event.data.id);
-      response.writeHead(204).end();
-    });
-    const started = new WebhookReceiver(receiver);
-    await hub.addWebhook(receiver.url);
-    return started;
-  }
-
-  close(): Promise<void> {
-    return this.#receiver.close();
-  }
-}
-
-/** A client that resumes where it stopped, whatever happens to the line or the hub. */
-export class HubClient {
-  readonly arrivals = new Arrivals();
-  readonly #stop = new AbortController();
-  readonly #ended: Promise<void>;
-  /** Why it stopped listening. */
-  failure: unknown;
-  reconnects = 0;
-
-  constructor(port: number) {
-    const client = new PosternClient({ url: `http://127.0.0.1:${port}`, key: KEY });
-    const onReconnect = (): void => {
-      this.reconnects += 1;
-    };
-    this.#ended = (async () => {
-      try {
-        for await (const { data } of client.listen({ after: 0, signal: this.#stop.signal, onReconnect })) {
-          this.arrivals.add(data.id);
-        }
-      } catch (error) {
-        this.failure = error;
-      }
-    })();
-  }
-
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#ended;
   }
 }

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type Message, PosternClient } from '../../src/client/postern-client.ts';
 import { writePair } from '../../src/fleet/protocol/streams.ts';
@@ -13,13 +12,12 @@ import { NatsServer } from '../support/nats-server.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { whenFileEnds } from '../support/temporary.ts';
-import { DroppingProxy } from './fleet-harness.ts';
-import { Balancer, HubProcess } from './fleet-hubs.ts';
+import { DroppingLine } from './dropping-line.ts';
+import { Balancer, CLOCK, HubProcess } from './fleet-hubs.ts';
 import { wait } from './harness.ts';
 
 const IDS = ['m1', 'm2'] as const;
 const PERSON = '+15550100';
-const CLOCK = fileURLToPath(new URL('set-clock.cjs', import.meta.url));
 const WRITE_EVERY_MS = 50;
 const SEND_EVERY_MS = 300;
 /** A send waits 90 s for its outcome. */
@@ -29,7 +27,7 @@ const SENT_WITHIN_MS = 150_000;
 interface PairMac {
   readonly messages: Awaited<ReturnType<typeof simulatedMac>>;
   readonly service: Service;
-  readonly line: DroppingProxy;
+  readonly line: DroppingLine;
   readonly chats: ChatFixture;
   readonly chat: number;
 }
@@ -277,7 +275,7 @@ export class PairFleet {
 
 async function startMac(mac: string, server: NatsServer): Promise<PairMac> {
   const messages = await simulatedMac();
-  const line = await DroppingProxy.start(server.port);
+  const line = await DroppingLine.start(server.port);
   const chats = new ChatFixture(messages.chatDbPath, 'macos-26', { isThere: true });
   const chat = chats.chat(`any;-;${PERSON}`, [PERSON]);
   const service = await Service.start({

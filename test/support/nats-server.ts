@@ -35,18 +35,20 @@ export class NatsServer {
   readonly name: string;
   readonly #folder: string;
   readonly #config: string;
+  readonly #storeBytes: number | undefined;
   #child: ChildProcess | undefined;
   #port = -1;
 
-  private constructor(config: string, name: string) {
+  private constructor(config: string, name: string, storeBytes?: number) {
     this.name = name;
     this.#folder = mkdtempSync(join(tmpdir(), 'postern-nats-'));
     this.#config = config;
+    this.#storeBytes = storeBytes;
   }
 
-  /** `config` is added to the server's configuration: accounts, TLS. */
-  static async start(config = '', name = 'server'): Promise<NatsServer> {
-    const server = new NatsServer(config, name);
+  /** `config` is added to the server's configuration: accounts, TLS. `storeBytes`: its room for what it stores. */
+  static async start(config = '', name = 'server', storeBytes?: number): Promise<NatsServer> {
+    const server = new NatsServer(config, name, storeBytes);
     whenFileEnds(() => server.dispose());
     await server.launch();
     return server;
@@ -104,7 +106,8 @@ export class NatsServer {
     if (this.#port < 0) this.#port = await freePort();
     mkdirSync(this.storeFolder, { recursive: true });
     const file = join(this.#folder, 'server.conf');
-    const store = `jetstream { store_dir: ${JSON.stringify(this.storeFolder)} }`;
+    const room = this.#storeBytes === undefined ? '' : `, max_file_store: ${this.#storeBytes}`;
+    const store = `jetstream { store_dir: ${JSON.stringify(this.storeFolder)}${room} }`;
     writeFileSync(file, `server_name: ${this.name}\nlisten: "127.0.0.1:${this.#port}"\n${store}\n${this.#config}\n`);
     const child = spawn(PROGRAM, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;

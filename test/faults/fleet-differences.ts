@@ -1,0 +1,36 @@
+import { compare } from './harness.ts';
+
+export interface Differences {
+  events: number;
+  lost: number;
+  repeated: number;
+  outOfOrder: number;
+  unknown: number;
+}
+
+/** What the stream and each client have that the databases do not, and the other way round. */
+export interface FleetDifferences {
+  readonly stream: Differences;
+  /** The clients that listen. */
+  readonly clients: readonly Differences[];
+  readonly polling: Differences;
+  readonly webhook: Differences;
+}
+
+export function noDifferences(): Differences {
+  return { events: 0, lost: 0, repeated: 0, outOfOrder: 0, unknown: 0 };
+}
+
+/** Adds what differs. Compares up to the newest row that arrived: later rows may still be on their way. */
+export function addDifferences(sum: Differences, written: readonly number[], arrived: readonly number[]): void {
+  const newest = arrived.at(-1) ?? 0;
+  const { lost, repeats, outOfOrder, unknown } = compare(
+    written.filter((row) => row <= newest),
+    arrived,
+  );
+  sum.events += arrived.length;
+  sum.lost += lost.length;
+  sum.repeated += repeats;
+  sum.outOfOrder += outOfOrder;
+  sum.unknown += unknown.length;
+}

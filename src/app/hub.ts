@@ -36,8 +36,8 @@ import { HubSender } from '../fleet/hub/sender.ts';
 import { HubStatus } from '../fleet/hub/status.ts';
 import { StreamEvents } from '../fleet/hub/stream-events.ts';
 import { HubWebhooks } from '../fleet/hub/webhooks/hub-webhooks.ts';
-import { FleetConnection, readFleetFile } from '../fleet/protocol/connection.ts';
-import { Envelope, hubKeys } from '../fleet/protocol/envelope.ts';
+import { FleetConnection, readEnvelope } from '../fleet/protocol/connection.ts';
+import { hubKeys } from '../fleet/protocol/envelope.ts';
 import { hubName } from '../fleet/protocol/layout.ts';
 import { Cleanup } from '../runtime/cleanup.ts';
 import { Counters } from '../runtime/counters.ts';
@@ -49,12 +49,12 @@ import type { Host } from './host.ts';
 import type { RunningApp } from './service.ts';
 import { listenOnSocket } from './socket.ts';
 
-/** Everything stops within 10 s (decision A7). */
+/** Limits for open requests and sockets at shutdown. A hub stops within 10 s (decision A7). */
 const REQUESTS_END_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
 /** Maximum wait before reconnecting. Short, because hubs are few and clients wait for them. */
 const MAX_RECONNECT_MS = 2000;
-/** How long a client that comes from another hub waits for this hub to catch up with it. */
+/** How long a client that comes from another hub waits for this hub to catch up with the client's offset. */
 const REACH_MS = 3000;
 
 /** Creates every module of a hub and connects them. Rejects as `startApp` does and then leaves nothing open. */
@@ -70,7 +70,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     closers.add('state', () => state.close());
     const database = openHubDatabase(join(config.dir, 'hub.db'));
     closers.add('hub.db', () => database.close());
-    const envelope = envelopeOf(settings);
+    const envelope = readEnvelope(settings, hubKeys);
     const pairs = new Pairs(database);
     const reader = new EventReader(envelope, (mac) => pairs.nameOf(mac));
     const copies = new PairCopies(database, pairs, (event) => reader.read(event));
@@ -96,11 +96,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     channel.restart(rowOffset(store.newest));
     const offsets = new Offsets(store, settings.backfillHours);
     const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets, store);
-    const stream = new StreamEvents({
-      ...parts,
-      ...{ events, channel },
-      onPublished: () => status.noteEvent(),
-    });
+    const stream = new StreamEvents({ ...parts, events, channel, onPublished: () => status.noteEvent() });
     const { copy } = stream;
     closers.add('stream', () => stream.close());
 
@@ -123,7 +119,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       offsets.assertComplete(after);
       return undefined;
     };
-    // A client that begins to listen now must not receive the stream's backlog.
+    // A client that starts to listen now must not receive the stream's backlog.
     const whenFilled = async (after: ClientOffset | undefined): Promise<void> => {
       await copy.filled(REACH_MS);
       if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
@@ -196,12 +192,9 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
         fleet: undefined,
         hub: {
           ...{ macs: status.macs(), behindMs: copy.behindMs, brokerAheadMs: brokerClock.aheadMs ?? null },
-          ...{ webhookBacklog: webhooks.isDelivering ? backlogOf(webhookState, store.newest) : null },
-          ...{
-            streamBytes: stream.streamBytes,
-            isReady: readiness.reasons().length === 0,
-            isDelivering: webhooks.isDelivering,
-          },
+          ...{ isReady: readiness.reasons().length === 0, isDelivering: webhooks.isDelivering },
+          webhookBacklog: webhooks.isDelivering ? backlogOf(webhookState, store.newest) : null,
+          streamBytes: stream.streamBytes,
           ...stream.counts,
         },
       }),
@@ -260,9 +253,4 @@ function fleetOf({ fleet }: Config): FleetSettings {
       hint: 'Set up a fleet with "postern fleet init"; docs/fleet.md shows it step by step.',
     },
   );
-}
-
-function envelopeOf({ content, contentKeyFile }: FleetSettings): Envelope {
-  if (content === 'plain' || contentKeyFile === '') return new Envelope();
-  return new Envelope(hubKeys(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
 }

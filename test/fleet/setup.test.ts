@@ -237,7 +237,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       expect([config.max_bytes, config.max_age / 3_600_000_000_000]).toEqual([5_000_000, 24]);
       const after = await postern(['fleet', 'status', '--dir', dir]);
       // Missing features of an old server raise no alarm.
-      expect([after.exitCode, after.stdout]).toEqual([0, expect.stringContaining('\n- On the disk only')]);
+      expect([after.exitCode, after.stdout]).toEqual([0, expect.stringContaining('\n- A power cut may lose')]);
       expect(after.stdout).toMatch(/m7 +unknown +never +never +- +0 +- +-\n/);
       expect(after.stdout).toContain('postern-1, nats-server');
       const hub = await HubFixture.start([server.url], {

@@ -8,8 +8,8 @@ import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { AttachmentReader, BackendHealth, MessageReader } from '../../domain/ports/reading.ts';
 import type { CallerSender, SendRequest } from '../../domain/ports/sending.ts';
 import type { Checked } from '../../schema/mistakes.ts';
-import { FleetConnection, readFleetFile } from '../protocol/connection.ts';
-import { agentKeys, Envelope } from '../protocol/envelope.ts';
+import { FleetConnection, readEnvelope } from '../protocol/connection.ts';
+import { agentKeys, type Envelope } from '../protocol/envelope.ts';
 import { claimIdentity, isForbidden, type MachineClaim, machineHash } from '../protocol/machine-claim.ts';
 import { Answers } from './answers.ts';
 import { Membership } from './membership.ts';
@@ -56,7 +56,7 @@ export interface JoinedParts extends AgentParts {
   readonly instance: string;
 }
 
-/** Connects this Mac to a fleet. The local service works alike with and without the broker. */
+/** Connects this Mac to a fleet. The local service works the same with and without the broker. */
 export class FleetAgent {
   readonly #parts: AgentParts;
   readonly #mac: string;
@@ -68,17 +68,13 @@ export class FleetAgent {
   readonly #presence: PresenceBeat;
   #isStarted = false;
 
-  /** Throws AppError if the content keys are unusable. */
+  /** Throws AppError `fleet_file_unreadable` or `fleet_key_unusable` for the content keys. */
   constructor(parts: AgentParts) {
     const { settings, store, clock } = parts;
     const mac = settings.mac === '' ? store.ownMac() : settings.mac;
     const log = parts.log.child({ mac });
     const instance = randomUUID();
-    const { content, contentKeyFile } = settings;
-    const hasKeys = content !== 'plain' && contentKeyFile !== '';
-    const envelope = new Envelope(
-      hasKeys ? agentKeys(readFleetFile(contentKeyFile, 'fleet.content_key_file')) : undefined,
-    );
+    const envelope = readEnvelope(settings, agentKeys);
     this.#parts = parts;
     this.#mac = mac;
     const connection = new FleetConnection(settings, { clock, log, name: mac });
@@ -123,10 +119,9 @@ export class FleetAgent {
     const isRefused = this.#membership.state === 'refused';
     const { isConnected, certificateEnd } = this.#connection;
     const { clockAheadMs: aheadMs } = this.#presence;
-    const isAway = !isConnected;
     return {
       mac: this.#mac,
-      state: isAway ? 'away' : isRefused ? 'refused' : 'connected',
+      state: !isConnected ? 'away' : isRefused ? 'refused' : 'connected',
       published_row: published ?? null,
       behind: published === undefined ? 0 : Math.max(0, newest - published),
       clock_ahead_s: aheadMs === undefined ? null : Math.round(aheadMs / 1000),

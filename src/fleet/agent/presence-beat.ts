@@ -41,14 +41,14 @@ export class PresenceBeat {
     await this.#put(false);
   }
 
-  /** Announces that this Mac is shutting down properly. */
+  /** Stops, and announces that this Mac is shutting down. */
   async leave(): Promise<void> {
     const wasOn = this.#isOn;
     this.stop();
     if (wasOn) await this.#put(true);
   }
 
-  /** Measured once per connection, because the difference hardly changes. */
+  /** Runs once per connection, because the difference hardly changes. */
   async #measureClock(): Promise<void> {
     const { connection, envelope, mac } = this.#parts;
     const jsm = await managerOf(connection.nc);

@@ -12,7 +12,7 @@ const PULL_MS = 30_000;
 const WORKING_MS = 10_000;
 const RETRY_MS = 1000;
 
-/** Takes sends from this Mac's work queue, one at a time. Each key is sent once, even if either side crashes. */
+/** Takes sends from this Mac's work queue, one at a time. Sends once per Idempotency-Key, even if either side crashes. */
 export class SendQueue {
   readonly #parts: JoinedParts;
   /** The loop that takes sends. Starting another loop ends this one. */
@@ -90,7 +90,7 @@ export class SendQueue {
       await this.#tell(order, reply);
       message.ack();
     } catch (error) {
-      // The queue delivers it again, and the claim of its key then tells the outcome.
+      // The queue delivers it again, and the stored outcome of its key then answers it.
       log.warn('the outcome of a send could not be reported to the fleet', { reason: (error as Error).message });
     } finally {
       cancel?.();

@@ -1,4 +1,4 @@
-import { type JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { JetStreamApiCodes, type JetStreamApiError } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
@@ -6,6 +6,7 @@ import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/fe
 import type { Cancel } from '../../domain/ports/host.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { LastPublished } from '../../schema/fleet-records.ts';
+import { managerOf } from '../protocol/connect-once.ts';
 import { encodeEvent, eventId, readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
 import type { JoinedParts } from './agent.ts';
@@ -16,8 +17,6 @@ const PUBLISH_MS = 5000;
 const HEADER_BYTES = 4096;
 const HOUR_MS = 3_600_000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
-/** The server's code for a message whose expected predecessor is not the newest of its subject. */
-const WRONG_LAST_SEQUENCE = 10071;
 
 /** This Mac's last message in the stream, which the next one names as its predecessor. */
 interface Chain {
@@ -153,7 +152,7 @@ export class Uplink implements ConsumerTask<undefined> {
   /** Rebuilds the chain from the stream. */
   async #askStream(): Promise<void> {
     const { connection, membership, mac, instance, store, messages } = this.#parts;
-    const jsm = await jetstreamManager(connection.nc, { checkAPI: false, timeout: PUBLISH_MS });
+    const jsm = await managerOf(connection.nc);
     const { created } = await this.#whileJoined(jsm.streams.info(EVENTS.stream));
     const subject = eventSubject(mac);
     const stored = await this.#whileJoined(jsm.direct.getMessage(EVENTS.stream, { last_by_subj: subject }));
@@ -249,10 +248,12 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 }
 
+/** Reports whether the stream's newest message of this Mac is not the one that the chain names. */
 function isOutOfStep(error: unknown): boolean {
-  return (error as Partial<JetStreamApiError> | null)?.code === WRONG_LAST_SEQUENCE;
+  return (error as Partial<JetStreamApiError> | null)?.code === JetStreamApiCodes.StreamWrongLastSequence;
 }
 
+/** Returns the JSON of an event without body and attachments. */
 export function withoutText({ event }: LogEntry): string {
   return JSON.stringify(
     'body' in event.data ? { ...event, data: { ...event.data, body: '', attachments: [] } } : event,

@@ -4,7 +4,7 @@ import { problem } from '../../domain/problems.ts';
 import { CHUNK_BYTES } from '../../schema/fleet-reads.ts';
 import type { MacReads } from './mac-reads.ts';
 
-/** Reads the files of messages from their Macs, one chunk at a time. */
+/** Reads attachments from their Macs, one chunk at a time. */
 export class HubAttachments implements AttachmentReader {
   readonly #reads: MacReads;
 

@@ -58,7 +58,7 @@ export class BrokerClock {
 }
 
 /** Returns how many milliseconds the broker's clock is ahead of `clock`, give or take half of the round trip. */
-export async function aheadOf(bucket: KV, clock: Pick<Clock, 'now'>): Promise<number> {
+async function aheadOf(bucket: KV, clock: Clock): Promise<number> {
   const askedMs = clock.now();
   const revision = await bucket.put(KEY, '');
   const answeredMs = clock.now();

@@ -3,6 +3,8 @@ import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Row, type Sqlite, type Statement } from '../../runtime/sqlite.ts';
 
 const VERSION = 6;
+/** The id of a stream, as an SQL expression whose parameter is the stream's creation time. */
+export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
 /**
  * - `event`: the events, numbered in the order in which this hub could serve them. Numbers are never reused. `stream`

@@ -1,12 +1,11 @@
 import type { Row } from '../../runtime/sqlite.ts';
-import type { HubDatabase } from './database.ts';
+import { type HubDatabase, STREAM_ID } from './database.ts';
 import { LOST } from './place-table.ts';
 import type { StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';
 
 const COLUMNS = `event.number, stream.created, event.sequence, event.message_id, event.at_ms, source.mac, source.epoch,
   event.row, event.type, event.key_id, event.body, event.floor`;
 const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON source.id = event.source';
-const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
 /** Looks up events in hub.db by number, place and time. */
 export class EventIndex {

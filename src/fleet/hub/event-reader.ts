@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Event, RowEntry } from '../../domain/event.ts';
-import { type MacName, nameOfOne, qualify } from '../../domain/fleet.ts';
+import { type MacName, qualify } from '../../domain/fleet.ts';
 import { rowOffset } from '../../domain/offset.ts';
 import { eventSchema } from '../../schema/event-schema.ts';
 import type { Envelope } from '../protocol/envelope.ts';
@@ -8,7 +8,7 @@ import { openEvent } from '../protocol/event-message.ts';
 import { qualifiedEvent } from './qualified.ts';
 import type { MacEvent, StoredEvent } from './stored-event.ts';
 
-/** The generation of the change log, which a hub does not have. Its events carry offsets instead. */
+/** The generation of the change log in a hub's offsets. A hub has no change log. */
 export const GENERATION = 0;
 
 /** Opens events of the stream and qualifies their ids. */
@@ -16,7 +16,7 @@ export class EventReader {
   readonly #envelope: Envelope;
   readonly #nameOf: (mac: string) => MacName;
 
-  constructor(envelope: Envelope, nameOf: (mac: string) => MacName = nameOfOne) {
+  constructor(envelope: Envelope, nameOf: (mac: string) => MacName) {
     this.#envelope = envelope;
     this.#nameOf = nameOf;
   }

@@ -1,5 +1,5 @@
 import type { LastPublished } from '../../schema/fleet-records.ts';
-import type { HubDatabase } from './database.ts';
+import { type HubDatabase, STREAM_ID } from './database.ts';
 import { deleteOldEvents } from './event-deletion.ts';
 import { EventIndex } from './event-index.ts';
 import type { PairCopies } from './pair-copies.ts';
@@ -87,7 +87,7 @@ export class EventStore {
     return this.#waiting.macs();
   }
 
-  /** Returns the rows that a Mac's events wait for; undefined if they wait for none. */
+  /** Returns the rows that a Mac's events wait for; undefined if they wait for none, or for the merging of a pair. */
   hole(mac: string): Hole | undefined {
     return this.#copies?.isMerging(mac) === true ? undefined : this.#waiting.hole(mac);
   }
@@ -156,7 +156,7 @@ export class EventStore {
     return this.#changed(() => this.#release(mac));
   }
 
-  /** Merges some of the events that the Macs of a new pair published before. Returns false once all are merged. */
+  /** Merges some of the events that the Macs of a new pair published earlier. Returns false once all are merged. */
   mergeStep(): boolean {
     return this.#changed(() => this.#copies?.mergeStep() === true);
   }
@@ -230,7 +230,7 @@ export class EventStore {
     const floor = this.#floor(stream, event.sequence);
     this.#database.run(
       `INSERT INTO event (stream, sequence, message_id, at_ms, source, row, type, key_id, body, floor)
-       VALUES ((SELECT id FROM stream WHERE created = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (${STREAM_ID}, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[stream, event.sequence, event.messageId, event.atMs, source, event.row, event.type],
       ...[event.keyId, event.body, floor ?? null],
     );

@@ -6,11 +6,11 @@ import type { HubParts } from './hub-parts.ts';
 import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';
 
 const RETRY_MS = { first: 2000, longest: 60_000 };
-/** After this time, a Mac that the fleet does not know counts as revoked. */
+/** A Mac that the fleet does not know counts as revoked once a hole has been open for this long. */
 const UNKNOWN_MS = 60_000;
 /**
- * Rows that a Mac loses for good end every client's connection. A Mac may do that once an hour, counting all that it
- * loses within five seconds as one loss; after that its own events wait.
+ * Rows that a Mac loses for good end every client's connection. Each Mac may do that once an hour; further events of
+ * that Mac wait. Losses within five seconds count as one.
  */
 const LOSS_MS = { one: 5000, again: 3_600_000 };
 
@@ -83,7 +83,7 @@ export class HoleFiller {
     }
   }
 
-  /** Asks for the rows of a hole once. The answer may have only the first of them. */
+  /** Asks once for the rows of a hole. The answer may hold only the first of them. */
   async #fill(hole: Hole): Promise<void> {
     const { reads, store, clock, log, keptMs, onEvents } = this.#parts;
     const { mac, epoch, after, last } = hole;

@@ -1,6 +1,5 @@
 import { type AppError, isAppError } from '../../domain/errors.ts';
 import { idOfGuid, type QualifiedId } from '../../domain/fleet.ts';
-import type { IncludeSet } from '../../domain/include.ts';
 import { problem } from '../../domain/problems.ts';
 import { FLEET_READS, type FleetAnswer, type FleetOperation, type FleetRequest } from '../../schema/fleet-reads.ts';
 import { ask, UNANSWERED } from '../protocol/requests.ts';
@@ -25,8 +24,8 @@ export interface ReadPlace {
 }
 
 /**
- * Asks a Mac and checks its answers, which have the Mac's own ids. Throws the problem that the Mac reports, `mac_away`
- * immediately if nobody listens there, and `broker_away`.
+ * Asks Macs and checks their answers, which have the Mac's own ids. Requests fail immediately while no agent of the Mac
+ * is connected.
  */
 export class MacReads {
   readonly #parts: MacReadsParts;
@@ -37,7 +36,7 @@ export class MacReads {
     this.#parts = parts;
   }
 
-  /** Reports whether the fleet has a Mac with this id. Throws while that is unknown. */
+  /** Reports whether the fleet has a Mac with this id. Throws `broker_away` or `hub_filling` while that is unknown. */
   isKnown(mac: string): boolean {
     this.#parts.macs.assertLoaded();
     return this.#parts.macs.macsOf(mac).length > 0;
@@ -82,7 +81,10 @@ export class MacReads {
     return undefined;
   }
 
-  /** Returns the checked answer of one Mac. Throws what the Mac reports, `mac_away` or `mac_answer_invalid`. */
+  /**
+   * Returns the checked answer of one Mac. Throws the problem that the Mac reports, `mac_away`, `mac_answer_invalid`,
+   * `broker_away` or `fleet_content_unreadable`.
+   */
   async ask<Name extends FleetOperation>(
     mac: string,
     operation: Name,
@@ -105,9 +107,4 @@ export class MacReads {
     if (!read.success) throw problem('mac_answer_invalid');
     return read.data as FleetAnswer<Name>;
   }
-}
-
-/** Returns the names of includes for a request. */
-export function includeNames(include: IncludeSet | undefined): readonly string[] {
-  return [...(include ?? [])];
 }

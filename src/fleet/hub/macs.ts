@@ -32,7 +32,7 @@ export interface HubMember {
 /** A Mac of the fleet as this hub knows it. */
 export interface KnownMac {
   readonly mac: string;
-  /** Undefined if it is unreadable, for example because of another content key. */
+  /** Undefined if it is unreadable, for example because another content key sealed it. */
   readonly presence: MacPresence | undefined;
   /** When it was last heard from, on this hub's monotonic clock. */
   readonly seenAtMs: number;
@@ -61,7 +61,7 @@ export class Macs {
     this.#cancelConnect = parts.connection.onConnect(() => this.#load());
   }
 
-  /** Returns the known Macs by id. */
+  /** Returns the known Macs, sorted by id. */
   list(): readonly KnownMac[] {
     return [...this.#macs.values()].sort((a, b) => (a.mac < b.mac ? -1 : 1));
   }
@@ -70,7 +70,7 @@ export class Macs {
     return this.#parts.pairs.nameOf(mac);
   }
 
-  /** Returns the members by id. Throws while they are unknown. */
+  /** Returns the members, sorted by their Macs' ids. Throws `broker_away` or `hub_filling` while they are unknown. */
   members(): readonly HubMember[] {
     this.assertLoaded();
     const ids = new Set(this.list().map(({ mac }) => this.nameOf(mac).member));
@@ -86,22 +86,23 @@ export class Macs {
     return macs.every((mac) => this.isAway(mac));
   }
 
-  /** Resolves once the stored presence was read after the last connect. Rejects if that fails. */
+  /** Resolves once the stored presence has been read after the last connect. Rejects if that fails. */
   read(): Promise<void> {
     return this.#loading;
   }
 
-  /** True once the stored presence was read. */
+  /** True once the stored presence has been read. */
   get isLoaded(): boolean {
     return this.#isLoaded;
   }
 
-  /** Calls `run` when a Mac comes back or has restarted. */
+  /** Calls `run` when a Mac appears, comes back or has restarted. */
   onPresent(run: (mac: string) => void): Cancel {
     this.#onPresent.add(run);
     return () => void this.#onPresent.delete(run);
   }
 
+  /** Throws `broker_away` or `hub_filling` unless `isLoaded`. */
   assertLoaded(): void {
     if (this.#isLoaded) return;
     if (!this.#parts.connection.isConnected) throw problem('broker_away');

@@ -26,7 +26,7 @@ interface Source<Item> {
 
 /**
  * Returns the first `count` items of several Macs in one order. `compare` orders items of different Macs; equal items
- * follow the order of the Macs, and one Mac's items keep their order. Names the Macs that do not answer, or refuse.
+ * follow the order of the Macs, and one Mac's items keep their order.
  */
 export async function merged<Item>(
   lists: readonly MacList<Item>[],

@@ -4,8 +4,8 @@ import { problem } from '../../domain/problems.ts';
 import type { EventStore } from './event-store.ts';
 
 /**
- * How much earlier than its own time an unknown offset is resolved, in milliseconds. This repeats events and loses
- * none.
+ * How many milliseconds before its own time an unknown offset is resolved, so that events are repeated rather than
+ * lost.
  */
 const OVERLAP_MS = 600_000;
 const HOUR_MS = 3_600_000;
@@ -60,9 +60,7 @@ export class Offsets {
     if (oldest === undefined) return 0;
     // The offset is just before the oldest event.
     if (oldest.stream === stream && oldest.sequence === completeUpTo + 1) return oldest.number - 1;
-    if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) {
-      throw tooOld();
-    }
+    if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) throw tooOld();
     // Never resolved by sequence: after an old copy of the broker was restored, events stored below it may be new to
     // the client.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Event, LATE_S } from '../../domain/event.ts';
 import type { Pair } from '../protocol/pair.ts';
-import type { HubDatabase } from './database.ts';
+import { type HubDatabase, STREAM_ID } from './database.ts';
 import { EventIndex } from './event-index.ts';
 import type { Pairs } from './pairs.ts';
 import { PlaceTable } from './place-table.ts';
@@ -13,7 +13,6 @@ const DAY_MS = 86_400_000;
 const STEP = 500;
 /** Number of newest events whose guids are remembered. */
 const MAX_KNOWN = 1_000_000;
-const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
 type Read = (event: MacEvent) => Event;
 

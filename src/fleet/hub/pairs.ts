@@ -2,7 +2,7 @@ import type { MacName } from '../../domain/fleet.ts';
 import type { Pair } from '../protocol/pair.ts';
 import type { HubDatabase } from './database.ts';
 
-/** The pairs of the fleet (decision N6). hub.db stores them, so that a broker that forgets splits none. */
+/** The pairs of the fleet (decision N6). hub.db stores them, so that a broker that loses its data splits none. */
 export class Pairs {
   readonly #database: HubDatabase;
   /** Each pair, under the ids of both of its Macs. */

@@ -1,9 +1,8 @@
-import type { HubDatabase } from './database.ts';
+import { type HubDatabase, STREAM_ID } from './database.ts';
 import type { MacEvent, StreamPlace } from './stored-event.ts';
 
-/** The sequence of an event that the stream has lost. It is after every place until the stream has the event again. */
+/** The sequence of an event that the stream has lost. It sorts after every place until the stream has the event again. */
 export const LOST = Number.MAX_SAFE_INTEGER;
-const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 const HOUR_MS = 3_600_000;
 
 /** The places of events besides their first ones. Callers hold a transaction. */

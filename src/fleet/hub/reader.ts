@@ -6,7 +6,7 @@ import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions 
 import { problem } from '../../domain/problems.ts';
 import { behind, cursorBehind, readCursor } from './fleet-cursor.ts';
 import type { HubParts } from './hub-parts.ts';
-import { includeNames, type ReadPlace } from './mac-reads.ts';
+import type { ReadPlace } from './mac-reads.ts';
 import { type MacList, merged } from './merge.ts';
 import { qualifiedConversation, qualifiedMessage } from './qualified.ts';
 
@@ -16,7 +16,7 @@ const MAX_OFFSET = 1000;
 const MAX_CONVERSATION_OFFSET = 10_000;
 const PAGE = 200;
 const NOTHING = { items: [] };
-/** The order in which the statuses of a message follow each other. */
+/** Ranks the statuses of a message in the order in which they follow each other. */
 const RANK: Readonly<Record<MessageStatus, number>> = { pending: 0, failed: 1, sent: 2, delivered: 3, read: 4 };
 
 /** Reads from one Mac by id, and merges the lists of all Macs (decision N1). */
@@ -44,7 +44,7 @@ export class HubReader implements MessageReader {
     const of = this.#split(id);
     if (of === undefined) return undefined;
     const places = reads.placesOf(of);
-    // Details tell which of two Macs knows the later state.
+    // Only details reveal which of the two Macs knows the later state.
     const asked = places.length > 1 ? includeSet([...(include ?? []), 'details']) : include;
     const ask = async (place: ReadPlace): Promise<Message | null> => {
       const message = await reads.ask(place.mac, 'message', { id: place.id, include: includeNames(asked) });
@@ -75,10 +75,7 @@ export class HubReader implements MessageReader {
       (a, b) => compare(b.last_message_at, a.last_message_at),
       log,
     );
-    return {
-      items: all.items.slice(offset).map(({ item }) => item),
-      ...missingOf(away, all.missing),
-    };
+    return { items: all.items.slice(offset).map(({ item }) => item), ...missingOf(away, all.missing) };
   }
 
   async conversation(id: string, { include }: ReadOptions = {}): Promise<Conversation | undefined> {
@@ -172,6 +169,11 @@ export class HubReader implements MessageReader {
 /** Throws 501 for names of people, which a hub does not have (decision N2). */
 function assertHere(include: IncludeSet | undefined): void {
   if (include?.has('contacts') === true) throw problem('not_at_a_hub');
+}
+
+/** Returns the names of includes for a request. */
+function includeNames(include: IncludeSet | undefined): readonly string[] {
+  return [...(include ?? [])];
 }
 
 function missingOf(away: readonly string[], missing: readonly string[]): { readonly missing?: readonly string[] } {

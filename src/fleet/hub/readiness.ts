@@ -22,10 +22,7 @@ export interface ReadinessParts extends HubParts {
   readonly isLeaseUnreadable: () => boolean;
 }
 
-/**
- * Decides whether a hub can serve. Load balancers ask for this, and a hub that cannot serve takes no lease (decision
- * N4).
- */
+/** Decides whether a hub can serve (decision N4). Load balancers ask, and a hub that cannot serve takes no lease. */
 export class Readiness {
   readonly #parts: ReadinessParts;
 

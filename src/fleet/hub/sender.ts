@@ -17,16 +17,16 @@ import { routeOfSend } from './routing.ts';
 import { type SendClaim, SendClaims } from './send-claims.ts';
 import type { SendLeases } from './send-leases.ts';
 
-/** A send that has not begun by then is refused without being sent. */
+/** The Mac refuses a send that it has not begun this long after the request. */
 const DEADLINE_MS = 60_000;
-/** Longer than the deadline, because a send may begin just before it. */
+/** Wait for an outcome. Longer than the deadline, because a send may begin just before it. */
 const WAIT_MS = 90_000;
 const PUBLISH_MS = 5000;
 const PUBLISH_ATTEMPTS = 3;
 /** Interval at which the stored outcome is read, in case its announcement was missed. */
 const LOOK_MS = 5000;
-/** The server's codes for a full subject or stream. */
-const FULL = new Set([10077, 10110, 10122]);
+/** The server's codes for a queue that has as many messages as it may. */
+const QUEUE_FULL = new Set([10077, 10110, 10122]);
 
 export interface HubSenderParts extends HubParts {
   readonly leases: SendLeases;
@@ -40,7 +40,7 @@ interface Order extends SendClaim {
   readonly requestId: string | undefined;
 }
 
-/** Sends through the work queue of the chosen Mac (decision N1), once for each key over all hubs. */
+/** Sends through the work queue of the chosen Mac (decision N1), once per Idempotency-Key across all hubs. */
 export class HubSender implements CallerSender {
   readonly #parts: HubSenderParts;
   readonly #claims: SendClaims;
@@ -50,7 +50,7 @@ export class HubSender implements CallerSender {
     this.#claims = new SendClaims(parts);
   }
 
-  /** Returns none, because the Mac checks its own files, and is unknown until the request is complete. */
+  /** Returns none: the Mac checks its own files, and which Mac sends is unknown until the request is complete. */
   async attachmentMistakes(): Promise<readonly Mistake[]> {
     return [];
   }
@@ -168,7 +168,7 @@ export class HubSender implements CallerSender {
         return;
       } catch (error) {
         const { code, name } = error as Partial<JetStreamApiError>;
-        if (typeof code === 'number' && FULL.has(code)) throw problem('send_queue_full', { max: MAX_SENDS });
+        if (typeof code === 'number' && QUEUE_FULL.has(code)) throw problem('send_queue_full', { max: MAX_SENDS });
         log.warn('a send could not be queued', { mac, reason: (error as Error).message });
         if (isFull(error)) throw problem('broker_full');
         if (attempt === 1 && (name === 'NoRespondersError' || typeof code === 'number')) throw problem('broker_away');

@@ -23,7 +23,7 @@ export interface HubStatusParts extends HubParts {
   readonly webhooks: () => Promise<readonly WebhookSummary[]>;
 }
 
-/** Reports the health and status of a hub: the broker and every Mac of the fleet. */
+/** Reports the health and status of a hub, of the broker and of every Mac of the fleet. */
 export class HubStatus {
   readonly #parts: HubStatusParts;
   readonly #startedAtMs: number;

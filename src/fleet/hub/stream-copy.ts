@@ -11,7 +11,7 @@ import type { MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored
 import { contradicts, firstToRead, isInStep, isNewerStream, isSameMessage, messageAt } from './stream-place.ts';
 import { within } from './within.ts';
 
-/** The heartbeat reveals within seconds that a server died. */
+/** The heartbeat reveals a dead server within seconds. */
 const CONSUME = { expires: 4000, idle_heartbeat: 1000, max_messages: 1000 } as const;
 const MAX_BATCH = 256;
 /** Interval at which the stream is compared with the copy. */
@@ -69,7 +69,7 @@ export class StreamCopy {
     return (await messageAt(jsm, sequence)) === undefined;
   }
 
-  /** False until an initially empty hub.db has everything that the stream had when it was first read. */
+  /** False until an initially empty hub.db holds everything that the stream had when reading began. */
   get isFilled(): boolean {
     return this.#isFilled;
   }
@@ -95,8 +95,9 @@ export class StreamCopy {
   }
 
   /**
-   * Resolves once the place of an offset is copied, or if neither the stream nor a copy that is in step with it has
-   * that place. Returns undefined if it is already copied. Rejects with 503 `hub_behind` after `withinMs`.
+   * Resolves once the place of an offset is copied. Returns undefined if it is already copied. Resolves without it if
+   * the stream does not have the place and the copy is in step with the stream. Rejects with 503 `hub_behind` after
+   * `withinMs`.
    */
   reached(place: StreamPlace, withinMs: number): Promise<void> | undefined {
     return this.#includes(place) ? undefined : this.#awaitPlace(place, withinMs);
@@ -116,7 +117,7 @@ export class StreamCopy {
     if (!this.#includes(place)) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
   }
 
-  /** Reports whether the stream has a place, whose message is compared only if the copy has a message there. */
+  /** Reports whether the stream has a place. Compares the message at that place only if the copy is past it. */
   async #holds(jsm: JetStreamManager, { created, state }: StreamInfo, place: StreamPlace): Promise<boolean> {
     if (created !== place.stream || state.last_seq < place.sequence) return false;
     return !this.#isPast(place) || isSameMessage(await messageAt(jsm, place.sequence), place);

@@ -100,7 +100,7 @@ export class StreamEvents {
     this.#cutLater(CUT_EVERY_MS);
   }
 
-  /** Stops copying. Waits for a broker that hangs, but at most two seconds. */
+  /** Stops copying. Waits at most two seconds for a broker that does not answer. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#holes.close();

@@ -4,7 +4,7 @@ import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { EventStore } from './event-store.ts';
 import type { StreamMessage, StreamPlace } from './stored-event.ts';
 
-/** The client library gives the time of a message in two ways, which may differ by a millisecond. */
+/** The NATS client reports the time of a message in two ways, which may differ by a millisecond. */
 const ROUNDING_MS = 1;
 
 /** Returns a message; undefined if there is none. Asks the leader, because another server may lag behind. */
@@ -22,8 +22,8 @@ export function isSameMessage(one: StreamMessage | undefined, other: StreamMessa
 }
 
 /**
- * Reports whether the copy has another message at a place, and never had this one. Then the stream has lost its end
- * since, or before the place was named.
+ * Reports whether the copy has another message at a place, and never had this one. The stream has then lost its end,
+ * before or after it stored the message of this place.
  */
 export function contradicts(store: EventStore, place: StreamPlace): boolean {
   const copied = store.messageAt(place.stream, place.sequence);
@@ -72,6 +72,6 @@ export async function firstToRead(
     }
     sequence -= step;
   }
-  // The stream no longer keeps what was copied, and may have dropped further messages.
-  return position.sequence < first ? first : Math.max(first, Math.min(sequence, first));
+  // The stream keeps nothing that was copied.
+  return first;
 }

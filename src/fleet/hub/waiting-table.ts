@@ -1,7 +1,6 @@
-import type { HubDatabase } from './database.ts';
+import { type HubDatabase, STREAM_ID } from './database.ts';
 import type { Hole, MacEvent, StoredEvent } from './stored-event.ts';
 
-const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 /** Open holes of a Mac are counted up to this number. */
 const MAX_COUNT = 1000;
 
@@ -9,8 +8,8 @@ const MAX_COUNT = 1000;
 export type Missing = Pick<Hole, 'after' | 'last'>;
 
 /**
- * The events that wait, in one queue for each Mac, behind rows that the stream lacks. Nothing here takes longer the more
- * of them there are. Callers hold a transaction.
+ * The events that wait behind rows that the stream lacks, in one queue per Mac. No method slows down as a queue grows.
+ * Callers hold a transaction.
  */
 export class WaitingTable {
   readonly #database: HubDatabase;

@@ -10,20 +10,14 @@ export type Manager = JetStreamManager;
 
 export interface OneConnection extends BrokerAccess {
   readonly name: string;
-  /** Defaults to the prefix of NATS. */
+  /** Defaults to `_INBOX`. */
   readonly inboxPrefix?: string;
 }
 
 /** Connects once, for a user who is waiting. Throws what the NATS client throws. */
-export function connectOnce({
-  servers,
-  seed,
-  ca,
-  onCertificateEnd,
-  ...options
-}: OneConnection): Promise<NatsConnection> {
-  const access = accessOptions({ servers, seed, ca, ...(onCertificateEnd && { onCertificateEnd }) });
-  return connect({ ...options, ...access, timeout: CONNECT_MS, reconnect: false });
+export function connectOnce({ name, inboxPrefix, ...access }: OneConnection): Promise<NatsConnection> {
+  const options = { name, ...(inboxPrefix !== undefined && { inboxPrefix }) };
+  return connect({ ...options, ...accessOptions(access), timeout: CONNECT_MS, reconnect: false });
 }
 
 export function managerOf(connection: NatsConnection): Promise<Manager> {

@@ -10,13 +10,14 @@ import type { FleetSettings } from '../../domain/fleet.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
+import { Envelope, type KeysOf } from './envelope.ts';
 import { type Bucket, inboxPrefix } from './layout.ts';
 import { accessOptions } from './tls.ts';
 
 /** Ping interval in milliseconds. The connection to a server that misses two pings ends. */
 const PING_MS = 2000;
 const REQUEST_MS = 5000;
-/** Upper bound of the random wait between attempts, which doubles, so that a fleet does not reconnect all at once. */
+/** Longest wait between attempts. Waits are random, so that a fleet does not reconnect all at once. */
 const MAX_RECONNECT_MS = 8000;
 const FIRST_RECONNECT_MS = 250;
 
@@ -25,7 +26,7 @@ export interface ConnectionHost {
   readonly log: Log;
   /** Name of this client: a Mac id, or the result of `hubName`. Its inboxes carry this name. */
   readonly name: string;
-  /** Overrides the longest wait between attempts, for the few clients that may reconnect sooner. */
+  /** Longest wait between attempts in milliseconds, if not 8 s. Only for the few clients that may reconnect sooner. */
   readonly maxReconnectMs?: number;
 }
 
@@ -47,6 +48,18 @@ export function readSeed(keyFile: string): string {
   const seed = readFleetFile(keyFile, 'fleet.key_file').trim();
   if (/^SU[A-Z2-7]{56}$/.test(seed)) return seed;
   throw new AppError('fleet_key_unusable', `fleet.key_file (${keyFile}) does not hold the seed of a user nkey (SU…).`);
+}
+
+/**
+ * Returns the envelope with the content keys that the configuration names; one for plain messages if it names none.
+ * Throws AppError `fleet_file_unreadable` or `fleet_key_unusable`.
+ */
+export function readEnvelope(
+  { contentKeyFile }: Pick<FleetSettings, 'contentKeyFile'>,
+  keysIn: (text: string) => KeysOf,
+): Envelope {
+  if (contentKeyFile === '') return new Envelope();
+  return new Envelope(keysIn(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
 }
 
 /** A connection to the broker that reconnects until it is closed. */
@@ -195,10 +208,7 @@ export class FleetConnection {
     return this.#wait;
   }
 
-  /**
-   * Returns the options for a connection. Reads the key files again for each new connection, so that a corrected file
-   * needs no restart.
-   */
+  /** Reads the key files for each new connection, so that a corrected file needs no restart. */
   #options(): ConnectionOptions {
     const { servers, keyFile, caFile } = this.#settings;
     const { name } = this.#host;

@@ -43,7 +43,7 @@ export function hubKeys(text: string): KeysOf {
   };
 }
 
-/** Returns the line of an agent's key file for a line of the hubs'. */
+/** Derives a line of an agent's key file from a line of the hubs' key file. */
 export function macKeyLine(fleetKeyLine: string, mac: string): string {
   const [fleetKey] = readKeys(fleetKeyLine);
   return Buffer.from(macKeyBytes(fleetKey ?? new Uint8Array(), mac)).toString('base64');
@@ -146,11 +146,7 @@ function contextBytes(mac: string, context: readonly string[]): Buffer {
 }
 
 function macKeyBytes(fleetKey: Uint8Array, mac: string): Uint8Array {
-  return hkdf(fleetKey, `postern mac ${mac}`);
-}
-
-function hkdf(key: Uint8Array, use: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', key, new Uint8Array(), use, KEY_BYTES));
+  return new Uint8Array(hkdfSync('sha256', fleetKey, new Uint8Array(), `postern mac ${mac}`, KEY_BYTES));
 }
 
 function macKey(key: Uint8Array): MacKey {

@@ -3,13 +3,13 @@ import { statSync } from 'node:fs';
 import { isAppError } from '../../domain/errors.ts';
 import type { FleetSettings } from '../../domain/fleet.ts';
 import { connectOnce, type Manager, managerOf } from './connect-once.ts';
-import { readFleetFile, readSeed } from './connection.ts';
-import { agentKeys, Envelope, hubKeys } from './envelope.ts';
-import { BUCKETS, EVENTS, hubName, inboxPrefix, SENDS, sendConsumer } from './layout.ts';
+import { readEnvelope, readFleetFile, readSeed } from './connection.ts';
+import { agentKeys, hubKeys } from './envelope.ts';
+import { EVENTS, hubName, inboxPrefix, SENDS, STREAMS, sendConsumer } from './layout.ts';
 import { storedClockAhead } from './presence.ts';
 import { unlessMissing } from './streams.ts';
 
-/** The state of a Mac's or a hub's membership. Every text is a sentence. */
+/** The result of examining a Mac's or a hub's membership. `files` and `missing` hold sentences. */
 export interface FleetExamination {
   /** The mistakes in its files. */
   readonly files: readonly string[];
@@ -28,7 +28,7 @@ export interface FleetExamination {
 /** A Mac by its id, or a hub. */
 export type FleetMember = { readonly mac: string } | 'hub';
 
-/** Examines the files alone. */
+/** Examines the files without asking the servers. */
 export function examineFiles(settings: FleetSettings, member: FleetMember): FleetExamination {
   const openFiles = [settings.keyFile, settings.contentKeyFile].filter(isOpen);
   return { files: fileMistakes(settings, member), openFiles };
@@ -54,7 +54,8 @@ export async function examineFleet(settings: FleetSettings, member: FleetMember)
     try {
       const jsm = await managerOf(connection);
       const missing = await missingFor(member, jsm);
-      const clockAheadMs = member === 'hub' ? undefined : await storedClockAhead(jsm, envelopeOf(settings), member.mac);
+      const envelope = readEnvelope(settings, agentKeys);
+      const clockAheadMs = member === 'hub' ? undefined : await storedClockAhead(jsm, envelope, member.mac);
       return { files, openFiles, missing, certificates, clockAheadMs };
     } finally {
       await connection.close();
@@ -62,11 +63,6 @@ export async function examineFleet(settings: FleetSettings, member: FleetMember)
   } catch (error) {
     return { files, openFiles, certificates, refusal: (error as Error).message };
   }
-}
-
-function envelopeOf({ contentKeyFile }: FleetSettings): Envelope {
-  if (contentKeyFile === '') return new Envelope();
-  return new Envelope(agentKeys(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
 }
 
 function fileMistakes({ keyFile, caFile, contentKeyFile }: FleetSettings, member: FleetMember): readonly string[] {
@@ -85,10 +81,7 @@ function fileMistakes({ keyFile, caFile, contentKeyFile }: FleetSettings, member
       if (!isCertificate(readFleetFile(caFile, 'fleet.ca_file'))) mistakes.push(`${caFile} holds no certificate.`);
     });
   }
-  if (contentKeyFile !== '') {
-    const keysOf = member === 'hub' ? hubKeys : agentKeys;
-    check(() => keysOf(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
-  }
+  check(() => readEnvelope({ contentKeyFile }, member === 'hub' ? hubKeys : agentKeys));
   return mistakes;
 }
 
@@ -106,11 +99,7 @@ function isOpen(path: string): boolean {
 
 async function missingFor(member: FleetMember, jsm: Manager): Promise<readonly string[]> {
   const missing: string[] = [];
-  const streams =
-    member === 'hub'
-      ? [EVENTS.stream, SENDS.stream, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)]
-      : [EVENTS.stream];
-  for (const stream of streams) {
+  for (const stream of member === 'hub' ? STREAMS : [EVENTS.stream]) {
     const found = await unlessMissing(() => jsm.streams.info(stream));
     if (found === undefined) missing.push(`There is no stream ${stream}.`);
   }

@@ -24,6 +24,16 @@ export const BUCKETS = {
 } as const;
 export type Bucket = (typeof BUCKETS)[keyof typeof BUCKETS];
 
+/** The streams of a fleet, including those of its buckets. */
+export const STREAMS: readonly string[] = [
+  EVENTS.stream,
+  SENDS.stream,
+  ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`),
+];
+
+/** Maximum number of messages in one reply: enough for a page of the longest messages. */
+export const MAX_PARTS = 64;
+
 /** Headers of the messages in both streams, of requests and of replies. */
 export const HEADERS = {
   /** NATS's header: `eventId` of an event, the attempt's id of a send. */

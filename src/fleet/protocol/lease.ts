@@ -128,7 +128,10 @@ export class Lease<State> {
     return next;
   }
 
-  /** Reads the entry. Resolves once everything written before this call is known. */
+  /**
+   * Reads the entry, and takes the lease if it is free and this process is ready. Resolves once everything written
+   * before this call is known. Rejects if the entry cannot be read, or another process takes the lease first.
+   */
   look(): Promise<void> {
     // A running read may have missed the last write.
     if (this.#looking !== undefined) {

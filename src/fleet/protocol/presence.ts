@@ -4,7 +4,7 @@ import { type Envelope, pack, unpack } from './envelope.ts';
 import { BUCKETS } from './layout.ts';
 
 const CONTEXT = ['presence'] as const;
-/** Deadlines of sends suffer from a clock that differs from the broker's by more. */
+/** Largest tolerated difference from the broker's clock. Beyond it, deadlines of sends become unreliable. */
 const MAX_CLOCK_MS = 5000;
 
 /**
@@ -20,7 +20,7 @@ export async function storedClockAhead(jsm: Manager, envelope: Envelope, mac: st
   }
 }
 
-/** Describes how a clock differs from the broker's; undefined if the difference does not matter. */
+/** Describes how a clock differs from the broker's; undefined up to a difference of 5 s. */
 export function clockTrouble(aheadMs: number): string | undefined {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   return Math.abs(aheadMs) > MAX_CLOCK_MS

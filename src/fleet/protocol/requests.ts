@@ -8,12 +8,10 @@ import type { FleetOperation } from '../../schema/fleet-reads.ts';
 import { type ProblemMessage, problemMessage } from '../../schema/fleet-records.ts';
 import type { FleetConnection } from './connection.ts';
 import { type Envelope, parsedBytes } from './envelope.ts';
-import { HEADERS, inboxPrefix, readSubject } from './layout.ts';
+import { HEADERS, inboxPrefix, MAX_PARTS, readSubject } from './layout.ts';
 
 /** Well below the megabyte that a server accepts, headers included. */
 const PART_BYTES = 512 * 1024;
-/** Maximum number of parts: enough for a page of the longest messages. */
-const MAX_PARTS = 64;
 const MAX_SENTENCE = 500;
 
 export type Reply = { readonly result: unknown } | { readonly problem: ProblemMessage };
@@ -91,8 +89,8 @@ interface Question {
 export const UNANSWERED = new Error('no answer in time');
 
 /**
- * Asks an agent. Returns its answer as unchecked JSON, or throws the failure it reported. Throws `mac_away` if no agent
- * answers.
+ * Asks an agent. Returns its answer as unchecked JSON, or throws the failure that it reported. Also throws what
+ * `exchange` throws.
  */
 export async function ask(
   connection: FleetConnection,
@@ -107,7 +105,8 @@ export async function ask(
 }
 
 /**
- * Asks at a subject. Returns the unchecked reply. Throws `mac_away` if there is no answer, and `mac_answer_invalid`.
+ * Asks at a subject. Returns the unchecked reply. Throws `broker_away` without a connection, `mac_away` without an
+ * answer, `mac_answer_invalid` unless the reply is an object in complete parts, and `fleet_content_unreadable`.
  */
 export async function exchange(
   connection: FleetConnection,

@@ -60,24 +60,22 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
 
 /** Creates the consumer of a Mac's sends. Throws AppError `streams_missing` before `createFleet`. */
 export async function createMac(jsm: JetStreamManager, mac: string): Promise<void> {
-  const made = await unlessMissing(() => addSends(jsm, mac));
+  const made = await unlessMissing(() =>
+    jsm.consumers.add(SENDS.stream, {
+      durable_name: sendConsumer(mac),
+      filter_subject: sendSubject(mac),
+      ack_policy: AckPolicy.Explicit,
+      // A working agent extends this every 10 s, so that a dead one is noticed after this time.
+      ack_wait: nanos(25_000),
+      max_ack_pending: 1,
+    }),
+  );
   if (made === undefined) throw new AppError('streams_missing', 'The servers have no streams yet.');
 }
 
-function addSends(jsm: JetStreamManager, mac: string): Promise<unknown> {
-  return jsm.consumers.add(SENDS.stream, {
-    durable_name: sendConsumer(mac),
-    filter_subject: sendSubject(mac),
-    ack_policy: AckPolicy.Explicit,
-    // A working agent extends this every 10 s, so that a dead one is noticed after this time.
-    ack_wait: nanos(25_000),
-    max_ack_pending: 1,
-  });
-}
-
 /**
- * Deletes a Mac's queue with its waiting sends, and its presence, so that hubs forget it. Returns false if the servers
- * had nothing for this Mac.
+ * Deletes a Mac's queue with its waiting sends, its pair, its claim and its presence, so that hubs forget it. Returns
+ * false if it had neither a queue nor a presence.
  */
 export async function removeMac(jsm: JetStreamManager, mac: string): Promise<boolean> {
   const isQueueDeleted = await unlessMissing(() => jsm.consumers.delete(SENDS.stream, sendConsumer(mac)));

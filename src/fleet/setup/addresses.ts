@@ -11,7 +11,7 @@ export interface ServerAddress {
 
 const CLIENT_PORT = 4222;
 
-/** Parses `host`, `host:port` or a URL. Returns undefined for anything else, and for plain text off loopback. */
+/** Parses `host`, `host:port` or a URL. Returns undefined for anything else, and for `nats://` beyond loopback. */
 export function serverAddress(written: string): ServerAddress | undefined {
   const scheme = /^(nats|tls):\/\//.exec(written)?.[1];
   const rest = scheme === undefined ? written : written.slice(scheme.length + 3);

@@ -26,8 +26,8 @@ export interface CertificatePaths {
 }
 
 /**
- * Makes a certificate for each host with this machine's openssl, after an authority if there is none. Replaces nothing
- * unless it can make all of them.
+ * Makes a certificate for each host with this machine's openssl, and first an authority if there is none. Replaces
+ * nothing unless it can make all of them. Throws AppError `certificates_not_made`.
  */
 export async function makeCertificates(
   authority: CertificatePaths,
@@ -59,22 +59,14 @@ export async function makeCertificates(
     }
     for (const [index, { host }] of servers.entries()) {
       const key = file(`${index}.key`, '');
-      const request = file(
-        'request.cnf',
-        `[req]\ndistinguished_name = name\nprompt = no\n[name]\nCN = ${commonName(host)}\n`,
-      );
+      // A common name has at most 64 characters. Clients read the alternative name.
+      const name = `[name]\nCN = ${host.slice(0, 64)}\n`;
+      const request = file('request.cnf', `[req]\ndistinguished_name = name\nprompt = no\n${name}`);
+      const extensions = file('server.cnf', extensionsFor(host));
       await openssl('req', '-new', ...newKey, '-keyout', key, '-out', 'server.csr', '-config', request);
       await openssl(
         ...['x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'],
-        ...[
-          '-out',
-          `${index}.pem`,
-          '-days',
-          SERVER_DAYS,
-          '-sha256',
-          '-extfile',
-          file('server.cnf', extensionsFor(host)),
-        ],
+        ...['-out', `${index}.pem`, '-days', SERVER_DAYS, '-sha256', '-extfile', extensions],
       );
     }
     for (const [index, { certificate, key }] of servers.entries()) {
@@ -86,11 +78,6 @@ export async function makeCertificates(
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-}
-
-/** Returns the common name, at most 64 characters. Clients read the alternative name. */
-function commonName(host: string): string {
-  return host.slice(0, 64);
 }
 
 /** Returns the extensions. Servers of a cluster are also clients of each other. */

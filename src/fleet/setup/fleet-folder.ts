@@ -33,7 +33,7 @@ interface FleetRecord {
   readonly rotation?: RotationStep;
 }
 
-/** `added`: known everywhere and unused; `switched`: in use; `ended`: the old key is gone. */
+/** `added`: the new key is known but unused; `switched`: it is in use; `ended`: the old key is gone. */
 export type RotationStep = 'added' | 'switched' | 'ended';
 const NEXT_STEP: Readonly<Record<RotationStep, RotationStep>> = {
   ended: 'added',
@@ -65,6 +65,7 @@ export class FleetFolder {
     this.#record = record;
   }
 
+  /** Creates the folder with its keys. Throws AppError `fleet_exists` or `certificates_not_made`. */
   static async create(path: string, fleet: NewFleet, run: RunCommand): Promise<FleetFolder> {
     const { servers, serverVersion, content, hasCertificates } = fleet;
     if (FleetFolder.isIn(path))
@@ -97,6 +98,7 @@ export class FleetFolder {
     return existsSync(join(path, RECORD));
   }
 
+  /** Throws AppError `no_fleet` or `fleet_unusable`. */
   static open(path: string): FleetFolder {
     return new FleetFolder(path, readRecord(path));
   }
@@ -117,7 +119,7 @@ export class FleetFolder {
     return this.#record.pairs ?? [];
   }
 
-  /** Undefined if a public authority signs the servers' certificates. */
+  /** False if the servers have no certificates, or a public authority signed them. */
   get hasAuthority(): boolean {
     return existsSync(join(this.path, 'server', AUTHORITY_FILE));
   }
@@ -150,7 +152,7 @@ export class FleetFolder {
     return { mac, servers: this.servers, authority, seed, secret: newSecret() };
   }
 
-  /** Returns what a Mac needs to seal and open. */
+  /** Returns the content setting of the fleet, and a Mac's content keys. */
   contentOf(mac: string): MemberContent {
     const keys = this.content === 'plain' ? [] : this.#contentKeys();
     return { content: this.content, contentKeys: macKeys(mac, keys) };
@@ -206,10 +208,8 @@ export class FleetFolder {
   /** Makes new certificates for the servers. Throws `no_authority` unless this folder has the authority's key. */
   async renewCertificates(run: RunCommand): Promise<readonly CertificateEnd[]> {
     if (!existsSync(join(this.path, AUTHORITY_KEY))) {
-      throw new AppError(
-        'no_authority',
-        `${this.path} has no ${AUTHORITY_KEY}: these certificates were not made here.`,
-      );
+      const message = `${this.path} has no ${AUTHORITY_KEY}: these certificates were not made here.`;
+      throw new AppError('no_authority', message);
     }
     const servers = this.servers.flatMap((url) => serverAddress(url) ?? []);
     await certify(this.path, servers, run);
@@ -238,7 +238,7 @@ export class FleetFolder {
     writePrivate(join(folder, MEMBER_FILES.content), macKeys(mac, keys));
   }
 
-  /** Writes users.conf first, so that a server never knows fewer users than fleet.json. */
+  /** Writes users.conf before fleet.json, so that an interrupted revocation has already taken effect. */
   #store(record: FleetRecord): void {
     const { operator, system, hub, joiner, macs } = record;
     const users = [

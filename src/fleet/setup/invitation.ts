@@ -70,8 +70,8 @@ export function readToken(text: string): Invitation {
 
 /**
  * Waits for the machine that has the token, and answers no other. Calls `store` once that machine has written its
- * files; nothing changes before that. Resolves with the machine, or with undefined if `signal` aborts. Throws
- * `broker_away` if the connection is lost, and what `store` throws.
+ * files; nothing changes before that. Resolves with the machine, or with undefined if `signal` aborts. Throws AppError
+ * `broker_away` if the connection is lost, and whatever `store` throws.
  */
 export async function awaitJoining(
   connection: NatsConnection,
@@ -178,7 +178,7 @@ function envelopeOf({ secret }: Invitation): Envelope {
   return new Envelope(agentKeys(secret));
 }
 
-/** Returns the context of an answer. It names the key, so that the answer is of no use to another machine. */
+/** Returns the context of an answer. It names the key, so that no other machine can use the answer. */
 function answerTo({ key, step }: JoinRequest): readonly string[] {
   return ['join', 'answer', key, step];
 }

@@ -1,16 +1,17 @@
 import {
   agentRights,
   BUCKETS,
-  EVENTS,
   HUB_SUBJECTS,
   hubName,
   inboxPrefix,
   JOINER,
   joinSubject,
+  MAX_PARTS,
   OUTCOMES,
   READS,
   SEND_CLAIMS,
   SENDS,
+  STREAMS,
 } from '../protocol/layout.ts';
 
 /** The rights of a user of the broker. Other subjects are refused. */
@@ -21,12 +22,9 @@ export interface Rights {
   readonly answers: number;
 }
 
-/** Number of parts in which long answers and attachments may arrive. */
-const MAX_ANSWERS = 64;
-
 /** Returns the rights of a Mac: to its own subjects, and to none of another Mac. */
 export function macRights(mac: string): Rights {
-  return { ...agentRights(mac), answers: MAX_ANSWERS };
+  return { ...agentRights(mac), answers: MAX_PARTS };
 }
 
 /** The rights of hubs. They read everything and send to every Mac, but create and delete no streams. */
@@ -41,10 +39,10 @@ export const HUB_RIGHTS: Rights = {
     '$JS.API.INFO',
     `$JS.API.STREAM.INFO.${SENDS.stream}`,
     `$JS.API.CONSUMER.INFO.${SENDS.stream}.*`,
-    ...[EVENTS.stream, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap(reading),
+    ...STREAMS.filter((stream) => stream !== SENDS.stream).flatMap(reading),
   ],
   subscribe: [HUB_SUBJECTS, OUTCOMES, `$KV.${BUCKETS.macs}.*`, inboxPrefix(hubName('>'))],
-  answers: MAX_ANSWERS,
+  answers: MAX_PARTS,
 };
 
 /** The rights of a machine with a token, which may ask to join. */
@@ -54,7 +52,7 @@ export const JOINER_RIGHTS: Rights = {
   answers: 0,
 };
 
-/** The rights to ask the servers for their settings. */
+/** The rights of the system user, which asks the servers for their settings. */
 export const SYSTEM_RIGHTS: Rights = {
   publish: ['$SYS.REQ.SERVER.PING.JSZ'],
   subscribe: ['_INBOX.>'],

@@ -1,9 +1,8 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
 import type { MacPresence, NamedMachine } from '../../schema/fleet-records.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { AWAY_MS, BUCKETS, claimKey, EVENTS, eventSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
+import { AWAY_MS, BUCKETS, claimKey, EVENTS, eventSubject, SENDS, STREAMS, sendConsumer } from '../protocol/layout.ts';
 import { decodeClaim, REFUSED_MS } from '../protocol/machine-claim.ts';
 import { clockTrouble, unpackPresence } from '../protocol/presence.ts';
 import { unlessMissing } from '../protocol/streams.ts';
@@ -13,7 +12,7 @@ import { isAtLeast, knowsSyncInterval } from './server-config.ts';
 
 /** Time limit for the reports of all servers, in milliseconds. */
 const SERVERS_MS = 1500;
-/** In earlier versions, killing one server of three may lose a whole stream. */
+/** In earlier versions, killing one of three servers may lose a whole stream. */
 const SAFE_COPIES_SINCE = [2, 10, 23];
 /** The fraction of a server's storage beyond which there is a problem. */
 const NEARLY_FULL = 0.9;
@@ -71,7 +70,7 @@ export interface FleetState {
   readonly warnings: readonly string[];
 }
 
-/** Asks the servers and returns their report. Throws AppError `broker_away`. */
+/** Asks the servers and returns the state of the fleet. Throws AppError `broker_away`. */
 export async function fleetReport(folder: FleetFolder, now: number): Promise<FleetState> {
   const connection = await connectOperator(folder, 'operator');
   try {
@@ -88,8 +87,6 @@ export async function fleetReport(folder: FleetFolder, now: number): Promise<Fle
     await connection.close();
   }
 }
-
-const STREAMS = [EVENTS.stream, SENDS.stream, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)];
 
 async function streamOf(jsm: JetStreamManager, name: string): Promise<StreamReport | undefined> {
   const info = await unlessMissing<StreamInfo>(() => jsm.streams.info(name));
@@ -136,30 +133,29 @@ function saidBy(mac: string, packed: Uint8Array, envelope: Envelope): MacPresenc
   }
 }
 
-/** Returns the settings that each server reports. */
+interface ServerAnswer {
+  readonly server: { readonly name: string; readonly ver: string };
+  readonly data?: {
+    readonly storage?: number;
+    readonly config?: { readonly sync_always?: boolean; readonly max_storage?: number };
+  };
+}
+
+/** Returns the report of each server that answers in time. */
 async function serversOf(folder: FleetFolder): Promise<readonly ServerReport[]> {
   const connection = await connectOperator(folder, 'system');
   try {
-    const servers = await askAll(connection);
-    return [...servers].sort((one, other) => one.name.localeCompare(other.name));
+    const replies = await connection.requestMany('$SYS.REQ.SERVER.PING.JSZ', '', { maxWait: SERVERS_MS });
+    const servers: ServerReport[] = [];
+    for await (const reply of replies) {
+      const { server, data: { storage: bytes = 0, config = {} } = {} } = reply.json<ServerAnswer>();
+      const { sync_always: syncsAlways = false, max_storage: maxBytes = 0 } = config;
+      servers.push({ name: server.name, version: server.ver, syncsAlways, bytes, maxBytes });
+    }
+    return servers.sort((one, other) => one.name.localeCompare(other.name));
   } finally {
     await connection.close();
   }
-}
-
-async function askAll(connection: NatsConnection): Promise<readonly ServerReport[]> {
-  const replies = await connection.requestMany('$SYS.REQ.SERVER.PING.JSZ', '', { maxWait: SERVERS_MS });
-  const servers: ServerReport[] = [];
-  for await (const reply of replies) {
-    const { server, data } = reply.json<{
-      server: { name: string; ver: string };
-      data?: { storage?: number; config?: { sync_always?: boolean; max_storage?: number } };
-    }>();
-    const { storage: bytes = 0, config: { sync_always: syncsAlways = false, max_storage: maxBytes = 0 } = {} } =
-      data ?? {};
-    servers.push({ name: server.name, version: server.ver, syncsAlways, bytes, maxBytes });
-  }
-  return servers;
 }
 
 function problemsOf(
@@ -170,7 +166,7 @@ function problemsOf(
   const full = servers.filter(({ bytes, maxBytes }) => maxBytes > 0 && bytes > maxBytes * NEARLY_FULL);
   const queueless = macs.filter(({ waiting }) => waiting === null).map(({ mac }) => mac);
   const problems: string[] = [];
-  if (missing.length > 0) problems.push(`${missing.join(', ')} missing: postern fleet init --connect creates what is.`);
+  if (missing.length > 0) problems.push(`Missing: ${missing.join(', ')}. postern fleet init --connect creates them.`);
   if (queueless.length > 0)
     problems.push(`No queue of sends for ${queueless.join(', ')}: postern fleet init --connect.`);
   if (full.length > 0) {
@@ -201,7 +197,7 @@ function warningsOf(servers: readonly ServerReport[], streams: readonly StreamRe
   if (lazy.length > 0) {
     const canNot = lazy.some(({ version }) => !knowsSyncInterval(version)) ? ' (nats-server 2.10 or newer)' : '';
     const remedy = `set sync_interval: always in jetstream${canNot}`;
-    warnings.push(`On the disk only every two minutes: what ${namesOf(lazy)} acknowledged; ${remedy}.`);
+    warnings.push(`A power cut may lose two minutes of what ${namesOf(lazy)} acknowledged: ${remedy}.`);
   }
   return warnings;
 }

@@ -68,7 +68,7 @@ interface Term {
   isOver: boolean;
 }
 
-/** Delivers to all webhooks of the fleet with the ordinary dispatcher while this hub holds the lease. */
+/** Delivers to all webhooks of the fleet, with the dispatcher that a Mac uses, while this hub holds the lease. */
 export class ElectedDeliveries {
   readonly #parts: ElectedDeliveriesParts;
   readonly #events: ElectionEvents;
@@ -133,7 +133,7 @@ export class ElectedDeliveries {
     return this.#lease.isUnreadable;
   }
 
-  /** Resolves once this hub knows the present state of the bucket. */
+  /** Resolves once this hub knows the current state of the lease. */
   async refresh(): Promise<void> {
     if (!this.isDelivering) await this.#lease.look();
   }

@@ -45,7 +45,7 @@ export class HubWebhooks implements WebhookRegistry {
     this.#elected.start();
   }
 
-  /** Ends as `ElectedDeliveries.close` does, or after 9.5 s if the broker does not answer. */
+  /** Waits for running attempts and gives the lease up. Gives up itself after 9.5 s if the broker does not answer. */
   async close(): Promise<void> {
     const { clock, log } = this.#parts;
     this.#news?.unsubscribe();
@@ -97,7 +97,7 @@ export class HubWebhooks implements WebhookRegistry {
     return (await this.#call('deliveries', id)) as readonly DeliveryRecord[];
   }
 
-  /** A hub keeps no attempts, because another hub may have made them. */
+  /** Returns the deliveries without their attempts, which no hub keeps, because different hubs may have made them. */
   detailedDeliveries(id: string): Promise<readonly DeliveryRecord[]> {
     return this.deliveries(id);
   }

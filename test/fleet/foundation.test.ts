@@ -53,7 +53,7 @@ describe('[fleet] in config.toml', () => {
     ['servers = ["tls://broker.example"]', 'fleet.content_key_file is missing'],
     ['servers = ["nats://127.0.0.1"]\nmac = "M~7"', 'fleet.mac is "M~7"'],
     ['servers = ["nats://127.0.0.1"]\ncontent_key_file = "/k"', 'fleet.content_key_file is not used'],
-    ['servers = ["nats://127.0.0.1", "tls://[::1]"]', 'fleet.servers must begin with tls://'],
+    ['servers = ["nats://127.0.0.1", "tls://[::1]"]', 'fleet.servers must all begin with tls://'],
   ])('a mistake in it is named: %s', (toml, mistake) => {
     expect(fleetOf(`[fleet]\n${toml}`)).toEqual([expect.stringContaining(mistake)]);
   });

@@ -68,7 +68,7 @@ describe('Automation', () => {
   });
 
   test.each([
-    ['execution error: User consent is needed. (-1744)', 'denied', 'no_dialog', 'was asked'],
+    ['execution error: User consent is needed. (-1744)', 'denied', 'no_dialog', 'without asking anybody'],
     ['execution error: AppleEvent timed out. (-1712)', 'unknown', 'failed', 'in time'],
     ['execution error: odd (-10000)', 'unknown', 'failed', '-10000'],
     ['', 'unknown', 'failed', 'could not be asked'],

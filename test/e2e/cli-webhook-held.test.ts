@@ -35,6 +35,11 @@ function run(...args: readonly string[]): Promise<Ended> {
   return postern(['--config-dir', service.configFolder, ...args]);
 }
 
+/** Returns how often the held delivery has been tried. It is also tried without being asked to. */
+async function attempts(): Promise<number> {
+  return ((await service.get(`/webhooks/${id}`)).json as { held: { attempts: number } }).held.attempts;
+}
+
 test('doctor named only the command that discards the backlog of a held webhook: retry comes first', async () => {
   const { stdout } = await run('doctor');
   expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
@@ -44,32 +49,35 @@ test('doctor named only the command that discards the backlog of a held webhook:
 
 test('webhooks deliveries omitted the held delivery', async () => {
   const { stdout } = await run('webhooks', 'deliveries', 'Home');
-  expect(stdout).toMatch(/^LAST TRY .*\n.* message\.received +\d+ +held +3 +503 /);
+  expect(stdout).toMatch(/^LAST TRY .*\n.* message\.received +\d+ +held +\d+ +503 /);
   expect(JSON.parse((await run('webhooks', 'deliveries', 'Home', '--json')).stdout)).toMatchObject([
-    { outcome: 'held', attempts: 3 },
+    { outcome: 'held' },
   ]);
 });
 
 test('webhooks show lacked the time of the next attempt', async () => {
-  expect((await run('webhooks', 'show', 'Home')).stdout).toMatch(
-    /State +held\n +row \d+ since \S+, 3 attempts: .*\n +next attempt at \d/,
+  // It is absent during an attempt.
+  await eventually(async () =>
+    expect((await run('webhooks', 'show', 'Home')).stdout).toMatch(
+      /State +held\n +row \d+ since \S+, \d+ attempts: .*\n +next attempt at \d/,
+    ),
   );
 });
 
 test('webhooks retry said nothing of its outcome: it exits with 1 while the receiver refuses', async () => {
+  const before = await attempts();
   const { exitCode, stdout } = await run('webhooks', 'retry', 'Home');
   expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/^It was not delivered: .*503.* webhooks show /)]);
-  expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ held: { attempts: 4 } });
+  expect(await attempts()).toBeGreaterThan(before);
 });
 
 test('webhooks retry does not try while the webhook is paused, and says so', async () => {
+  const before = await attempts();
   await run('webhooks', 'pause', 'Home');
   const { exitCode, stdout } = await run('webhooks', 'retry', 'Home');
   expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/ is paused\. First: .* webhooks resume [\da-f]{8}/)]);
   await run('webhooks', 'resume', 'Home');
-  await eventually(async () =>
-    expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ held: { attempts: 5 } }),
-  );
+  await eventually(async () => expect(await attempts()).toBeGreaterThan(before));
 });
 
 test('after everything had arrived the status called failed tries losses: it is 100 %', async () => {

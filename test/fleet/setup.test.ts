@@ -10,8 +10,8 @@ import { agentKeys, Envelope, hubKeys } from '../../src/fleet/protocol/envelope.
 import { hubName } from '../../src/fleet/protocol/layout.ts';
 import { serverAddress } from '../../src/fleet/setup/addresses.ts';
 import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
+import { fleetReport } from '../../src/fleet/setup/fleet-report.ts';
 import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
-import { fleetReport } from '../../src/fleet/setup/status.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { commandRunner } from '../../src/runtime/command.ts';
 import { eventually, waitFor } from '../support/eventually.ts';

@@ -1,8 +1,8 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import { isAppError } from '../../src/domain/errors.ts';
 import { problem } from '../../src/domain/problems.ts';
+import { HubSender, type HubSenderParts } from '../../src/fleet/hub/hub-sender.ts';
 import { SendLeases } from '../../src/fleet/hub/send-leases.ts';
-import { HubSender, type HubSenderParts } from '../../src/fleet/hub/sender.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import { BUCKETS, outcomeKey, outcomeSubject } from '../../src/fleet/protocol/layout.ts';
 import { decodeOrder, hashOfRequest, keyHash, packOutcome } from '../../src/fleet/protocol/sends.ts';

@@ -1,5 +1,5 @@
 import type { FleetFolder } from '../../fleet/setup/fleet-folder.ts';
-import { type FleetState, fleetReport, type MacState, type StreamReport } from '../../fleet/setup/status.ts';
+import { type FleetState, fleetReport, type MacState, type StreamReport } from '../../fleet/setup/fleet-report.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { type Column, sayTable } from '../output/table.ts';

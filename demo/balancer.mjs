@@ -1,12 +1,12 @@
-// Round robin over TCP: each connection goes to the next target that is ready. A load balancer in a few lines, for one
-// machine; in production use the one that you have.
+// A load balancer for one machine: each TCP connection goes to the next target that is ready. In production, use a real
+// one.
 import { connect, createServer } from 'node:net';
 
 const CHECK_EVERY_MS = 1000;
 
 /**
- * Listens on `port` of loopback (0: a free one) and passes connections to the ports in `targets`: first to those whose
- * `/ready` is 200, then to any that accepts them.
+ * Listens on a port of loopback (0: a free one) and passes each connection to a port in `targets`: preferably to one
+ * whose `/ready` answers 200, otherwise to any that accepts it.
  */
 export async function startBalancer(port, targets) {
   let next = 0;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const END_MS = 15_000;
 
-/** Programs that are started, stopped and paused by name; only these are ever signalled. */
+/** Starts, stops and pauses programs by name. Signals no others. */
 export class Children {
   #logs;
   #plans = new Map();
@@ -23,7 +23,7 @@ export class Children {
     return this.#running.has(name);
   }
 
-  /** What it prints goes to NAME.log. In a process group of its own: Ctrl+C reaches only this program. */
+  /** Starts a program in its own process group, which Ctrl+C does not reach. Its output goes to NAME.log. */
   start(name, plan = this.#plans.get(name)) {
     if (this.#running.has(name)) return;
     this.#plans.set(name, plan);
@@ -36,7 +36,7 @@ export class Children {
     child.once('exit', () => this.#running.delete(name));
   }
 
-  /** Paused with all that it started, such as the simulated Messages of a Mac. */
+  /** Signals a program and everything that it started, such as the simulated Messages of a Mac. */
   signal(name, signal) {
     const pid = this.#running.get(name)?.pid;
     if (pid === undefined) return;
@@ -47,6 +47,7 @@ export class Children {
     }
   }
 
+  /** Asks a program to end, and kills it after 15 s. Resolves when it has ended. */
   async stop(name) {
     const child = this.#running.get(name);
     if (child === undefined) return;
@@ -58,7 +59,7 @@ export class Children {
     clearTimeout(timer);
   }
 
-  /** Resolves when it has ended. */
+  /** Kills a program. Resolves when it has ended. */
   async kill(name) {
     const child = this.#running.get(name);
     if (child === undefined) return;

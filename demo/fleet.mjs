@@ -1,5 +1,5 @@
 // A whole fleet on this machine: a real nats-server (FLEET=3: a cluster), three simulated Macs, two hubs, and a balancer
-// in front of the hubs. Keys are made on the spot; everything is gone when it ends. `make fleet` runs it.
+// in front of the hubs. Makes its own keys, and removes everything when it ends. `make fleet` runs it.
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -73,7 +73,7 @@ async function start() {
   listenToPerson();
 }
 
-/** The folder of a Mac or a hub, with its config.toml. */
+/** Creates the folder of a Mac or a hub, with its config.toml. Returns its path. */
 function configure(name, { port, key, urls, files, mac }) {
   const home = join(folder, name);
   mkdirSync(home, { mode: 0o700 });
@@ -97,7 +97,7 @@ function configure(name, { port, key, urls, files, mac }) {
   return home;
 }
 
-/** True once a hub has all Macs. */
+/** Reports whether a hub knows every Mac as present. */
 async function isComplete(url, key) {
   const response = await fetch(`${url}/api/v1/status`, { headers: { 'X-API-Key': key } });
   const { macs = [] } = await response.json();
@@ -122,14 +122,14 @@ Send: several Macs know +15550100, so say from which
   curl ${header} -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello", "from": "m2"}' ${url}/api/v1/messages
 In a browser:
   ${postern} open --url ${url} --key-file ${keyFile}
-What the servers say:
+Status of the servers:
   ${postern} fleet status --dir ${fleet}
 
 Break something here: kill, pause, resume or start one of ${children.names.join(', ')}. For example: kill hub-1
 Ctrl+C ends it.`);
 }
 
-/** Faults by name, one a line. */
+/** Reads faults from the terminal, one per line. */
 function listenToPerson() {
   let done = Promise.resolve();
   createInterface({ input: process.stdin }).on('line', (line) => {
@@ -154,7 +154,7 @@ async function act(what, name) {
   console.log(`${name}: ${what}`);
 }
 
-/** In the reverse order of starting; the servers last, so that the others can say that they leave. */
+/** Stops the servers last, so that Macs and hubs can announce that they leave. */
 async function end(code) {
   if (isEnding) return;
   isEnding = true;
@@ -184,7 +184,7 @@ function serverVersion() {
   }
 }
 
-/** Free ones of loopback; with `distance`, those so far above them are free too. */
+/** Returns free ports of loopback. With `distance`, the ports that far above them are free too. */
 async function freePorts(wanted, distance = 0) {
   const found = new Map();
   while (found.size < wanted) {
@@ -204,7 +204,7 @@ async function listening(port) {
   return server;
 }
 
-/** The end of what each program printed. */
+/** Returns the last three lines that each program printed. */
 function lastLines() {
   return children.names
     .map(

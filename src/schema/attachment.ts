@@ -27,6 +27,11 @@ export const attachmentQuery = z.object({
     }),
 });
 
+/** Returns the stored media type of a file; `application/octet-stream` if it is missing or malformed. */
+export function mediaType(stored: string | null): string {
+  return stored !== null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(stored) ? stored : 'application/octet-stream';
+}
+
 /** The requested form; undefined for the original. */
 export function formOf({ as, max }: z.output<typeof attachmentQuery>): ConvertedForm | undefined {
   if (as === undefined) return undefined;

@@ -53,7 +53,7 @@ const PREFLIGHT: Answer = {
  */
 export class AccessControl {
   readonly guard: OriginPolicy;
-  /** Returns a guard with the same rules, for another port. */
+  /** Creates a guard with the same rules, for another port. */
   readonly newGuard: () => OriginPolicy;
   readonly #limit: RateLimit;
   readonly #keys: ApiKeys;
@@ -71,8 +71,8 @@ export class AccessControl {
   }
 
   /**
-   * Throws the refusal. Returns the answer to a preflight, or undefined for a request that may proceed, whose exchange
-   * then has its caller.
+   * Throws the refusal. Returns the answer to a preflight, or undefined for a request that may proceed. Sets the caller
+   * of the exchange, unless the path needs no key.
    */
   async admit(exchange: Exchange): Promise<Answer | undefined> {
     const admitted = this.#admit(exchange);
@@ -163,8 +163,8 @@ export class AccessControl {
   }
 
   /**
-   * Counts a request without a key, which holds memory until its answer has been read. The owner's programs at the
-   * socket are not limited.
+   * Counts a request without a key, which holds memory until its answer has been read. Throws `too_many_without_key` or
+   * `rate_limited`. The owner's programs at the socket are not limited.
    */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;

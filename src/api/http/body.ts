@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
 import { problem } from '../../domain/problems.ts';
 
-/** Decision E2. */
+/** Maximum size of a JSON body (decision E2). */
 const MAX_BYTES = 1024 * 1024;
 /** Maximum size of a body that needs no key. */
 export const MAX_FORM_BYTES = 64 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads the JSON in a request. Throws what is wrong with it. */
+/** Reads the JSON in a request. Throws the AppError for a body of another type, too large, incomplete or malformed. */
 export async function readJson(request: IncomingMessage, limit = MAX_BYTES): Promise<unknown> {
   checkMediaType(request);
   const bytes = await readBytes(request, limit);
@@ -17,7 +17,7 @@ export async function readJson(request: IncomingMessage, limit = MAX_BYTES): Pro
   return parse(decode(bytes));
 }
 
-/** Reads the fields of a form. Throws what is wrong with it. */
+/** Reads the fields of a form. Throws like `readJson`. */
 export async function readUrlEncoded(request: IncomingMessage): Promise<URLSearchParams> {
   const { 'content-type': type = '' } = request.headers;
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {

@@ -116,7 +116,7 @@ export class Exchange {
     return asksForStrict(this.header('prefer'));
   }
 
-  /** The body, marked so that unknown members are mistakes if the request is strict. */
+  /** Returns the body. Marks it if the request is strict, so that unknown members are mistakes. */
   strictly(body: unknown): unknown {
     return this.isStrict ? strictBody(body) : body;
   }
@@ -172,7 +172,7 @@ export class Exchange {
     this.done(answer.status);
   }
 
-  /** A client that leaves, or a file that shrinks while it is read, ends the connection in the middle. */
+  /** Sends a streamed body. If the client leaves or the file shrinks meanwhile, closes the connection. */
   async #pour(stream: AnswerStream, response: ServerResponse): Promise<void> {
     response.strictContentLength = stream.bytes !== undefined;
     try {

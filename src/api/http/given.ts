@@ -1,4 +1,4 @@
-/** Removes undefined members. */
+/** Removes undefined members, also inside `caps`. */
 export function given<Members extends object>(members: Members): Given<Members> {
   return Object.fromEntries(
     Object.entries(members)

@@ -31,8 +31,8 @@ export interface IssuerDoorParts {
 }
 
 /**
- * The entrance from the internet (decision Y5): requests whose Host is the issuer's. It has only `/mcp` with an access
- * token, the metadata and the endpoints of OAuth, and its own limit.
+ * The entrance from the internet (decision Y5): requests whose Host is the issuer's. Serves only `/mcp` with an access
+ * token, and the metadata and endpoints of OAuth, under its own limit.
  */
 export class IssuerDoor {
   readonly #parts: IssuerDoorParts;

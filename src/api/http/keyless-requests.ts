@@ -2,7 +2,7 @@ import type { AppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Maximum number of requests without a key at one entrance, over all its connections. */
+/** Maximum number of requests without a key at one entrance, across all its connections. */
 const MAX_KEYLESS = 256;
 const RETRY_S = 5;
 

@@ -6,7 +6,7 @@ import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 const MAX_RUNNING = 16;
 const MAX_WAITING = 2000;
 const UNREAD_MS = 60_000;
-/** Maximum number of waiting requests over all connections. Each costs some kilobytes. */
+/** Maximum number of waiting requests across all connections. Each costs some kilobytes. */
 const MAX_WAITING_TOTAL = 4000;
 const CHECK_MS = 5000;
 

@@ -59,7 +59,7 @@ export class Router {
     request.exchange = exchange;
     const page = this.#pages.get(exchange.path);
     if (page !== undefined) {
-      // One name for each in the metrics, whatever follows.
+      // One route for all files of the guide, and one for all static files, keeps the metrics few.
       const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
       void route(path, new Map([['GET', page]]))(request);
       return;
@@ -118,7 +118,10 @@ function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
   };
 }
 
-/** Operations without parameters ignore the query. Loads the table only here, because nothing else needs it. */
+/**
+ * Throws `invalid_request` if an operation that takes no parameters receives any. Loads the table of operations only
+ * here, because nothing else needs it.
+ */
 async function assertTakesQuery(id: RouteId | undefined, query: URLSearchParams): Promise<void> {
   const { OPERATIONS } = await import('../openapi/operations.ts');
   const operation: Operation | undefined = id && OPERATIONS[id];

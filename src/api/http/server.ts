@@ -171,7 +171,7 @@ export class HttpServer implements ExchangeContext {
     return wirePort.listensAt(baseAddressOf(server));
   }
 
-  /** Listens on a Unix socket too (decision O1). The caller holds the folder's lock. Rejects with the reason. */
+  /** Also listens on a Unix socket (decision O1). The caller holds the folder's lock. Rejects like `listen`. */
   async listenOnSocket(path: string): Promise<void> {
     const server = this.#newServer('socket');
     listenPrivately(server, path);
@@ -180,7 +180,7 @@ export class HttpServer implements ExchangeContext {
 
   async #listening(server: Server): Promise<void> {
     await once(server, 'listening');
-    // For example, no file handle is left for another connection: that connection is lost, the service is not.
+    // For example, no file handle is left: the new connection is lost, but the service continues.
     server.on('error', (error) => this.log.error('could not accept a connection', { error }));
     this.#servers.push(server);
   }
@@ -217,8 +217,8 @@ export class HttpServer implements ExchangeContext {
       // The guard answers a missing Host with a problem.
       requireHostHeader: false,
     });
-    // Node drops headers beyond this number, even a Content-Length. Allowing one more than the limit reveals that there
-    // are too many.
+    // Node drops headers beyond this number, even a Content-Length. One more than the limit reveals that there are too
+    // many.
     server.maxHeadersCount = MAX_HEADER_LINES + 1;
     // A client that closes its own side after its request, such as `nc -N`, still waits for the answer. Node's types
     // lack this option.

@@ -2,6 +2,7 @@ import type { Clock } from '../../domain/ports/host.ts';
 import type { Wire, WireAnswer, WireRequest } from '../../domain/ports/wires.ts';
 import { problem } from '../../domain/problems.ts';
 import { WrongKeyDelay } from '../../runtime/wrong-key-delay.ts';
+import { mediaType } from '../../schema/attachment.ts';
 import { parseQuery } from '../../schema/query.ts';
 import type { AccessControl } from './access-control.ts';
 import { unauthorized } from './api-keys.ts';
@@ -9,7 +10,6 @@ import type { Exchange } from './exchange.ts';
 import type { BaseAddress } from './http-connection.ts';
 import type { OriginPolicy } from './origin-policy.ts';
 import { problemAnswer } from './problem-answer.ts';
-import { mediaType } from './routes/attachments.ts';
 import { isForm, readUploads } from './routes/uploads.ts';
 
 export interface WirePortParts {
@@ -20,7 +20,7 @@ export interface WirePortParts {
   readonly closing: AbortSignal;
 }
 
-/** The requests at the port of another program's protocol: admits and reads them, and writes the answers. */
+/** Serves the port of another program's protocol: admits requests, reads them and writes the answers. */
 export class WirePort {
   readonly #guard: OriginPolicy;
   readonly #parts: WirePortParts;
@@ -32,7 +32,7 @@ export class WirePort {
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Receives the address that it listens on, and returns the URL. */
+  /** Notes the address on which the port listens. Returns its URL. */
   listensAt({ url, isLoopback }: BaseAddress): string {
     this.#guard.isLoopback = isLoopback;
     return url;
@@ -43,8 +43,7 @@ export class WirePort {
       this.#send(exchange, await this.#answer(exchange));
     } catch (error) {
       exchange.noteDefect(error);
-      const refused = problemAnswer(error);
-      const { status, body, headers } = refused;
+      const { status, body, headers } = problemAnswer(error);
       const { code = '', detail = '', hint } = body as { code?: string; detail?: string; hint?: string };
       const answer = this.#parts.wire.failure({ status, code, detail, hint });
       const { 'Content-Type': _type, ...others } = headers ?? {};

@@ -14,7 +14,7 @@ const ZONE_KEPT_MS = 60_000;
 const MAX_SUBSCRIPTIONS = 16;
 /** The only part of the address that the protocol reads. */
 const URL = 'http://localhost/mcp';
-/** How long the event streams of an ended key may take to report it. */
+/** How long event streams may take to report that their key has ended. */
 const LAST_WORDS_MS = 1000;
 
 interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {

@@ -24,7 +24,7 @@ function uriOf(id: string): string {
   return `postern://conversations/${encodeURIComponent(id)}`;
 }
 
-/** `postern://conversations/{id}`: the newest messages of a conversation. */
+/** Adds the resource `postern://conversations/{id}`: the newest messages of a conversation. */
 export function addConversationResource(server: McpServer, context: ToolContext): void {
   const { reader } = context.caller;
   const recent = async (): Promise<readonly Conversation[]> =>

@@ -39,7 +39,7 @@ interface Consent extends Authorization {
   wrong: number;
 }
 
-/** The open questions to the owner. */
+/** Asks the owner whether a program may have a key. */
 export class OAuthConsents {
   readonly #parts: ConsentsParts;
   readonly #open = new Map<string, Consent>();
@@ -61,7 +61,7 @@ export class OAuthConsents {
     return show(consent, { people: '', preset: 'reader', mistakes: [] });
   }
 
-  /** Takes the owner's answer. */
+  /** Handles the owner's answer. Creates the key and redirects to the program, or shows the page again. */
   async decide(form: URLSearchParams): Promise<OAuthAnswer> {
     const consent = this.#open.get(form.get('consent') ?? '');
     if (consent === undefined || consent.untilMs <= this.#parts.clock.now()) {
@@ -70,7 +70,7 @@ export class OAuthConsents {
     const { redirectUri, state, client } = consent;
     if (form.get('decision') !== 'allow') {
       this.#open.delete(consent.id);
-      return this.back(redirectUri, { error: 'access_denied', state });
+      return this.#back(redirectUri, { error: 'access_denied', state });
     }
     const preset = CONSENT_PRESETS.find((one) => one === form.get('preset')) ?? 'reader';
     const people = form.get('people') ?? '';
@@ -84,11 +84,11 @@ export class OAuthConsents {
     }
     const terms = { clientId: client.id, redirectUri, challenge: consent.challenge };
     const code = this.#parts.tokens.newCode({ ...terms, keyId: made.id, scope: SCOPES[preset] });
-    return this.back(redirectUri, { code, state });
+    return this.#back(redirectUri, { code, state });
   }
 
   /** Redirects back to the program, with the issuer's name as protection against mix-ups (RFC 9207). */
-  back(redirectUri: string, result: Readonly<Record<string, string | null>>): OAuthAnswer {
+  #back(redirectUri: string, result: Readonly<Record<string, string | null>>): OAuthAnswer {
     const url = new URL(redirectUri);
     for (const [name, value] of Object.entries({ ...result, iss: this.#parts.issuer })) {
       if (value !== null) url.searchParams.set(name, value);
@@ -133,8 +133,8 @@ export class OAuthConsents {
 }
 
 /** Returns the page that refuses, without a redirect. */
-export function refused(sentence: string, status = 400): OAuthAnswer {
-  return { status, page: refusalPage(sentence), policy: pagePolicy() };
+export function refused(sentence: string): OAuthAnswer {
+  return { status: 400, page: refusalPage(sentence), policy: pagePolicy() };
 }
 
 function show(consent: Consent, entered: Parameters<typeof consentPage>[1]): OAuthAnswer {

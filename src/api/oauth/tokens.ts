@@ -75,7 +75,7 @@ export class OAuthTokens {
     return this.#parts.callerOf(grant.keyId);
   }
 
-  /** Answers a token request. Throws an OAuthError. */
+  /** Exchanges a code or a refresh token for new tokens. Throws an OAuthError. */
   async exchange(form: URLSearchParams): Promise<object> {
     const resource = form.get('resource');
     if (resource !== null && resource !== this.#parts.resource) {

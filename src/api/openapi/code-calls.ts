@@ -2,7 +2,7 @@ import type { RouteId } from '../../schema/routes.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 
-/** The needs of an operation's samples besides its route and the example of its body. */
+/** The parts of an operation's samples that its route and the example of its body do not provide. */
 export interface CodeCall {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ const ENV = "import { env } from 'node:process';";
 const SERVICE = 'http://127.0.0.1:3001';
 /** The host name used for requests over the Unix socket. */
 const LOCAL = 'http://localhost';
-/** For operations that not every curl can call, nor Python's standard library. */
+/** Precedes the samples of operations that neither every curl nor Python's standard library can call. */
 const OVER_HTTP = '# The same events over plain HTTP, which need no program for WebSockets:';
 
 interface Request {
@@ -121,7 +121,7 @@ function pythonResult(isStream: boolean, download: string | undefined, reads: 'j
   return [reads === 'text' ? '    print(answer.read().decode())' : '    print(json.load(answer))'];
 }
 
-/** Converts JSON to Python, which differs in three words only. */
+/** Writes a JSON value in Python, which differs only in `True`, `False` and `None`. */
 function pythonValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {

@@ -1,9 +1,8 @@
 import type { AppError, AppErrorOptions } from '../../domain/errors.ts';
 import { invalidRequest, PROBLEMS, type ProblemName, type ProblemText, problem } from '../../domain/problems.ts';
+import type { Json } from '../../schema/json-schema.ts';
 import { type Problem, problemDocument } from '../../schema/problem.ts';
 import type { Operation } from './operation.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 interface Place {
   readonly hasKey: boolean;
@@ -108,7 +107,7 @@ export function problemResponses({ body, problems = [], mistakes }: Operation, p
   );
 }
 
-/** Returns the document's text about requests that reach no operation. */
+/** Returns the response for requests that reach no operation. */
 export function otherProblems(): Json {
   const statuses = OF_NO_OPERATION.map((name) => `${PROBLEMS[name].status} \`${exampleOf(name).code}\``).join(', ');
   return {

@@ -1,5 +1,5 @@
 import { problem } from '../../../domain/problems.ts';
-import { attachmentQuery, formOf } from '../../../schema/attachment.ts';
+import { attachmentQuery, formOf, mediaType } from '../../../schema/attachment.ts';
 import { readQuery } from '../../../schema/query.ts';
 import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
@@ -8,7 +8,7 @@ import type { Handlers } from '../router.ts';
 /** How long browsers may cache a file, in seconds. Files of messages hardly ever change. */
 const MAX_AGE_S = 3600;
 
-/** Streams a file of a message (decision H); a browser saves it and never shows it. */
+/** Streams a file of a message (decision H). A browser saves it and never shows it. */
 export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
   return {
     async getAttachment(exchange): Promise<Answer> {
@@ -16,9 +16,7 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
       const form = formOf(readQuery(attachmentQuery, exchange.query));
       const isPlace = /^\d{1,4}$/.test(n);
       const file = isPlace ? await exchange.caller.attachments.open(id, Number(n), form) : undefined;
-      if (file === undefined) {
-        throw problem('attachment_not_found');
-      }
+      if (file === undefined) throw problem('attachment_not_found');
       const etag = `"${file.version}"`;
       const caching = {
         ETag: etag,
@@ -69,10 +67,6 @@ export function rangeOf(header: string | undefined, bytes: number): Range | 'uns
   const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
   const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1);
   return start > end ? 'unsatisfiable' : { start, end };
-}
-
-export function mediaType(stored: string | null): string {
-  return stored !== null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(stored) ? stored : 'application/octet-stream';
 }
 
 /** Returns the name in ASCII for old clients, and in the form of RFC 5987 (RFC 6266). */

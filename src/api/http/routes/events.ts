@@ -127,7 +127,10 @@ interface Waiting {
   readonly isDone: () => boolean;
 }
 
-/** Reads whenever there may be more, until something was read, the time is up, the client left or the service stops. */
+/**
+ * Reads whenever there may be more, until something was read, the time is up, the client left or the service stops.
+ * Throws 401 if the key ends.
+ */
 async function readWithin(
   ms: number,
   { source, exchange, changes, position, readPage, isDone }: Waiting,

@@ -56,9 +56,13 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         const { state, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = now.canary;
         const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);
         gauge('postern_push_dead', "Whether Apple's push is dead, by the canary.", state === 'push_dead' ? 1 : 0);
-        gauge('postern_push_dead_since_timestamp_seconds', 'Since when it is.', seconds(since));
+        gauge('postern_push_dead_since_timestamp_seconds', "When Apple's push died.", seconds(since));
         gauge('postern_canary_arrived_timestamp_seconds', 'When a canary last arrived.', seconds(arrivedAt));
-        gauge('postern_canary_delay_seconds', 'How long that took.', delayMs === null ? null : delayMs / 1000);
+        gauge(
+          'postern_canary_delay_seconds',
+          'Time that the last canary took to arrive.',
+          delayMs === null ? null : delayMs / 1000,
+        );
       }
       if (now.hub !== undefined) {
         const { macs, rejected, filled, missing, isReady, isDelivering, brokerAheadMs, behindMs } = now.hub;
@@ -74,10 +78,10 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
           const made = new Gauge({ name, help, labelNames: ['mac'], registers });
           for (const mac of of) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
         };
-        ofMac('postern_mac_up', 'Whether the Mac is there.', ({ state }) => (state === 'away' ? 0 : 1));
+        ofMac('postern_mac_up', 'Whether the Mac is present.', ({ state }) => (state === 'away' ? 0 : 1));
         ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
         ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
-        total('postern_fleet_rejected_total', 'Messages in the stream that are no events of a Mac.', rejected);
+        total('postern_fleet_rejected_total', 'Messages in the stream that are not events of a Mac.', rejected);
         total(
           'postern_fleet_filled_total',
           'Rows that were missing from the stream and supplied by their Macs.',
@@ -91,7 +95,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         );
         ofMac(
           'postern_mac_sends',
-          'Whether sends of its pair go by this Mac.',
+          'Whether the pair of this Mac sends through it.',
           ({ sends }) => (sends === true ? 1 : 0),
           macs.filter(({ sends }) => sends !== undefined),
         );
@@ -101,7 +105,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
       totals('postern_sends_total', 'Sends by outcome.', counters.sends);
       totals(
         'postern_undecoded_total',
-        'Reads with details that met a blob of chat.db that could not be decoded, by column.',
+        'Reads with details that could not decode a blob of chat.db, by column.',
         counters.undecoded,
       );
       totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);

@@ -50,7 +50,7 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   json: 'application/json',
 };
-/** The type of Markdown, and of programs to copy: shown, never run. */
+/** The type of Markdown, and of programs to copy: browsers show them and never run them. */
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../../console/', import.meta.url);
@@ -70,9 +70,9 @@ const FILES: Readonly<Record<string, string>> = {
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
-/** These files under a name derived from their content, so that browsers can cache them (decision S3). */
+/** Matches these files under a name derived from their content, which browsers can cache (decision S3). */
 const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
-/** Files of the guide whose names the build derived from their content. */
+/** Matches files of the guide whose names the build derived from their content. */
 const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
 const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
@@ -219,13 +219,13 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** A browser that only has the address is redirected to the console; programs get 404. */
+/** Redirects a browser at the bare address to the console. Programs get 404. */
 function toConsole(exchange: Exchange): Answer {
   if (!isForPerson(exchange)) throw problem('not_found');
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
 }
 
-/** For load balancers, which ask often and have no key (decision N4). */
+/** Answers load balancers, which ask often and have no key (decision N4). */
 function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
@@ -249,7 +249,7 @@ async function withImports(sheet: string): Promise<string> {
   return sheet.replace(IMPORT, () => sheets.shift() ?? '');
 }
 
-/** One version for all files, because modules import each other by relative paths. */
+/** The version of all files together, because modules import each other by relative paths. */
 const version = once(async () => {
   const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
   const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
@@ -267,7 +267,7 @@ function typeOf(file: string): string | undefined {
   return TYPES[file.slice(file.lastIndexOf('.') + 1)];
 }
 
-/** Relative, so that it also works behind a proxy that adds a folder to the path. */
+/** Redirects to a page. Relative, so that it also works behind a proxy that adds a folder to the path. */
 function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
 }

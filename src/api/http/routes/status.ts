@@ -14,7 +14,7 @@ const WATCH_SECONDS = 30;
 /** Watches chat.db for some seconds, and asks Messages if allowed to. */
 export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
 
-/** The agent's report on itself, for the menu bar, the installer and the doctor (decision H). */
+/** The service's report on itself, for the menu bar, the installer and the doctor (decision H). */
 export function statusRoutes(
   checkPermissions: () => Promise<readonly PermissionReport[]>,
   ownUrl: () => string,

@@ -86,10 +86,7 @@ async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhoo
   return { ...shown(webhook), ...status };
 }
 
-/**
- * Returns the contract's form of a webhook: without its secret, and with the password in its URL only in the owner's
- * list.
- */
+/** Returns the contract's form of a webhook, without its secret. Only the owner's list adds the password in the URL. */
 function shown(webhook: StoredWebhook): Webhook {
   const { id, events, created_at } = webhook;
   return { id, url: withoutPassword(webhook), events, created_at };

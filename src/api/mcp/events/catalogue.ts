@@ -57,7 +57,7 @@ export function maySubscribe(caller: Caller): boolean {
   return caller.subscriptions !== undefined && isAllowed(caller, ['webhooks']);
 }
 
-/** The answer to `events/list`. */
+/** Returns the answer to `events/list`. */
 export function catalogue(caller: Caller): { readonly events: readonly object[] } {
   const delivery = ['poll', 'push', ...(maySubscribe(caller) ? ['webhook'] : [])];
   const events = ROW_EVENT_TYPES.map((name) => ({

@@ -7,7 +7,7 @@ import type { AskedEvents } from './params.ts';
 import { isOfRow } from './rows.ts';
 
 /**
- * Milliseconds until the next poll. The 30 requests that a key has per minute are enough for a few polls and its tools.
+ * Milliseconds until the next poll. The 30 requests per minute of a key then suffice for a few polls and for tools.
  */
 const NEXT_POLL_MS = 15_000;
 /** Entries taken from the feed at once; takes a few milliseconds. */

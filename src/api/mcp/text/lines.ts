@@ -6,9 +6,9 @@ import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
 import { beginning, indented, shortLine } from './visible.ts';
 
-/** Maximum length of one body in a list. */
+/** Maximum length of one body in a list, in UTF-16 units. */
 export const MAX_SHOWN_BODY = 2000;
-/** Limit of one answer. */
+/** Maximum length of one answer, in UTF-16 units. */
 export const MAX_ANSWER = 16_000;
 
 /** The state shared by the lines of one answer. */
@@ -130,7 +130,7 @@ function reactedWith(reaction: Reaction, isRemoved: boolean): string {
   return ` ${action} ${target}`;
 }
 
-/** Describes a vote by its choices, and other rows that only the contract calls reactions by their sentence. */
+/** Describes a row that only the contract calls a reaction: a vote by its choices, any other by its sentence. */
 function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
   const target = id === '' ? '' : ` [${id}]`;
   const choices = details?.poll_vote?.choices ?? [];

@@ -17,12 +17,12 @@ export class LocalTime {
     this.#time = new Intl.DateTimeFormat('en-GB', { ...parts, hour: '2-digit', minute: '2-digit' });
   }
 
-  /** `Sun 22 Nov 2026`. */
+  /** Returns a day such as `Sun 22 Nov 2026`. */
   day(timestamp: string): string {
     return this.#day.format(new Date(timestamp)).replace(',', '');
   }
 
-  /** `14:05`. */
+  /** Returns a time such as `14:05`. */
   time(timestamp: string): string {
     return this.#time.format(new Date(timestamp));
   }

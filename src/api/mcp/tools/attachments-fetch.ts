@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { AppError } from '../../../domain/errors.ts';
 import type { AttachmentFile } from '../../../domain/ports/reading.ts';
 import { problem } from '../../../domain/problems.ts';
+import { mediaType } from '../../../schema/attachment.ts';
 import { shortLine } from '../text/visible.ts';
 import { tool } from './tool.ts';
 
@@ -54,12 +55,8 @@ async function contentOf(file: AttachmentFile): Promise<Buffer> {
 
 function tooLarge(id: string, n: number, bytes: number): AppError {
   const megabytes = (bytes / 1_048_576).toFixed(1);
-  return new AppError('attachment_too_large', `The file has ${megabytes} MiB; a tool gives at most 1 MiB.`, {
+  return new AppError('attachment_too_large', `The file has ${megabytes} MiB; a tool returns at most 1 MiB.`, {
     status: 413,
-    hint: `GET /api/v1/messages/${id}/attachments/${n} gives all of it.`,
+    hint: `GET /api/v1/messages/${id}/attachments/${n} returns all of it.`,
   });
-}
-
-function mediaType(stored: string | null): string {
-  return stored !== null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(stored) ? stored : 'application/octet-stream';
 }

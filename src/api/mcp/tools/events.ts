@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { AppError } from '../../../domain/errors.ts';
-import { type Event, LATE_S, type LogEntry } from '../../../domain/event.ts';
+import { type Event, LATE_S, type LogEntry, type RowEntry } from '../../../domain/event.ts';
 import { type ClientOffset, decodeOffset, type Offset } from '../../../domain/offset.ts';
 import type { FeedReader } from '../../../domain/ports/feed.ts';
 import { problem } from '../../../domain/problems.ts';
 import { invalidCursor } from '../cursor.ts';
+import { isOfRow } from '../events/rows.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
@@ -77,13 +78,6 @@ export const eventsWait = tool({
   },
 });
 
-type Entry = LogEntry & { readonly event: Event };
-
-/** Reports whether an entry is a new row. Tools cannot ask for changes. */
-function isOfRow(entry: LogEntry): entry is Entry {
-  return entry.change === undefined;
-}
-
 /** The events that a call asks for. */
 interface Asked {
   readonly conversation?: string | undefined;
@@ -101,7 +95,7 @@ class EventReader {
   readonly #limit: number;
   readonly #reader: FeedReader;
   readonly #generation: number;
-  readonly #entries: Entry[] = [];
+  readonly #entries: RowEntry[] = [];
   readonly #isYoung: (entry: LogEntry) => boolean;
   readonly #isNoJunk: (entry: LogEntry) => boolean;
   #late = 0;
@@ -172,14 +166,14 @@ class EventReader {
   }
 
   /** Adds details to votes, added options and messages of apps, which only the contract calls reactions. */
-  #withDetails(entry: Entry): Event {
+  #withDetails(entry: RowEntry): Event {
     const { event } = entry;
     if (!('message_guid' in event.data) || event.data.reaction_type !== 'other') return event;
     // Serialised for this caller, who may not see everything.
     return JSON.parse(this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 
-  #shown(entries: readonly Entry[]): readonly Entry[] {
+  #shown(entries: readonly RowEntry[]): readonly RowEntry[] {
     const young = entries.filter(this.#isYoung);
     const shown = young.filter(this.#isNoJunk);
     this.#late += entries.length - young.length;
@@ -201,7 +195,7 @@ class EventReader {
     return this.#context.caller.feed.offsetText(offset, undefined);
   }
 
-  #isWanted(entry: Entry): boolean {
+  #isWanted(entry: RowEntry): boolean {
     const { conversation_id: id } = entry.event.data;
     if (entry.isCanary === true) return false;
     return this.#conversation === undefined || id === this.#conversation;

@@ -179,8 +179,8 @@ function webhookObject({ id, url, wire, created_at: createdAt }: StoredWebhook) 
 }
 
 /**
- * Adds a webhook. Registering the same address again changes its events, so that a client that restarts does not get a
- * second one.
+ * Adds a webhook. Replaces those with the same address, so that a client that restarts does not get each message
+ * twice.
  */
 async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
   const { url, events } = readBody(blueBubblesWebhook, body);

@@ -16,7 +16,7 @@ export interface WireSend {
 /** A message that was sent, or the reason why none was although nothing failed. */
 export type WireSendAnswer = { readonly sent: Message } | { readonly refused: string };
 
-/** Sends what a request asks for. Refuses a held send, because the protocol cannot express one. */
+/** Sends what a request asks for. Reports a held send as refused, because the protocol cannot express it. */
 export async function sendFor(request: WireRequest, send: WireSend, counters: Counters): Promise<WireSendAnswer> {
   const { caller, files, requestId } = request;
   const { recipient, text, tempGuid } = send;

@@ -4,7 +4,7 @@ import type { Offset } from '../offset.ts';
 export interface FleetStore {
   /** Returns the generated id of this Mac, for a configuration without one. */
   ownMac(): string;
-  /** A number that changes after chat.db was replaced. */
+  /** Returns a text that identifies chat.db. It changes when chat.db is replaced. */
   epoch(): string;
   setEpoch(epoch: string): void;
   /** Creation time of the stream that `position` refers to; undefined before the first. */

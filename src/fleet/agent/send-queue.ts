@@ -2,6 +2,7 @@ import type { Consumer, JsMsg } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
 import type { Cancel } from '../../domain/ports/host.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
+import { pause } from '../../runtime/clock.ts';
 import type { SendOrder } from '../../schema/fleet-records.ts';
 import { BUCKETS, outcomeKey, outcomeSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
 import { type Reply, toProblem } from '../protocol/requests.ts';
@@ -43,7 +44,7 @@ export class SendQueue {
   }
 
   async #take(signal: AbortSignal): Promise<void> {
-    const { connection, mac, log } = this.#parts;
+    const { connection, mac, clock, log } = this.#parts;
     let trouble: string | undefined;
     while (!signal.aborted) {
       try {
@@ -62,7 +63,7 @@ export class SendQueue {
         const reason = error instanceof Error ? error.message : String(error);
         if (!signal.aborted && reason !== trouble) log.warn('sends of the fleet cannot be taken, retrying', { reason });
         trouble = reason;
-        await this.#pause(signal);
+        await pause(clock, RETRY_MS, signal);
       }
     }
   }
@@ -121,15 +122,6 @@ export class SendQueue {
     if (isKept(key) && !isOfAnother(reply))
       await connection.js.publish(`$KV.${BUCKETS.outcomes}.${outcomeKey(mac, hash)}`, outcome);
     connection.nc.publish(outcomeSubject(mac, hash), outcome);
-  }
-
-  async #pause(signal: AbortSignal): Promise<void> {
-    let cancel: Cancel | undefined;
-    await new Promise<void>((resolve) => {
-      cancel = this.#parts.clock.after(RETRY_MS, resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    cancel?.();
   }
 }
 

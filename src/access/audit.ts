@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { AuditEntry } from '../domain/audit.ts';
+import { type AuditEntry, OTHER_TARGETS } from '../domain/audit.ts';
 import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from '../domain/ports/access.ts';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { type KeyUse, NO_USE } from '../domain/statistics.ts';
@@ -11,6 +11,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const FLUSH_MS = 1000;
 const TRIM_EVERY = 1000;
 const MAX_FOLDED = 10_000;
+/** Maximum number of targets that get their own line, per key, action, outcome and minute. */
+const MAX_TARGETS = 10;
 
 /** A line that counts further occurrences until its period is over. */
 interface Folded {
@@ -26,6 +28,9 @@ export class Audit implements AuditLog {
   readonly #secret: string;
   readonly #folded = new Map<string, Folded>();
   readonly #changed = new Set<Folded>();
+  /** The targets that have their own line in this minute, by key, action and outcome. */
+  readonly #targets = new Map<string, Set<string | null>>();
+  #targetsOfMinute = 0;
   #cancelFlush: Cancel | undefined;
   #added = 0;
 
@@ -45,20 +50,20 @@ export class Audit implements AuditLog {
     this.#add(note, atMs);
   }
 
-  /** Writes one line per key, code and minute. */
+  /** Writes one line per key, code, target and minute, for the first targets of a minute. */
   noteRefusal(keyId: string, code: string, target: string | null = null): void {
-    this.#fold({ keyId, action: 'refused', outcome: code, target }, code, MINUTE_MS);
+    this.#fold(this.#withFewTargets({ keyId, action: 'refused', outcome: code, target }), MINUTE_MS);
   }
 
   /** Writes one line per key, target and minute. It has no hash, because it stands for several texts. */
   noteDryRun(keyId: string, target: string): void {
-    this.#fold({ keyId, action: 'send', outcome: 'dry_run', target }, target, MINUTE_MS);
+    this.#fold(this.#withFewTargets({ keyId, action: 'send', outcome: 'dry_run', target }), MINUTE_MS);
   }
 
   /** Writes one line per key, conversation and hour. */
   noteRead(keyId: string, action: 'read' | 'event', conversationIds: Iterable<string>): void {
     for (const target of conversationIds) {
-      this.#fold({ keyId, action, outcome: 'shown', target }, target, HOUR_MS);
+      this.#fold({ keyId, action, outcome: 'shown', target }, HOUR_MS);
     }
   }
 
@@ -95,9 +100,24 @@ export class Audit implements AuditLog {
     return id;
   }
 
-  #fold(note: AuditNote, what: string, windowMs: number): void {
+  /** Replaces the target with `OTHER_TARGETS` after the first ones of a minute, so that a loop cannot fill the log. */
+  #withFewTargets(note: AuditNote): AuditNote {
+    const minute = Math.floor(this.#clock.now() / MINUTE_MS);
+    if (minute !== this.#targetsOfMinute) this.#targets.clear();
+    this.#targetsOfMinute = minute;
+    const { keyId, action, outcome, target = null } = note;
+    const group = `${keyId} ${action} ${outcome}`;
+    const named = this.#targets.get(group) ?? new Set();
+    this.#targets.set(group, named);
+    if (!named.has(target) && named.size >= MAX_TARGETS) return { ...note, target: OTHER_TARGETS };
+    named.add(target);
+    return note;
+  }
+
+  /** Writes one line per key, action, outcome and target in each window. */
+  #fold(note: AuditNote, windowMs: number): void {
     const nowMs = this.#clock.now();
-    const key = `${note.keyId} ${note.action} ${what}`;
+    const key = `${note.keyId} ${note.action} ${note.outcome} ${note.target}`;
     const folded = this.#folded.get(key);
     if (folded !== undefined && nowMs < folded.untilMs && nowMs >= folded.untilMs - windowMs) {
       folded.more += 1;

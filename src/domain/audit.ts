@@ -8,7 +8,10 @@ export interface AuditEntry {
   /** `owner` for the owner's key, `tapback` for the owner's tapbacks. */
   readonly key_id: string;
   readonly action: AuditAction;
-  /** A chat id, an address, the id of a key, an approval or a webhook, or the host that a webhook posts to. */
+  /**
+   * A chat id, an address, the id of a key, an approval or a webhook, the host that a webhook posts to, or
+   * `OTHER_TARGETS`.
+   */
   readonly target: string | null;
   /** The result, or the code of the refusal. */
   readonly outcome: string;
@@ -22,6 +25,9 @@ export interface AuditEntry {
 
 export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', 'refused', 'key', 'webhook'] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** The target of a line that counts the refusals or dry runs of a minute to any others than the first 10 targets. */
+export const OTHER_TARGETS = '(others)';
 
 /** The owner's `key_id`. */
 export const OWNER = 'owner';

@@ -93,6 +93,29 @@ describe('an audit log that is full', () => {
   });
 });
 
+test('refusals to different people within a minute name each of them', async () => {
+  const caller = service.caller({ send: [ANA] });
+  for (const recipient of [BEN, '+15550198', '+15550199', BEN]) await codeOf(service.send(caller, { recipient }));
+  expect(lines().filter(([action]) => action === 'refused')).toEqual([
+    ['refused', 'recipient_not_allowed', BEN, 2],
+    ['refused', 'recipient_not_allowed', '+15550198', 1],
+    ['refused', 'recipient_not_allowed', '+15550199', 1],
+  ]);
+});
+
+test('refusals to ever more people in a loop name the first 10 of a minute and count the others', async () => {
+  const caller = service.caller({ send: [ANA] });
+  const numbers = Array.from({ length: 300 }, (_, n) => `+1555100${1000 + n}`);
+  for (const recipient of [...numbers, numbers[0] ?? '']) await codeOf(service.send(caller, { recipient }));
+  const refused = lines().filter(([action]) => action === 'refused');
+  expect(refused).toHaveLength(11);
+  expect(refused[0]).toEqual(['refused', 'recipient_not_allowed', numbers[0], 2]);
+  expect(refused.at(-1)).toEqual(['refused', 'recipient_not_allowed', '(others)', 290]);
+  await service.clock.advance(60_000);
+  await codeOf(service.send(caller, { recipient: numbers[299] ?? '' }));
+  expect(lines().at(-1)).toEqual(['refused', 'recipient_not_allowed', numbers[299], 1]);
+});
+
 test('a send that finds no room among the held ones, in a loop, is one line a minute', async () => {
   const caller = service.caller({ approval: 'always', caps: { per_minute: 60, per_day: 100 } });
   for (let held = 0; held < 20; held += 1) await service.hold(caller, { body: `${held}` });

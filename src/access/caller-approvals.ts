@@ -43,7 +43,7 @@ export function callerApprovals(
       const cancel = key?.onEnd(() => desk.wake());
       await desk.changed(leftMs);
       cancel?.();
-      if (key?.isAlive(clock.now()) === false) throw problem('unauthorized');
+      if (key?.isAlive(clock.now()) === false) throw problem('limited_key_refused');
     }
   };
   return {

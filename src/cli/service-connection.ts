@@ -6,6 +6,7 @@ import { demoFolder } from '../config/environment.ts';
 import { isOwnUrl, trustedSocketOf, urlOf } from '../config/service-address.ts';
 import { errorCode } from '../domain/errors.ts';
 import { LIMITED_KEY } from '../domain/key.ts';
+import { PROBLEMS } from '../domain/problems.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { type ClientContext, type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
@@ -289,6 +290,7 @@ function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): reado
             'Is it running (postern serve, postern demo)? After an update, was it restarted? `postern doctor` finds out.',
           ];
     case 'unauthorized':
+      if (hint === PROBLEMS.limited_key_refused.hint) return [hint];
       return ['Give the api_key that the running service has: it reads config.toml only when it starts.'];
     case 'connection_lost':
       return ['The request may have been carried out.'];

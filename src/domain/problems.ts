@@ -77,6 +77,12 @@ export const PROBLEMS = {
     detail: 'This Bearer token is not a valid limited key.',
     hint: 'If the key was revoked or has expired, ask the owner for a new one. Send any other key in the header X-API-Key.',
   },
+  limited_key_refused: {
+    status: 401,
+    code: 'unauthorized',
+    detail: 'The limited key is missing or unknown, has expired, or was revoked.',
+    hint: 'Only the owner can make a new one, with "postern keys add". It is sent in the header X-API-Key.',
+  },
   host_not_allowed: {
     status: 403,
     detail: 'This host name is not allowed.',

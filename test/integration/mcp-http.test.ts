@@ -49,6 +49,24 @@ describe('the door of /mcp', () => {
     }
   });
 
+  test("sends no agent to the owner's key, whatever is wrong with its own", async () => {
+    const gateway = await open();
+    const own = `postern_0123abcd_${'x'.repeat(43)}`;
+    const id = { 'x-request-id': 'same' };
+    const answers = await Promise.all([
+      ask(gateway, LIST, { key: false, headers: id }),
+      ask(gateway, LIST, { key: false, headers: { ...id, 'x-api-key': own } }),
+      ask(gateway, LIST, { key: false, headers: { ...id, 'x-api-key': 'wrong' } }),
+      ask(gateway, LIST, { key: false, headers: { ...id, authorization: `Bearer ${own}` } }),
+      gateway.get('/api/v1/messages', { key: false, headers: { ...id, 'x-api-key': own } }),
+      gateway.get(`/api/v1/ws?api_key=${own}`, { key: false, headers: id }),
+    ]);
+    const [{ text }] = answers;
+    expect(text).toContain('postern keys add');
+    expect(answers.map((answer) => [answer.status, answer.text])).toEqual(answers.map(() => [401, text]));
+    expect(text).not.toContain('config.toml');
+  });
+
   test("refuses the owner's key and says what to do, unless it is allowed", async () => {
     const answer = await ask(await open(false));
     expect(answer).toMatchObject({ status: 403, json: { code: 'owner_key_at_mcp' } });

@@ -140,6 +140,8 @@ describe('a problem reads as its example in the OpenAPI document', () => {
   test('of access control and routing', async () => {
     expectProblem('invalid_request', 'listKeys', await service.get('/keys?limit=%zz'));
     expectProblem('unauthorized', 'listMessages', await service.get('/messages', { 'x-api-key': 'wrong' }));
+    const revoked = `postern_0123abcd_${'x'.repeat(43)}`;
+    expectProblem('unauthorized', 'listMessages', await service.get('/messages', { 'x-api-key': revoked }));
     expectProblem('origin_not_allowed', 'getHealth', await service.get('/health', { origin: 'http://evil.example' }));
     expectProblem('host_not_allowed', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1', 'Host: evil.example']));
     expectProblem('invalid_host', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1']));

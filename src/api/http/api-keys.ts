@@ -66,12 +66,25 @@ function decoded(text: string): string | undefined {
   }
 }
 
+/** The path of MCP, where the owner's key is refused. */
+const AT_MCP = /^(?:https?:\/\/[^/?]*)?\/mcp(?:\?|$)/i;
+/** Something in the form of a limited key, in a header or a query. */
+const LIKE_A_LIMITED_KEY = /(?:^|Bearer +|api_key=)postern_/i;
+
 /**
- * Returns the same error for a missing key and a wrong one (decision E6). A Bearer token has a different text, which is
- * the same for the owner's key and for any other text.
+ * Returns the same error for a missing key and a wrong one (decision E6). Only the form of what was sent, and the place,
+ * choose the text: an agent with a limited key must not be told where to find the owner's. A Bearer token has another
+ * text, which is the same for the owner's key and for any other text. Without a request, a limited key has ended.
  */
-export function unauthorized({ headers }: Pick<IncomingMessage, 'headers'> = { headers: {} }): AppError {
-  const isBearer = headers['x-api-key'] === undefined && /^Bearer\b/i.test(headers.authorization ?? '');
-  const name = isBearer ? 'bearer_refused' : 'unauthorized';
+export function unauthorized(request?: Pick<IncomingMessage, 'headers' | 'url'>): AppError {
+  if (request === undefined) return refused('limited_key_refused');
+  const { headers, url = '' } = request;
+  const { 'x-api-key': given, authorization = '' } = headers;
+  const isLimited = [String(given), authorization, url].some((text) => LIKE_A_LIMITED_KEY.test(text));
+  if (isLimited || AT_MCP.test(url)) return refused('limited_key_refused');
+  return refused(given === undefined && /^Bearer\b/i.test(authorization) ? 'bearer_refused' : 'unauthorized');
+}
+
+function refused(name: 'limited_key_refused' | 'bearer_refused' | 'unauthorized'): AppError {
   return problem(name, {}, { headers: { 'WWW-Authenticate': 'ApiKey realm="postern"' } });
 }

@@ -93,7 +93,7 @@ const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: 
 export function problemResponses({ body, problems = [], mistakes }: Operation, place: Place): Json {
   const names: readonly ProblemName[] = [
     ...EVERYWHERE,
-    ...(place.hasKey ? (['unauthorized', 'bearer_refused', 'key_rate_limited'] as const) : []),
+    ...(place.hasKey ? (['unauthorized', 'limited_key_refused', 'bearer_refused', 'key_rate_limited'] as const) : []),
     ...(place.needsScope ? (['scope_missing'] as const) : []),
     ...(place.isAtHub ? [] : (['not_at_a_hub'] as const)),
     ...(place.hasParameterInPath ? (['invalid_path'] as const) : []),

@@ -103,7 +103,7 @@ export class SubscriptionRegistry implements SubscriptionService {
   #startOf(keyId: string, { cursor, maxAgeMs }: SubscriptionRequest): ReturnType<typeof replayStart> {
     const { clock, callerOf } = this.#parts;
     const caller = callerOf(keyId);
-    if (caller === undefined) throw problem('unauthorized');
+    if (caller === undefined) throw problem('limited_key_refused');
     return replayStart(caller.feed, cursor, maxAgeMs === undefined ? undefined : clock.now() - maxAgeMs);
   }
 

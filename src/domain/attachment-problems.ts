@@ -10,7 +10,7 @@ export const ATTACHMENT_PROBLEMS = {
   conversion_unavailable: {
     status: 501,
     detail: 'This file cannot be converted here.',
-    hint: 'as=jpeg converts pictures and as=m4a recordings, if the converter is installed. Omit "as" for the original file.',
+    hint: 'Pictures become jpeg and recordings m4a, if the converter is installed. Ask for the original file instead.',
   },
   conversion_busy: {
     status: 503,

@@ -54,12 +54,13 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
     const list = await client.call('conversations_list');
     expect(list.text).toContain(`${CHAT} | ${ANA} | last `);
     const { text, content } = await client.call('messages_read', { conversation_id: ANA.replace('+', 'iMessage;-;+') });
-    const [open = '', day, first, second, third, close = '', ...rest] = text.split('\n');
+    const [open = '', day, first, second, third, note, close = '', ...rest] = text.split('\n');
     expect(open).toMatch(/^<messages-\w{8} untrusted="true">$/);
     expect(day).toMatch(/^\w{3} \d+ \w{3} \d{4}, /);
     expect(first).toMatch(/^\[\d+\] \d\d:\d\d \+15550100: The kettle is on\.$/);
     expect(second).toBe('    [9] 14:05 me: send it all');
-    expect(third).toMatch(/: Here is the plan \[file 0: plan\.svg\]$/);
+    expect(third).toMatch(/: Here is the plan$/);
+    expect(note).toBe('+ file 0: "plan.svg"');
     expect(close).toBe(open.replace('<', '</').replace(' untrusted="true"', ''));
     expect(rest).toHaveLength(1);
     expect(content).toEqual([{ type: 'text', text }]);
@@ -71,10 +72,18 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
     const older = await client.call('messages_read', { limit: 1, cursor: newest.next });
     expect(older.text).toContain('The kettle is on.');
     const whole = await client.call('messages_read', { message_id: '1', skip: 4 });
-    expect(whole.text).toContain('    kettle is on.');
+    expect(whole.text).toMatch(/\n\[1\] \d\d:\d\d \+15550100: kettle is on\.\n/);
     const json = await client.call('messages_read', { conversation_id: CHAT, format: 'json', limit: 1 });
     const line = json.text.split('\n').find((one) => one.startsWith('{')) ?? '';
     expect(JSON.parse(line)).toMatchObject({ body: 'Here is the plan', attachments: ['plan.svg'] });
+  });
+
+  test('reads one message whole as lists show it: with its sender, time and files, and as JSON', async () => {
+    const { text } = await client.call('messages_read', { message_id: '2' });
+    expect(text).toMatch(/\n\[2\] \d\d:\d\d \+15550100: Here is the plan\n\+ file 0: "plan\.svg"\n<\//);
+    const json = await client.call('messages_read', { message_id: '2', format: 'json' });
+    const line = json.text.split('\n').find((one) => one.startsWith('{')) ?? '';
+    expect(JSON.parse(line)).toMatchObject({ id: '2', body: 'Here is the plan', attachments: ['plan.svg'] });
   });
 
   test('fetches a file, and is told what is wrong in words', async () => {

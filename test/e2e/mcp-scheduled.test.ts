@@ -8,7 +8,7 @@ import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
 const ANA = '+15550100';
-const TEXT = 'Happy birthday!';
+const TEXT = 'Two\nlines';
 /** Sets the clock of the service an hour forward at a signal. */
 const CLOCK = fileURLToPath(new URL('../faults/set-clock.cjs', import.meta.url));
 
@@ -32,7 +32,10 @@ test('what an agent schedules is held, waits once it is approved, and goes out a
   const waiting = client.call('approvals_wait', { id, timeout_s: 50 });
   expect((await service.post(`/approvals/${String(id)}/approve`, { shown })).status).toBe(200);
   expect((await waiting).structured.state).toBe('scheduled');
-  expect((await client.call('scheduled_list')).text).toContain(`[${String(id)}] `);
+  const { text: listed } = await client.call('scheduled_list');
+  expect(listed).toContain(`[${String(id)}] `);
+  expect(listed).toMatch(/\n {4}Two\n {4}lines\n<\//);
+  expect(listed).not.toContain('written by other people');
   expect(await sent()).toEqual([]);
 
   process.kill(service.pid, 'SIGUSR2');

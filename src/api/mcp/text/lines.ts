@@ -1,4 +1,5 @@
 import type { Poll } from '../../../domain/cards.ts';
+import type { MessageDetails } from '../../../domain/details.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Reaction } from '../../../domain/reaction.ts';
 import { sentenceOf } from '../../../domain/sentence.ts';
@@ -22,9 +23,14 @@ export interface LineContext {
   readonly groupName: (conversationId: string) => string | null | undefined;
   /** The conversation of all lines, if there is only one; it is not repeated in the lines. */
   readonly conversationId?: string | undefined;
+  /** Maximum length of one body, by default that of a list. */
+  readonly maxBody?: number | undefined;
 }
 
-/** Writes lines such as `[id] 14:05 Ana: text`, with a heading for each day. */
+/**
+ * Writes lines such as `[id] 14:05 Ana: text`, with a heading for each day. Notes on a message are on a line below it
+ * that begins with `+`, which no line of a body does: further lines of a body are indented.
+ */
 export class DayLines {
   readonly #context: LineContext;
   readonly #lines: string[] = [];
@@ -75,53 +81,72 @@ function headingOf(day: string, before: string, zone: string): string {
 function messageLine(message: Message, context: LineContext): string {
   // The author is first, with the full name.
   const start = lineStart(message, context);
-  const { attachments, status, is_from_me: isOwn } = message;
-  const files = attachments.map((path, n) => `[file ${n}: ${shortLine(path.slice(path.lastIndexOf('/') + 1))}]`);
-  const state = isOwn && (status === 'failed' || status === 'pending') ? [`(${status})`] : [];
-  const content = [...state, saidBy(message, context), ...files, ...notesOf(message, context)]
-    .filter((part) => part !== '')
-    .join(' ');
-  return `${start}: ${content === '' ? '(no text)' : content}`;
+  const said = isSentence(message) ? sentenceFor(message, context) : textOf(message, context);
+  const line = said === '' ? `${start}:` : `${start}: ${said}`;
+  const notes = notesOf(message, context);
+  if (said === '' && notes.length === 0) return `${line}${NOTES}no text`;
+  return notes.length === 0 ? line : `${line}${NOTES}${notes.join('; ')}`;
 }
 
-/** Returns the text of a message, or the sentence that replaces it. */
-function saidBy(message: Message, { labels }: LineContext): string {
-  const { id, body, details, sender } = message;
+const NOTES = '\n+ ';
+
+/** Reports whether a sentence replaces the text of the message. */
+function isSentence({ body, details }: Message): boolean {
+  return details?.sentence !== undefined && (body === '' || details.kind !== 'message');
+}
+
+function textOf({ body, details }: Message, { maxBody = MAX_SHOWN_BODY }: LineContext): string {
   const subject = details?.subject === undefined ? '' : `${shortLine(details.subject)}: `;
-  if (details?.sentence === undefined || (body !== '' && details.kind === 'message'))
-    return subject + bodyText(id, body);
+  return subject + beginning(indented(beginning(body, maxBody)), maxBody);
+}
+
+function sentenceFor(message: Message, { labels }: LineContext): string {
+  const { details, sender } = message;
+  if (details?.sentence === undefined) return '';
   if (details.group_event === undefined && details.location_share === undefined) return indented(details.sentence);
   const people = [sender, details.group_event?.who ?? ''].filter((address) => address !== '');
   const names = Object.fromEntries(people.map((address) => [address, labels.person(address)]));
   return indented(sentenceOf(message, details, names));
 }
 
-/** Returns notes on edits, late arrival, and reactions. */
-function notesOf({ body, details }: Message, { labels, time }: LineContext): readonly string[] {
-  if (details === undefined) return [];
-  const { kind, scheduled } = details;
+/** Returns the notes on a message. Names of files are in quotes, because other people chose them. */
+function notesOf(message: Message, context: LineContext): readonly string[] {
+  const { id, attachments, body, status, is_from_me: isOwn, details } = message;
+  const { maxBody = MAX_SHOWN_BODY } = context;
+  const isCut = !isSentence(message) && (body.length > maxBody || indented(body).length > maxBody);
+  return [
+    ...(isOwn && (status === 'failed' || status === 'pending') ? [status] : []),
+    ...(isCut ? [`cut here: messages_read with message_id "${id}" has the rest`] : []),
+    ...attachments.map((path, n) => `file ${n}: ${inQuotes(path.slice(path.lastIndexOf('/') + 1), 80)}`),
+    ...(details === undefined ? [] : detailNotes(message, details, context)),
+  ];
+}
+
+/** Returns notes on the kind of a message without text, edits, a later time, and reactions. */
+function detailNotes(message: Message, details: MessageDetails, { labels, time }: LineContext): readonly string[] {
+  const { kind, scheduled, edited_at: editedAt, retracted_at: retractedAt } = details;
   const reactions = details.reactions
     // A poll already shows its votes, so they are not listed as reactions.
     .filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other')
-    .map(
-      ({ is_from_me: isOwn, sender, emoji, reaction_type: type }) =>
-        `${isOwn ? 'me' : labels.person(sender)} ${shortLine(emoji ?? type.replace('_', ' '), 20)}`,
-    );
+    .map(({ is_from_me: isOwn, sender, emoji, reaction_type: type }) => {
+      const sign = shortLine(emoji ?? type.replace('_', ' '), 20).replaceAll(/[;,]/g, ' ');
+      return `${isOwn ? 'me' : labels.person(sender)} ${sign}`;
+    });
   return [
-    ...(details.edited_at !== null && body !== '' ? ['(edited)'] : []),
-    ...(scheduled === undefined ? [] : [`(to be sent ${time.day(scheduled.for)} ${time.time(scheduled.for)})`]),
-    ...(reactions.length === 0 ? [] : [`[reactions: ${reactions.slice(0, MAX_REACTIONS).join(', ')}]`]),
+    ...(isSentence(message) && kind !== 'message' ? [kind.replace('_', ' ')] : []),
+    ...(retractedAt === null ? [] : ['unsent']),
+    ...(editedAt !== null && message.body !== '' ? ['edited'] : []),
+    ...(scheduled === undefined ? [] : [`to be sent ${time.day(scheduled.for)} ${time.time(scheduled.for)}`]),
+    ...(reactions.length === 0 ? [] : [`reactions: ${reactions.slice(0, MAX_REACTIONS).join(', ')}`]),
   ];
+}
+
+function inQuotes(text: string, max = 60): string {
+  return `"${shortLine(text, max).replaceAll('"', "'")}"`;
 }
 
 /** Maximum number of reactions named in a line. */
 const MAX_REACTIONS = 20;
-
-function bodyText(id: string, body: string): string {
-  const text = indented(beginning(body, MAX_SHOWN_BODY));
-  if (body.length <= MAX_SHOWN_BODY && text.length <= MAX_SHOWN_BODY) return text;
-  return `${beginning(text, MAX_SHOWN_BODY)} (cut here; messages_read with message_id "${id}" has the rest)`;
-}
 
 function reactedWith(reaction: Reaction, isRemoved: boolean): string {
   const sign = reaction.emoji ?? reaction.reaction_type.replace('_', ' ');
@@ -132,13 +157,13 @@ function reactedWith(reaction: Reaction, isRemoved: boolean): string {
 
 /** Describes a row that only the contract calls a reaction: a vote by its choices, any other by its sentence. */
 function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
-  const target = id === '' ? '' : ` [${id}]`;
   const choices = details?.poll_vote?.choices ?? [];
   const chosen = (poll?.options ?? []).filter((option) => choices.includes(option.id));
   // Other people wrote the options, so they are always in quotes.
-  const texts = chosen.slice(0, MAX_CHOICES).map(({ text = '?' }) => `"${shortLine(text, 60).replaceAll('"', "'")}"`);
-  if (texts.length > 0) return ` voted for ${texts.join(', ')} in poll${target}`;
-  return `: ${indented(details?.sentence ?? '')}${target}`;
+  const texts = chosen.slice(0, MAX_CHOICES).map(({ text = '?' }) => inQuotes(text));
+  if (texts.length > 0) return ` voted for ${texts.join(', ')} in poll${id === '' ? '' : ` [${id}]`}`;
+  const kind = details?.kind.replace('_', ' ') ?? 'reaction';
+  return `: ${indented(details?.sentence ?? '')}${NOTES}${kind}${id === '' ? '' : ` of [${id}]`}`;
 }
 
 /** Maximum number of choices named in a line. */

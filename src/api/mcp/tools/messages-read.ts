@@ -7,7 +7,7 @@ import { parseInstant } from '../../../schema/instant.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../cursor.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
-import { DayLines, MAX_SHOWN_BODY } from '../text/lines.ts';
+import { DayLines, type LineContext, MAX_SHOWN_BODY } from '../text/lines.ts';
 import { beginning, indented, visibleJson } from '../text/visible.ts';
 import { groupNames } from './conversations.ts';
 import { junk, junkNote, withoutJunk } from './junk.ts';
@@ -22,7 +22,7 @@ export const messagesRead = tool({
   name: 'messages_read',
   title: 'Read messages',
   description:
-    'Messages of one conversation, or of all: the newest ones, or those after `since`. Oldest first, as [id] time sender: text.',
+    'Messages of one conversation, or of all: the newest ones, or those after `since`. Oldest first, as [id] time sender: text. Notes on a message are on a line below it that begins with +.',
   scope: 'read',
   input: z.object({
     conversation_id: conversationId.optional(),
@@ -37,7 +37,7 @@ export const messagesRead = tool({
   }),
   output: textOutput,
   async run(input, context) {
-    if (input.message_id !== undefined) return whole(input.message_id, input.skip, context);
+    if (input.message_id !== undefined) return whole(input.message_id, input, context);
     const query = input.cursor === undefined ? queryOf(input) : queryBehind(input.cursor);
     const conversation =
       query.conversationId === undefined ? undefined : await context.caller.reader.conversation(query.conversationId);
@@ -140,20 +140,21 @@ export async function messagesWithDetails(
 /** Returns the lines of some messages. `conversation` is not repeated in them. */
 export async function messageLines(
   messages: readonly Message[],
-  conversation: string | undefined,
+  conversationId: string | undefined,
   { caller, names, time }: ToolContext,
+  { maxBody }: Pick<LineContext, 'maxBody'> = {},
 ): Promise<string> {
   const groupName = await groupNames(messages, caller.reader);
-  const lines = new DayLines({ labels: new Labels(await names()), time, groupName, conversationId: conversation });
+  const lines = new DayLines({ labels: new Labels(await names()), time, groupName, conversationId, maxBody });
   for (const message of messages) lines.message(message);
   return lines.text;
 }
 
 /** Returns one JSON object per line, inside the fence too. */
-async function jsonLines(messages: readonly Message[]): Promise<string> {
+async function jsonLines(messages: readonly Message[], maxBody = MAX_SHOWN_BODY): Promise<string> {
   return messages
     .map((message) => {
-      const body = beginning(message.body, MAX_SHOWN_BODY);
+      const body = beginning(message.body, maxBody);
       const attachments = message.attachments.map((path) => path.slice(path.lastIndexOf('/') + 1));
       // File paths on the Mac are of no use elsewhere.
       const files = message.details?.attachments.map(({ path: _, ...file }) => file);
@@ -170,13 +171,30 @@ async function jsonLines(messages: readonly Message[]): Promise<string> {
     .join('\n');
 }
 
-async function whole(id: string, skip: number, { caller, nonce }: ToolContext): Promise<ToolAnswer> {
-  const message = await caller.reader.message(id, { include: WITH_DETAILS });
+interface Part {
+  readonly skip: number;
+  readonly format: 'text' | 'json';
+}
+
+/** Returns one message with all of its text, or the part of it after `skip`, in the form that lists have. */
+async function whole(id: string, { skip, format }: Part, context: ToolContext): Promise<ToolAnswer> {
+  const message = await context.caller.reader.message(id, { include: WITH_DETAILS });
   if (message === undefined) throw problem('message_not_found');
-  const rest = (message.body || (message.details?.sentence ?? '')).slice(skip);
+  const rest = message.body.slice(skip);
   let part = beginning(rest, MAX_PART);
   while (indented(part).length > MAX_PART) part = beginning(part, Math.floor(part.length / 2));
   const left = rest.length - part.length;
   const more = left === 0 ? '' : `\n${left} more characters: call again with skip = ${skip + part.length}.`;
-  return { text: fenced(`[${id}]:\n    ${indented(part)}`, nonce) + more };
+  const shown = { ...withoutSentence(message), body: part };
+  const lines =
+    format === 'json'
+      ? await jsonLines([shown], MAX_PART)
+      : await messageLines([shown], undefined, context, { maxBody: MAX_PART });
+  return { text: fenced(lines, context.nonce) + more };
+}
+
+/** Lists show a link by its sentence, but its text is asked for here. */
+function withoutSentence(message: Message): Message {
+  const { body, details } = message;
+  return body === '' || details === undefined ? message : { ...message, details: { ...details, sentence: undefined } };
 }

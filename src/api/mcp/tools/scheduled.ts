@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { fenced } from '../text/fence.ts';
+import { fenced, OF_OWN } from '../text/fence.ts';
 import { indented, shortLine } from '../text/visible.ts';
 import { textOutput, tool } from './tool.ts';
 
@@ -16,9 +16,9 @@ export const scheduledList = tool({
     if (entries.length === 0) return { text: 'No message is scheduled.' };
     const lines = entries.flatMap(({ id, source, state, send_at: at, to, text }) => [
       `[${id}] ${at} to ${shortLine(to)} (${source === 'phone' ? 'on the phone' : state})`,
-      indented(text ?? ''),
+      `    ${indented(text ?? '')}`,
     ]);
-    return { text: fenced(lines.join('\n'), nonce) };
+    return { text: fenced(lines.join('\n'), nonce, OF_OWN) };
   },
 });
 

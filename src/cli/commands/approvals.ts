@@ -19,7 +19,11 @@ const APPROVALS: readonly Column[] = [
   { title: 'TO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
+/** Has a column for the time of scheduled sends, if there are any. */
+const WITH_SEND_AT: readonly Column[] = APPROVALS.toSpliced(3, 0, { title: 'SEND AT' });
 const SHORT_ID = 8;
+/** States of an approved send that has not failed. */
+const GOOD_STATES: ReadonlySet<ApprovalState> = new Set(['sent', 'pending', 'approved', 'scheduled']);
 
 export async function listApprovals(
   options: ConnectionOptions & { readonly state?: ApprovalState; readonly all?: boolean },
@@ -28,13 +32,16 @@ export async function listApprovals(
   const state = options.state ?? (options.all === true ? undefined : 'held');
   const approvals = await client.approvals.list({ ...(state !== undefined && { state }), include: 'contacts' });
   const keys = approvals.length === 0 ? new Map<string, string>() : await keyNames(client);
+  const nowMs = systemClock.now();
+  const isAnyLater = approvals.some(({ send_at: sendAt }) => sendAt !== undefined);
   const rows = approvals.map((approval) => {
-    const { id, state: now, created_at: at, key_id: key, text } = approval;
+    const { id, state: now, created_at: at, key_id: key, send_at: sendAt, text } = approval;
     const shortId = columns === undefined ? id : id.slice(0, SHORT_ID);
-    const asked = shownTime(at, systemClock.now());
-    return [shortId, now, asked, ...[keys.get(key) ?? key, recipient(approval), text ?? ''].map(shownInRow)];
+    const later = isAnyLater ? [sendAt === undefined ? '' : shownTime(sendAt, nowMs)] : [];
+    const others = [keys.get(key) ?? key, recipient(approval), text ?? ''].map(shownInRow);
+    return [shortId, now, shownTime(at, nowMs), ...later, ...others];
   });
-  list(approvals, APPROVALS, rows, 'No send is waiting for a decision.');
+  list(approvals, isAnyLater ? WITH_SEND_AT : APPROVALS, rows, 'No send is waiting for a decision.');
 }
 
 export async function showApproval(given: string, _options: object, { client, answer }: Served): Promise<void> {
@@ -62,8 +69,9 @@ export async function approve(
   progress('Sending');
   await client.approvals.approve(id, shown);
   const end = await client.approvals.get(id, { wait: 40 });
-  answer(end, `It is ${end.state}${end.problem === null ? '' : ` (${end.problem})`}.`);
-  return ['sent', 'pending', 'approved'].includes(end.state) ? EXIT.ok : EXIT.crash;
+  const time = end.state === 'scheduled' ? ` for ${sendTime(end)}` : '';
+  answer(end, `It is ${end.state}${time}${end.problem === null ? '' : ` (${end.problem})`}.`);
+  return GOOD_STATES.has(end.state) ? EXIT.ok : EXIT.crash;
 }
 
 export async function deny(given: string, _options: object, { client, answer }: Served): Promise<void> {
@@ -78,6 +86,12 @@ async function approvalOf(client: PosternClient, given: string): Promise<Approva
     'approval',
     'postern approvals list --all',
   );
+}
+
+/** Returns when a scheduled send goes out, in this time zone and as it was asked. */
+function sendTime({ send_at: at = '', send_until: until }: Approval): string {
+  const nowMs = systemClock.now();
+  return `${shownTime(at, nowMs)} (${at})${until === undefined ? '' : `, at the latest ${shownTime(until, nowMs)}`}`;
 }
 
 /** Returns the only person who will read the send; if there are several, the conversation. */
@@ -96,6 +110,7 @@ function description(approval: Approval, keys: ReadonlyMap<string, string>): rea
     ...(members.length === 1 && (members[0] === to || names[members[0] ?? ''] !== undefined)
       ? []
       : [`Read by: ${members.map((member) => shown(withName(member, names))).join(', ')}`]),
+    ...(approval.send_at === undefined ? [] : [`Sent later: ${sendTime(approval)}`]),
     ...(approval.new_contact === true ? ['You never wrote there before.'] : []),
     `Text: ${text === null ? '(erased, because it ended)' : ''}`,
     ...(text === null ? [] : text.split('\n').map((line) => `  ${shown(line)}`)),

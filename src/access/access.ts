@@ -4,7 +4,7 @@ import { mayCallBack } from '../domain/callback-hosts.ts';
 import type { Caller, EventView } from '../domain/caller.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
-import type { Key } from '../domain/key.ts';
+import type { Key, KeyRevocation } from '../domain/key.ts';
 import type {
   AccessService,
   ApprovalStore,
@@ -200,14 +200,14 @@ export class LimitedAccess implements AccessService {
     this.audit.close();
   }
 
-  #onKeyChange(key: LimitedKey, before: Key = key.stored): void {
+  #onKeyChange(key: LimitedKey, before: Key = key.stored): Omit<KeyRevocation, 'id'> {
     const { id, callback_hosts: hosts } = key.stored;
     const isRevoked = this.keys.withId(id) === undefined;
-    if (isRevoked) {
-      this.#desk.voidAll(id);
-      this.#parts.scheduler.cancelAll(id);
-      void this.#parts.uploads.removeOf(id);
-    }
+    const ended = {
+      approvals_voided: isRevoked ? this.#desk.voidAll(id) : 0,
+      scheduled_cancelled: isRevoked ? this.#parts.scheduler.cancelAll(id) : 0,
+    };
+    if (isRevoked) void this.#parts.uploads.removeOf(id);
     const { webhooks } = this.#parts.owner();
     for (const webhook of webhooks.list().filter(({ keyId }) => keyId === id)) {
       // A webhook that the owner pointed elsewhere was never allowed by the list, and stays.
@@ -217,6 +217,7 @@ export class LimitedAccess implements AccessService {
     }
     endForbidden(this.#parts.subscriptions, key, this.#parts.clock.now());
     this.#parts.onKeyChange(id);
+    return ended;
   }
 
   #callerOf(key: LimitedKey): Caller {
@@ -287,7 +288,7 @@ export class LimitedAccess implements AccessService {
       streams: { open: () => key.openStream() },
       onRefused: (code) => audit.noteRefusal(id, code),
       assertAlive() {
-        if (!key.isAlive(clock.now())) throw problem('unauthorized');
+        if (!key.isAlive(clock.now())) throw problem('limited_key_refused');
       },
       onEnd(run) {
         if (key.isAlive(clock.now())) return key.onEnd(run);

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { type Approval, type ApprovalState, hasEnded } from '../domain/approval.ts';
+import type { AuditAction } from '../domain/audit.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { ApprovalStore, StoredApproval } from '../domain/ports/access.ts';
 import type { GivenFiles } from '../domain/ports/sending.ts';
@@ -14,6 +15,15 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
 /** Maximum size of all held files and uploads together, in bytes (decisions L3 and R1). */
 const MAX_HELD_BYTES = 1_000_000_000;
+
+/** Actions that the audit log records for the outcome of an approved send: the key sent it, and nobody decided. */
+const OF_THE_SEND: Readonly<Partial<Record<ApprovalState, AuditAction>>> = {
+  sent: 'send',
+  pending: 'send',
+  failed: 'send',
+  unknown: 'send',
+  scheduled: 'schedule',
+};
 
 /** A send that is about to be held. */
 export interface Holding {
@@ -107,10 +117,11 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     return approval;
   }
 
-  /** Ends the held sends of a revoked key. */
-  function voidAll(keyId: string): void {
+  /** Ends the held sends of a revoked key, and returns their number. */
+  function voidAll(keyId: string): number {
     const own = held().filter(({ key_id }) => key_id === keyId);
     for (const { id } of own) ended(id, 'void', null);
+    return own.length;
   }
 
   /** Returns the store, after ending the held sends that were not decided in time. */
@@ -208,8 +219,14 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     return true;
   }
 
-  function note({ id, textHmac }: StoredApproval, keyId: string, outcome: string): void {
-    audit.note({ keyId, action: 'approval', target: id, outcome, textHmac });
+  function note({ id, to, textHmac }: StoredApproval, keyId: string, outcome: ApprovalState): void {
+    const action = OF_THE_SEND[outcome];
+    audit.note({
+      keyId,
+      ...(action === undefined ? { action: 'approval', target: id } : { action, target: to }),
+      outcome,
+      textHmac,
+    });
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type Key,
   type KeyCheck,
   type KeyRecord,
+  type KeyRevocation,
   LIMITED_KEY,
   MAX_WAIT_S,
   PRESETS,
@@ -40,8 +41,9 @@ export interface KeyRingParts {
   readonly remaining: (key: Key) => Remaining;
   /**
    * Called when a key was changed, expired or was revoked, so that everything running under the key is checked again.
+   * Returns what ended with a revoked key.
    */
-  readonly onChange: (key: LimitedKey, before?: Key) => void;
+  readonly onChange: (key: LimitedKey, before?: Key) => Omit<KeyRevocation, 'id'>;
 }
 
 /** The limited keys: creates, finds, changes and revokes them. */
@@ -161,14 +163,24 @@ export class KeyRing implements Keys {
     return { ...this.#record(key.stored), key: secret };
   }
 
-  revoke(id: string): void {
+  revoke(id: string): KeyRevocation {
     const key = this.#existing(id);
     const { store, clock, note, onChange } = this.#parts;
     store.revoke(id, isoSecond(clock.now()));
     this.#keys.delete(id);
     note('key', id, 'revoked');
     key.end({ isRevoked: true });
-    onChange(key);
+    return { id, ...onChange(key) };
+  }
+
+  revoked(): readonly KeyRecord[] {
+    return this.#parts.store.revoked().map(({ hash: _hash, previous: _previous, ...key }) => ({
+      ...key,
+      read: shownList(key.read),
+      send: shownList(key.send),
+      remaining: null,
+      closed: [],
+    }));
   }
 
   #existing(id: string): LimitedKey {

@@ -43,10 +43,11 @@ export function withId<Item extends { readonly id: string }>(
   );
 }
 
-/** Returns the names of limited keys by id; empty for a key that may decide on sends but not list keys. */
+/** Returns the names of limited keys by id, also of revoked ones; empty for a key that may decide on sends but not list keys. */
 export async function keyNames(client: PosternClient): Promise<ReadonlyMap<string, string>> {
   try {
-    return new Map((await client.keys.list()).map(({ id, name }) => [id, name]));
+    const keys = await client.keys.list({ include: 'revoked' });
+    return new Map(keys.map(({ id, name, revoked_at: at }) => [id, at === undefined ? name : `${name} (revoked)`]));
   } catch (error) {
     if (isPosternError(error) && error.status === 403) return new Map();
     throw error;

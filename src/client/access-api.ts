@@ -1,7 +1,7 @@
 import type { Approval, ApprovalState } from '../domain/approval.ts';
 import type { AuditAction, AuditEntry } from '../domain/audit.ts';
 import type { ClientLines } from '../domain/client-lines.ts';
-import type { ApprovalMode, Caps, KeyCheck, KeyRecord, Preset, Scope } from '../domain/key.ts';
+import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset, Scope } from '../domain/key.ts';
 import type { SelfChatRecord } from '../domain/ports/self-chat.ts';
 import type { SignInCode } from '../domain/sign-in.ts';
 import { queryOf, type Requests } from './request.ts';
@@ -58,8 +58,9 @@ export class KeysApi {
     this.#requests = requests;
   }
 
-  list(): Promise<KeyRecord[]> {
-    return this.#requests.list('keys', 'scopes');
+  /** Lists the keys. With `include: 'revoked'` also the newest 1,000 revoked ones, with `revoked_at`. */
+  list(included: { readonly include?: 'revoked' } = {}): Promise<KeyRecord[]> {
+    return this.#requests.list(`keys${queryOf(included)}`, 'scopes');
   }
 
   get(id: string): Promise<KeyRecord> {
@@ -84,8 +85,9 @@ export class KeysApi {
     return this.#requests.one('POST', `${pathOf(id)}/rotate`, 'key');
   }
 
-  revoke(id: string): Promise<void> {
-    return this.#requests.none('DELETE', pathOf(id));
+  /** Revokes a key at once. The answer counts what is not sent because of it. */
+  revoke(id: string): Promise<KeyRevocation> {
+    return this.#requests.one('DELETE', pathOf(id), 'id');
   }
 
   /** Returns the outcome that a send to `to` would have, and whether the key may read that conversation. */

@@ -6,7 +6,7 @@ export type { Conversation } from '../domain/conversation.ts';
 export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../domain/details.ts';
 export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.ts';
 export type { Include } from '../domain/include.ts';
-export type { KeyRecord, Preset, Scope } from '../domain/key.ts';
+export type { KeyRecord, KeyRevocation, Preset, Scope } from '../domain/key.ts';
 export type { ListedAttachment } from '../domain/listed-attachment.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../domain/overview.ts';

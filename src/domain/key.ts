@@ -74,6 +74,17 @@ export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
   readonly closed: readonly ClosedGroup[];
   /** Its actions since midnight; only in the owner's list. */
   readonly today?: KeyUse | undefined;
+  /** Present only for a revoked key. */
+  readonly revoked_at?: string | undefined;
+}
+
+/** The sends that ended with a revoked key. */
+export interface KeyRevocation {
+  readonly id: string;
+  /** Number of its scheduled sends that were cancelled. */
+  readonly scheduled_cancelled: number;
+  /** Number of its held sends that nobody can approve any longer. */
+  readonly approvals_voided: number;
 }
 
 /** A key's rights towards one recipient. */
@@ -93,6 +104,7 @@ export const PRESETS = {
   reader: { scopes: ['read', 'events'], approval: 'always' },
   assistant: { scopes: ['read', 'events', 'send'], approval: 'always' },
   notifier: { scopes: ['send'], approval: 'never' },
+  approver: { scopes: ['approve'], approval: 'always' },
 } as const satisfies Record<string, { readonly scopes: readonly Scope[]; readonly approval: ApprovalMode }>;
 export type Preset = keyof typeof PRESETS;
 

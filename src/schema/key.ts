@@ -7,6 +7,7 @@ import {
   type Caps,
   type KeyCheck,
   type KeyRecord,
+  type KeyRevocation,
   MAX_WAIT_S,
   PRESETS,
   SCOPES,
@@ -47,9 +48,29 @@ export const keySchema = shapeOf<KeyRecord>()(
         .array(z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() }))
         .readonly()
         .meta({ description: 'Groups closed for sending because somebody joined after the owner listed them.' }),
+      revoked_at: z.string().optional().meta({ description: 'Only for a revoked key, with `include=revoked`.' }),
       today: keyUseSchema.optional().meta({ description: 'Its actions since midnight; only in the list of keys.' }),
     })
     .meta({ id: 'Key' }),
+);
+
+/** Parameters of `GET /keys`. */
+export const keysQuery = z.object({
+  include: z
+    .literal('revoked', { error: 'The parameter include must be revoked.' })
+    .optional()
+    .meta({ description: '`revoked` adds the newest 1,000 revoked keys, whose names the audit log needs.' }),
+});
+
+/** Answer of `DELETE /keys/{id}`. */
+export const keyRevocationSchema = shapeOf<KeyRevocation>()(
+  z
+    .object({
+      id: z.string(),
+      scheduled_cancelled: z.int().meta({ description: 'Number of its scheduled sends that were cancelled.' }),
+      approvals_voided: z.int().meta({ description: 'Number of its sends that waited for a decision.' }),
+    })
+    .meta({ id: 'KeyRevocation' }),
 );
 
 /** Answer of `GET /keys/{id}/check`. */

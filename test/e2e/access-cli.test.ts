@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { PosternClient } from '../../src/client/postern-client.ts';
 import type { Approval } from '../../src/domain/approval.ts';
 import { AccessFixture, ANA, BEN, GARDEN, type KeyAnswer, MALLORY } from '../support/access-fixture.ts';
+import { KEY } from '../support/service.ts';
 import { BARE_ENVIRONMENT } from '../support/temporary.ts';
 
 const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
@@ -104,6 +106,45 @@ test('a held send is shown with what cannot be seen, and is sent only when someb
   expect(audit.stdout).toContain('approved');
   expect(audit.stdout).toMatch(/ test +send +asked /);
   expect(audit.stdout).not.toContain('Pay');
+});
+
+test('a scheduled send shows when it would go out, and approving it succeeds', async () => {
+  const agent = await fixture.key({ preset: 'assistant', send: [ANA] });
+  const at = `${new Date().getUTCFullYear() + 1}-03-04T05:06:00Z`;
+  const shown = at.slice(0, 16).replace('T', ' ');
+  const { approval } = (await agent.post('/messages', { recipient: ANA, body: 'later', send_at: at })).json as {
+    approval: Approval;
+  };
+  const list = await postern(['approvals', 'list']);
+  expect(list.stdout).toContain('SEND AT');
+  expect(list.stdout).toContain(shown);
+  const line = `Sent later: ${shown} (${at})`;
+  expect((await postern(['approvals', 'show', approval.id])).stdout).toContain(line);
+  const yes = await postern(['approvals', 'approve', approval.id], 'yes\n');
+  expect(yes.stderr).toContain(line);
+  expect(yes.code).toBe(0);
+  expect(yes.stdout.match(/It is scheduled/g)).toHaveLength(1);
+  expect(yes.stdout).toContain(`It is scheduled for ${shown} (${at})`);
+});
+
+test('a revoked key keeps its name in what it did, and revoking says what is not sent because of it', async () => {
+  await postern(['keys', 'add', 'courier', '--scope', 'send', '--send', ANA, '--approval', 'never']);
+  const { keys } = new PosternClient({ socketPath: fixture.service.socketPath, key: KEY });
+  const { id } = (await keys.list()).find(({ name }) => name === 'courier') ?? { id: '' };
+  const { key } = await keys.rotate(id);
+  const send = (more: object) => fixture.service.post('/messages', { recipient: ANA, ...more }, { 'x-api-key': key });
+  const at = new Date(Date.now() + 3_600_000).toISOString();
+  for (const body of ['one', 'two']) expect((await send({ body, send_at: at })).status).toBe(202);
+  await keys.change(id, { approval: 'always' });
+  expect((await send({ body: 'three' })).status).toBe(202);
+  const { stdout } = await postern(['keys', 'revoke', 'courier']);
+  expect(stdout).toContain('Scheduled messages cancelled: 2.');
+  expect(stdout).toContain('Messages that waited for your approval and are not sent: 1.');
+  const audit = await postern(['audit']);
+  expect(audit.stdout).toMatch(/courier \(revoked\) +send +asked/);
+  expect(audit.stdout).toMatch(/key +revoked +courier \(revoked\)/);
+  expect(audit.stdout).not.toContain(id);
+  expect((await postern(['approvals', 'list', '--all'])).stdout).toContain('courier (revoked)');
 });
 
 test('what was denied is not sent', async () => {

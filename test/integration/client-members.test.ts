@@ -123,7 +123,7 @@ function calls(): readonly Promise<unknown>[] {
     home.overview(),
     home.statistics('events', { by: 'day', last: 1 }),
     home.settings(),
-    keys.list(),
+    keys.list({ include: 'revoked' }),
     keys.get('k'),
     keys.mine(),
     keys.add({ name: 'n', preset: 'assistant', ...limits }, { include: 'clients' }),

@@ -84,6 +84,19 @@ describe('a held send', () => {
     expect(service.texts()).toEqual(['hello']);
   });
 
+  test('and then sent is a decision of the owner and a send of the key in the audit log', async () => {
+    const caller = service.caller(always);
+    const held = await service.hold(caller);
+    await approve(held);
+    await eventually(async () => expect(await stateOf(held.id)).toBe('sent'));
+    const { id = '' } = caller.key ?? {};
+    const lines = service.access.audit.list({ limit: 10 }).slice(-2);
+    expect(lines.map(({ key_id: by, action, outcome, target }) => [by, action, outcome, target])).toEqual([
+      ['owner', 'approval', 'approved', held.id],
+      [id, 'send', 'sent', held.to],
+    ]);
+  });
+
   test('is one for the same ask, and tells the asker what was decided', async () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);

@@ -51,6 +51,18 @@ describe('a key that has ended', () => {
     expect(await waiting).toBe('unauthorized');
   });
 
+  test('keeps its name for those who read what it did, and says what ended with it', async () => {
+    const caller = service.caller({ approval: 'always' });
+    const { name = '' } = caller.key ?? {};
+    await service.hold(caller);
+    const id = idOf(caller);
+    expect(service.access.keys.revoke(id)).toEqual({ id, scheduled_cancelled: 0, approvals_voided: 1 });
+    expect(service.access.keys.list().map((key) => key.id)).not.toContain(id);
+    const [revoked] = service.access.keys.revoked();
+    expect(revoked).toMatchObject({ id, name, revoked_at: expect.stringMatching(/^\d{4}-/), closed: [] });
+    expect(JSON.stringify(revoked)).not.toContain('hash');
+  });
+
   test('is revoked as a whole, also when something of it expired that nobody had looked at', async () => {
     const caller = service.caller({ approval: 'always' });
     const { id } = await service.hold(caller);

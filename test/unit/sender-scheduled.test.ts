@@ -284,7 +284,8 @@ describe('under a limited key', () => {
     const caller = service.caller();
     await schedule(MINUTE, { body: 'a' }, caller);
     await schedule(MINUTE, { body: 'b' });
-    service.access.keys.revoke(caller.key?.id ?? '');
+    const { id = '' } = caller.key ?? {};
+    expect(service.access.keys.revoke(id)).toEqual({ id, scheduled_cancelled: 1, approvals_voided: 0 });
     await pass(2 * MINUTE);
     expect(states().map(([state]) => state)).toEqual(['cancelled', 'sent']);
     expect(service.texts()).toEqual(['b']);

@@ -63,6 +63,7 @@ export const accessExamples = {
   key,
   keyRequest: { name: 'agent', preset: 'assistant', read: ['+15550100'], send: ['+15550100'] },
   newKey: { ...key, key: `postern_${key.id}_Vq1r0mWm3C9l2Hq8y5bX6dKpZtN4sJcU7eRfGhA0iBo` },
+  revocation: { id: key.id, scheduled_cancelled: 2, approvals_voided: 1 },
   approval,
   approved: { ...decided, state: 'approved' },
   denied: { ...ended, state: 'denied', text: null },

@@ -1,6 +1,6 @@
 import { approvalQuery, approvalsQuery, approveBody } from '../../schema/approval.ts';
 import { auditQuery } from '../../schema/audit.ts';
-import { keyBody, keyChangesBody, keyCheckQuery, newKeyQuery } from '../../schema/key.ts';
+import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '../../schema/key.ts';
 import { proveBody } from '../../schema/self-chat.ts';
 import { accessExamples as examples } from './access-examples.ts';
 import { CHAT_DB, MADE, type Operation, SENDING, STATE_DB } from './operation.ts';
@@ -13,7 +13,9 @@ export const ACCESS_OPERATIONS = {
     description:
       'Every key made with `POST /keys`, with what it may do and what is left of its caps. ' +
       'The owner’s own key is not listed, and secrets are never shown again.',
+    query: keysQuery,
     answers: { 200: { description: 'All of them.', schema: 'Key', isList: true, example: [examples.key] } },
+    mistakes: [{ pointer: '?include', message: 'The parameter include must be revoked.' }],
   },
   addKey: {
     tag: 'Keys',
@@ -85,8 +87,9 @@ export const ACCESS_OPERATIONS = {
     tag: 'Keys',
     summary: 'Revoke a key at once, with its webhooks and what waits for a decision',
     description:
-      'The key stops working at once. ' + 'Its webhooks are removed, and what waits for a decision is not sent.',
-    answers: { 204: { description: 'Revoked.' } },
+      'The key stops working at once. ' +
+      'Its webhooks are removed, and what waits for a decision or for its time is not sent: the answer says how many.',
+    answers: { 200: { description: 'Revoked.', schema: 'KeyRevocation', example: examples.revocation } },
     problems: ['key_not_found', ...STATE_DB],
   },
   listApprovals: {

@@ -119,7 +119,7 @@ export const CODE_CALLS = {
   checkKey: { path: key, query: { to: '+15550100' }, ...printed("keys.check($id, '+15550100')") },
   changeKey: { path: key, ...printed('keys.change($id, $body)') },
   rotateKey: { path: key, ...printed('keys.rotate($id)') },
-  revokeKey: { path: key, ...NOTHING, typeScript: 'await postern.keys.revoke($id);' },
+  revokeKey: { path: key, ...printed('keys.revoke($id)') },
   listApprovals: { query: { state: 'held', wait: '50' }, ...printed("approvals.list({ state: 'held', wait: 50 })") },
   getApproval: { path: approval, query: { wait: '50' }, ...printed('approvals.get($id, { wait: 50 })') },
   approveSend: {

@@ -17,7 +17,14 @@ import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
 import { healthSchema } from '../../schema/health.ts';
 import { type Json, jsonSchema } from '../../schema/json-schema.ts';
-import { keyBody, keyChangesBody, keyCheckSchema, keySchema, newKeySchema } from '../../schema/key.ts';
+import {
+  keyBody,
+  keyChangesBody,
+  keyCheckSchema,
+  keyRevocationSchema,
+  keySchema,
+  newKeySchema,
+} from '../../schema/key.ts';
 import { hubSendBody } from '../../schema/message.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
 import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview.ts';
@@ -65,6 +72,7 @@ const SCHEMAS = {
   KeyChanges: keyChangesBody,
   KeyCheck: keyCheckSchema,
   KeyRequest: keyBody,
+  KeyRevocation: keyRevocationSchema,
   Message: messageSchema,
   MessageDetails: messageDetailsSchema,
   NewKey: newKeySchema,

@@ -6,7 +6,7 @@ import type {
   PosternClient,
 } from '../../client/postern-client.ts';
 import { type ClientSetup, clientLines } from '../../domain/client-lines.ts';
-import type { ApprovalMode, Preset, Scope } from '../../domain/key.ts';
+import { type ApprovalMode, PRESETS, type Preset, type Scope } from '../../domain/key.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT, quoted } from '../context.ts';
 import { invocationOf } from '../invocation.ts';
@@ -51,7 +51,8 @@ export async function addKey(name: string, options: AddOptions, service: Served)
   const { client, answer } = service;
   const { preset, scope, approval, expires, dryRun, callbackHost: hosts, maxWait } = options;
   if ((preset === undefined) === (scope === undefined)) {
-    throw new Refusal(EXIT.usage, 'Give either --preset reader|assistant|notifier, or --scope, which may be repeated.');
+    const presets = Object.keys(PRESETS).join('|');
+    throw new Refusal(EXIT.usage, `Give either --preset ${presets}, or --scope, which may be repeated.`);
   }
   const settings: KeyOptions = {
     ...(options.read !== undefined && { read: await entries(client, options.read) }),
@@ -149,8 +150,14 @@ export async function rotateKey(given: string, _options: object, { client, answe
 
 export async function revokeKey(given: string, _options: object, { client, answer }: Served): Promise<void> {
   const { id, name } = await keyOf(client, given);
-  await client.keys.revoke(id);
-  answer({ id }, printable(`Key ${name} (${id}) is revoked.`));
+  const revocation = await client.keys.revoke(id);
+  const { scheduled_cancelled: scheduled, approvals_voided: held } = revocation;
+  answer(
+    revocation,
+    printable(`Key ${name} (${id}) is revoked.`),
+    ...(scheduled === 0 ? [] : [`Scheduled messages cancelled: ${scheduled}.`]),
+    ...(held === 0 ? [] : [`Messages that waited for your approval and are not sent: ${held}.`]),
+  );
 }
 
 /** Returns the key with this id or name. */

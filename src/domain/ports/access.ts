@@ -1,7 +1,7 @@
 import type { Approval, ApprovalState } from '../approval.ts';
 import type { AuditAction, AuditEntry } from '../audit.ts';
 import type { Caller } from '../caller.ts';
-import type { Key, KeyCheck, KeyRecord, KeySettings, Preset, Scope } from '../key.ts';
+import type { Key, KeyCheck, KeyRecord, KeyRevocation, KeySettings, Preset, Scope } from '../key.ts';
 import type { SendPreferences } from '../send-service.ts';
 import type { KeyUse } from '../statistics.ts';
 import type { SelfChats } from './self-chat.ts';
@@ -48,6 +48,8 @@ export interface KeyStore {
   noteUse(id: string, at: string): void;
   /** Removes the key from the list. Its row stays for the audit log. */
   revoke(id: string, at: string): void;
+  /** The keys that were revoked, newest first, at most 1,000. */
+  revoked(): readonly (StoredKey & { readonly revoked_at: string })[];
   /** Returns this installation's secret with this name. Creates it at the first call. */
   secret(name: string, make: () => string): string;
   /** Reports whether a key has ever existed, including revoked ones. */
@@ -203,7 +205,9 @@ export interface Keys {
   /** Reports the key's rights towards this recipient. Sends nothing. */
   check(id: string, recipient: string): KeyCheck;
   rotate(id: string): KeyRecord & { readonly key: string };
-  revoke(id: string): void;
+  revoke(id: string): KeyRevocation;
+  /** The newest revoked keys, whose names the audit log and decided approvals still need. */
+  revoked(): readonly KeyRecord[];
 }
 
 /** The held sends that a caller may see or decide. Others do not exist for the caller. */

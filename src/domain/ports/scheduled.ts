@@ -73,8 +73,8 @@ export interface Scheduler {
     request: SendRequest,
     by: ScheduledBy,
   ): Promise<{ readonly scheduled: ScheduledSend; readonly replayed: boolean }>;
-  /** Cancels every waiting send of a key. */
-  cancelAll(keyId: string): void;
+  /** Cancels every waiting send of a key, and returns their number. */
+  cancelAll(keyId: string): number;
   /** Returns the total size of the files of waiting sends, in bytes. */
   heldBytes(): number;
   /** Returns the ids of open entries, whose files must be kept. */

@@ -145,16 +145,19 @@ export class SendScheduler implements Scheduler {
     onEnd(entry, 'cancelled');
   }
 
-  cancelAll(keyId: string): void {
+  cancelAll(keyId: string): number {
     const { store, log } = this.#parts;
+    let cancelled = 0;
     for (const entry of store.list({ states: ['scheduled'], keyId })) {
       try {
         this.cancel(entry);
+        cancelled += 1;
       } catch (error) {
         // The send was handed to Messages in this very moment.
         log.info('a scheduled send could not be cancelled', { id: entry.id, code: errorCode(error) });
       }
     }
+    return cancelled;
   }
 
   heldBytes(): number {

@@ -22,9 +22,14 @@ const KEY = recordOf({
   max_wait_s: kept.number(),
 });
 
+const MAX_REVOKED = 1000;
+
 /** Stores limited keys by the hashes of their secrets. */
 export function keyStore(database: Sqlite): KeyStore {
   const select = database.prepare(`SELECT ${KEY.columns} FROM api_key WHERE revoked_at IS NULL ORDER BY number`);
+  const revoked = database.prepare(
+    `SELECT ${KEY.columns}, revoked_at FROM api_key WHERE revoked_at IS NOT NULL ORDER BY number DESC LIMIT ?`,
+  );
   const insert = database.prepare(`INSERT ${KEY.insert('api_key')}`);
   const update = database.prepare(`${KEY.update('api_key')} WHERE id = ?`);
   const use = database.prepare('UPDATE api_key SET last_used_at = ? WHERE id = ?');
@@ -37,6 +42,7 @@ export function keyStore(database: Sqlite): KeyStore {
     update: (key) => void update.run(...valuesOf(key), key.id),
     noteUse: (id, at) => void use.run(at, id),
     revoke: (id, at) => void revoke.run(at, id),
+    revoked: () => revoked.all(MAX_REVOKED).map((row) => ({ ...toKey(row), revoked_at: String(row.at(-1)) })),
     secret: (name, make) =>
       database.transaction(() => {
         const known = secret.get(name)?.[0];

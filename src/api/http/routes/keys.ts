@@ -1,7 +1,7 @@
 import type { AccessService } from '../../../domain/ports/access.ts';
 import type { Home } from '../../../domain/ports/home.ts';
 import { NO_USE } from '../../../domain/statistics.ts';
-import { keyBody, keyChangesBody, keyCheckQuery, newKeyQuery } from '../../../schema/key.ts';
+import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '../../../schema/key.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query.ts';
 import { API } from '../../../schema/routes.ts';
@@ -11,10 +11,12 @@ import type { Handlers } from '../router.ts';
 /** The limited keys (decision L1). */
 export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
   return {
-    async listKeys() {
+    async listKeys({ query }) {
+      const { include } = readQuery(keysQuery, query);
       const { keys, audit } = await access();
       const today = audit.usedToday();
-      return { status: 200, body: keys.list().map((key) => ({ ...key, today: today.get(key.id) ?? NO_USE })) };
+      const listed = include === undefined ? keys.list() : [...keys.list(), ...keys.revoked()];
+      return { status: 200, body: listed.map((key) => ({ ...key, today: today.get(key.id) ?? NO_USE })) };
     },
 
     async addKey(exchange) {
@@ -48,8 +50,7 @@ export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownU
     },
 
     async revokeKey(exchange) {
-      (await access()).keys.revoke(exchange.param('id'));
-      return { status: 204 };
+      return { status: 200, body: (await access()).keys.revoke(exchange.param('id')) };
     },
   } satisfies Partial<Handlers>;
 }

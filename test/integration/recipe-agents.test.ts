@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { STORY } from '../../src/simulator/story.ts';
 import { testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
@@ -44,6 +45,16 @@ const agents = [
   ['Python', hasPython ? 'python3' : undefined, join(RECIPES, 'agent.py')],
   ['TypeScript', node22, join(root, 'agent.mts')],
 ] as const;
+
+test('the key of the page lets the agents read the person of the demo who tries, and write only to others', () => {
+  const page = readFileSync(join(RECIPES, 'README.md'), 'utf8');
+  const command = /postern keys add loop.*/.exec(page)?.[0] ?? '';
+  const attempt = STORY.find((step) => 'text' in step && /forward .* to (\+\d+)/.test(step.text));
+  const { from = '' } = attempt ?? {};
+  expect(command).toContain(`--read ${from}`);
+  expect(command).not.toContain(`--send ${from}`);
+  expect(page.replaceAll('\n', ' ')).toContain(`forwarded to ${from}`);
+});
 
 for (const [language, program, script] of agents) {
   const run = testIf(program !== undefined, `needs ${language === 'Python' ? 'python3' : 'make test'}`);

@@ -48,6 +48,6 @@ export class ClockWatch {
     this.#offsetMs = offsetMs;
     if (Math.abs(byMs) < JUMP_MS) return;
     this.#jump = { byMs, atMs: this.#clock.monotonic() };
-    this.#log.warn('the clock jumped: it was set', { by_ms: Math.round(byMs) });
+    this.#log.warn('the clock jumped', { by_ms: Math.round(byMs) });
   }
 }

@@ -1,7 +1,7 @@
 import { shortHash } from '../../domain/short-hash.ts';
 import type { ChatDbHandle } from './database.ts';
 
-/** A filter of 1 MiB, however many reactions there are: with a million, one message in five is looked up in vain. */
+/** A filter of 1 MiB, however many reactions exist. With a million, it passes one in five messages without any. */
 const BITS = 2 ** 23;
 const READ_AT_ONCE = 1000;
 /** The forms of `reactionTargets`. */

@@ -65,7 +65,7 @@ export class PermissionWatcher {
     if (!can) return this.#again();
     // Restarts only once: the next process decides for itself.
     this.close();
-    log.warn('a fresh process can read chat.db and this one cannot: starting again');
+    log.warn('a fresh process can read chat.db, but this one cannot: restarting');
     onGranted();
   }
 }

@@ -238,7 +238,7 @@ export class UploadStore {
   }
 
   #warn(error: unknown): void {
-    this.#parts.log.warn('an uploaded file could not be removed', { code: errorCode(error) });
+    this.#parts.log.warn('an upload could not be removed, or recorded as sent', { code: errorCode(error) });
   }
 }
 

@@ -56,7 +56,7 @@ export function assertSqlite(): void {
 
 function implementation(): OpenNative {
   if ('open' in loaded) return loaded.open;
-  throw missing(loaded.cause);
+  throw sqliteMissing(loaded.cause);
 }
 
 async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { cause: unknown }> {
@@ -72,10 +72,11 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
   }
 }
 
-function missing(cause: unknown): AppError {
+/** Returns the error with what to do in an installation whose modules are at this URL. */
+export function sqliteMissing(cause: unknown, place = import.meta.url): AppError {
   const node = `Node ${process.versions.node}`;
   // An npm installation has no sources from which to build the library.
-  if (import.meta.url.includes('/node_modules/postern/')) {
+  if (place.includes('/node_modules/postern/')) {
     return new AppError('sqlite_missing', `${node} has no SQLite of its own.`, {
       hint: 'Install Node 22.16 or newer.',
       cause,

@@ -61,6 +61,7 @@ test('a key made on the command line is printed once, with lines that work', asy
   };
   expect(await whoami(mcpServers.messages)).toContain(`May read: ${ANA}.`);
   expect((await postern(['keys', 'list'])).stdout).toContain('agent');
+  expect((await postern(['keys'])).stdout).toMatch(/^.*\bagent\b/m);
   const shown = await postern(['keys', 'show', 'agent']);
   expect(shown.stdout).toContain(`may send  ${GARDEN}`);
   expect(shown.stdout).not.toContain(key.slice(17));
@@ -92,6 +93,7 @@ test('a held send is shown with what cannot be seen, and is sent only when someb
   const text = 'Pay \u202e10\u200b now';
   const { approval } = (await agent.post('/messages', { recipient: ANA, body: text })).json as { approval: Approval };
   const list = await postern(['approvals', 'list']);
+  expect((await postern(['approvals'])).stdout).toContain(approval.id);
   expect(list.stdout).toContain('held');
   const no = await postern(['approvals', 'approve', approval.id.slice(0, 8)], 'y\n');
   expect([no.code, no.stderr]).toEqual([1, expect.stringContaining('Nothing was decided.')]);

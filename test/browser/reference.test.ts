@@ -21,6 +21,11 @@ inBrowser(
     await send.locator('.opblock-summary').first().click();
     await send.locator('.samples').waitFor();
     expect((await send.boundingBox())?.height).toBeLessThan(2500);
+    // Only the word of a method has a colour.
+    const grounds = `['.opblock', '.opblock-summary-method'].map(
+      (each) => getComputedStyle(document.querySelector(each)).backgroundColor,
+    )`;
+    expect(await page.evaluate(grounds)).toEqual(['rgba(0, 0, 0, 0)', 'rgba(0, 0, 0, 0)']);
     // Nothing is loaded from another host.
     expect(complaints).toEqual([]);
   },

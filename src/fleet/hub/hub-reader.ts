@@ -50,7 +50,9 @@ export class HubReader implements MessageReader {
       const message = await reads.ask(place.mac, 'message', { id: place.id, include: includeNames(asked) });
       return message && qualifiedMessage(macs.nameOf(place.mac), message);
     };
-    const [one, other] = await Promise.all([reads.first(places, ask), this.#second(places, ask)]);
+    // A second Mac that does not answer changes nothing.
+    const [, second] = places;
+    const [one, other] = await Promise.all([reads.first(places, ask), second && ask(second).catch(() => undefined)]);
     const message = one && other ? mergedMessage(one, other) : one;
     return message && asked !== include && include?.has('details') !== true
       ? { ...message, details: undefined }
@@ -69,12 +71,8 @@ export class HubReader implements MessageReader {
       const next = items.length < pageSize ? undefined : String(Number(place) + pageSize);
       return { items: items.map((item) => qualifiedConversation(macs.nameOf(mac), item)), next };
     });
-    const all = await merged<Conversation>(
-      lists,
-      offset + limit,
-      (a, b) => compare(b.last_message_at, a.last_message_at),
-      log,
-    );
+    const byTime = (a: Conversation, b: Conversation) => compare(b.last_message_at, a.last_message_at);
+    const all = await merged(lists, offset + limit, byTime, log);
     return { items: all.items.slice(offset).map(({ item }) => item), ...missingOf(away, all.missing) };
   }
 
@@ -88,14 +86,6 @@ export class HubReader implements MessageReader {
           const conversation = await reads.ask(mac, 'conversation', { id: own, include: includeNames(include) });
           return conversation && qualifiedConversation(macs.nameOf(mac), conversation);
         });
-  }
-
-  /** Asks the second Mac of a pair. Resolves with undefined if there is none or it does not answer. */
-  async #second(
-    [, second]: readonly ReadPlace[],
-    ask: (place: ReadPlace) => Promise<Message | null>,
-  ): Promise<Message | null | undefined> {
-    return second && ask(second).catch(() => undefined);
   }
 
   #page(mac: string, { include, sinceNs, beforeNs, conversationIds: _, ...query }: MessageQuery) {
@@ -116,12 +106,9 @@ export class HubReader implements MessageReader {
       const { items, next } = await this.#page(mac, { ...first, limit: pageSize, cursor: place });
       return { items: items.map((item) => qualifiedMessage(macs.nameOf(mac), item)), next };
     }, only);
-    const all = await merged<Message>(
-      lists,
-      offset + limit,
-      (a, b) => (order === 'desc' ? compare(b.timestamp, a.timestamp) : compare(a.timestamp, b.timestamp)),
-      log,
-    );
+    const sign = order === 'desc' ? -1 : 1;
+    const byTime = (a: Message, b: Message) => sign * compare(a.timestamp, b.timestamp);
+    const all = await merged(lists, offset + limit, byTime, log);
     if (only !== undefined && away.length + all.missing.length > 0) throw problem('mac_away', { mac: only });
     const items = all.items.slice(offset).map(({ item }) => item);
     const next = all.hasMore ? cursorBehind(all.items, cursor) : undefined;

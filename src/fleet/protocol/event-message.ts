@@ -68,19 +68,9 @@ export function readEventHeaders(
   const isKnown = headers.get(HEADERS.version) === String(VERSION);
   if (!isKnown || row === undefined || previousRow === undefined) return undefined;
   if (!/^[\w-]{1,64}$/.test(epoch) || !/^[a-z.]{1,40}$/.test(type) || !/^[\w-]{1,64}$/.test(id)) return undefined;
-  const isMetadata = headers.get(HEADERS.content) === 'metadata';
+  const [instance, isMetadata] = [headers.get(HEADERS.instance), headers.get(HEADERS.content) === 'metadata'];
   const previousSequence = numberOf(headers.get(HEADERS.previousSequence)) ?? 0;
-  return {
-    mac,
-    epoch,
-    row,
-    previousRow,
-    previousSequence,
-    type,
-    id,
-    instance: headers.get(HEADERS.instance),
-    isMetadata,
-  };
+  return { mac, epoch, row, previousRow, previousSequence, type, id, instance, isMetadata };
 }
 
 /** The context for which the body of an event is sealed. */

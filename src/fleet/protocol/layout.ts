@@ -132,33 +132,3 @@ export function joinSubject(mac: string): string {
 export function inboxPrefix(name: string): string {
   return `_INBOX_${name}`;
 }
-
-/** Returns the subjects that an agent needs, none of them another Mac's. The right to reply is granted separately. */
-export function agentRights(mac: string): {
-  readonly publish: readonly string[];
-  readonly subscribe: readonly string[];
-} {
-  const consumer = `${SENDS.stream}.${sendConsumer(mac)}`;
-  const [presence, claim] = [`$KV.${BUCKETS.macs}.${mac}`, `$KV.${BUCKETS.macs}.${claimKey(mac)}`];
-  return {
-    publish: [
-      eventSubject(mac),
-      presence,
-      claim,
-      `$KV.${BUCKETS.outcomes}.${mac}.>`,
-      `done.${mac}.>`,
-      // Needed to read the creation time of the stream.
-      `$JS.API.STREAM.INFO.${EVENTS.stream}`,
-      `$JS.API.DIRECT.GET.${EVENTS.stream}.${eventSubject(mac)}`,
-      // Needed to read its own last presence and claim.
-      ...[presence, claim].map((subject) => `$JS.API.DIRECT.GET.KV_${BUCKETS.macs}.${subject}`),
-      `$JS.API.CONSUMER.INFO.${consumer}`,
-      `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
-      // The server writes these subjects with and without a domain in front.
-      `$JS.ACK.${consumer}.>`,
-      `$JS.ACK.*.*.${consumer}.>`,
-      readSubject(mac, WHO),
-    ],
-    subscribe: [`rd.${mac}.>`, `${inboxPrefix(mac)}.>`],
-  };
-}

@@ -19,12 +19,8 @@ export function serverAddress(written: string): ServerAddress | undefined {
   if (!/^[\w.[\]:-]+$/.test(text) || !URL.canParse(`http://${text}`)) return undefined;
   const { hostname, port } = new URL(`http://${text}`);
   const host = hostname.replace(/^\[|\]$/g, '');
-  const isLoopback = isLoopbackHost(host);
+  const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
   if (scheme === 'nats' && !isLoopback) return undefined;
   const number = port === '' ? (text.endsWith(':80') ? 80 : CLIENT_PORT) : Number(port);
   return { host, port: number, isLoopback, url: `${isLoopback ? 'nats' : 'tls'}://${hostname}:${number}` };
-}
-
-function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -1,6 +1,8 @@
 import {
-  agentRights,
   BUCKETS,
+  claimKey,
+  EVENTS,
+  eventSubject,
   HUB_SUBJECTS,
   hubName,
   inboxPrefix,
@@ -9,9 +11,12 @@ import {
   MAX_PARTS,
   OUTCOMES,
   READS,
+  readSubject,
   SEND_CLAIMS,
   SENDS,
   STREAMS,
+  sendConsumer,
+  WHO,
 } from '../protocol/layout.ts';
 
 /** The rights of a user of the broker. Other subjects are refused. */
@@ -24,7 +29,30 @@ export interface Rights {
 
 /** Returns the rights of a Mac: to its own subjects, and to none of another Mac. */
 export function macRights(mac: string): Rights {
-  return { ...agentRights(mac), answers: MAX_PARTS };
+  const consumer = `${SENDS.stream}.${sendConsumer(mac)}`;
+  const [presence, claim] = [`$KV.${BUCKETS.macs}.${mac}`, `$KV.${BUCKETS.macs}.${claimKey(mac)}`];
+  return {
+    publish: [
+      eventSubject(mac),
+      presence,
+      claim,
+      `$KV.${BUCKETS.outcomes}.${mac}.>`,
+      `done.${mac}.>`,
+      // Needed to read the creation time of the stream.
+      `$JS.API.STREAM.INFO.${EVENTS.stream}`,
+      `$JS.API.DIRECT.GET.${EVENTS.stream}.${eventSubject(mac)}`,
+      // Needed to read its own last presence and claim.
+      ...[presence, claim].map((subject) => `$JS.API.DIRECT.GET.KV_${BUCKETS.macs}.${subject}`),
+      `$JS.API.CONSUMER.INFO.${consumer}`,
+      `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
+      // The server writes these subjects with and without a domain in front.
+      `$JS.ACK.${consumer}.>`,
+      `$JS.ACK.*.*.${consumer}.>`,
+      readSubject(mac, WHO),
+    ],
+    subscribe: [`rd.${mac}.>`, `${inboxPrefix(mac)}.>`],
+    answers: MAX_PARTS,
+  };
 }
 
 /** The rights of hubs. They read everything and send to every Mac, but create and delete no streams. */

@@ -196,7 +196,7 @@ describe('keys and approvals in the console', () => {
     await page.getByRole('combobox', { name: 'It may write to' }).fill('cho');
     await page.getByRole('option', { name: 'Cho Tanaka cho@example.com' }).click();
     expect(await rights.textContent()).toContain('Read messages of Garden');
-    expect(await rights.textContent()).toContain('Write to Cho Tanaka, after you approve, 40 a day');
+    expect(await rights.textContent()).toContain('Write to Cho Tanaka, after you approve, 100 a day');
     await page.getByRole('button', { name: 'Set limits' }).click();
     await page.getByLabel('Sends a day').fill('7');
     expect(await there().faults()).toEqual([]);

@@ -67,7 +67,7 @@ const newDraft = () => ({
   read: [],
   send: [],
   approval: 'always',
-  caps: { per_day: 40, per_minute: 5, new_contacts_per_day: 0 },
+  caps: { per_minute: 10, per_day: 100, new_contacts_per_day: 5 },
   days: '90',
   dry_run: false,
 });

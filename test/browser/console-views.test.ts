@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
@@ -6,6 +8,9 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const GARDEN = 'any;+;chat424242';
 const BEN = '+15550101';
+const STRANGER = '+15550142';
+/** A PNG of one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
 /** Nobody listens at this address. */
 const NOBODY = 'http://127.0.0.1:9/hook';
 
@@ -22,6 +27,8 @@ const CUT_CHOICES = `[...document.querySelectorAll('#audit select')].filter((sel
   const room = select.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd) - 20;
   return context.measureText(select.selectedOptions[0].textContent).width > room;
 }).map(({ selectedOptions }) => selectedOptions[0].textContent)`;
+/** Returns the colours of the people beside a thread. */
+const HUES = `[...document.querySelectorAll('.info section:nth-child(2) .avatar')].map(({ dataset }) => dataset.hue)`;
 /** Draws a day whose last hours have a label each. */
 const CHART = `import('./console/charts.js').then(({ barChart }) => {
   const bars = Array.from({ length: 24 }, () => ({ label: '', values: [1] }));
@@ -84,13 +91,65 @@ describe('the views of the console', () => {
     const last = page.locator('#message-list .day').last();
     expect(await last.textContent()).toMatch(/^(?:Today|Yesterday)$/);
     expect(await page.locator('.day + .gap').count()).toBe(0);
+    expect(await page.locator('#thread-people').textContent()).toBe('Ana Silva, Ben Okafor, Cho Tanaka');
+  });
+
+  inBrowser('the pane beside a thread opens a picture, and offers a file', async () => {
+    const { page } = there();
+    const path = join(folder, 'beans.png');
+    writeFileSync(path, Buffer.from(PIXEL, 'base64'));
+    const attachment = { name: 'beans.png', bytes: 0, path };
+    await there().command({ do: 'receive', from: BEN, text: '', chat: GARDEN, attachment });
+    await page.locator('#message-list [title$="beans.png"]').first().waitFor();
+    await goTo('#/messages');
+    await goTo(`#/c/${encodeURIComponent(GARDEN)}`);
+    await page.locator('.info .shots [title$="beans.png"] img').click();
+    await page.locator('#viewer[open] img[alt="beans.png"]').waitFor();
+    await page.locator('#viewer').getByRole('button', { name: 'Close' }).click();
+    const download = page.waitForEvent('download');
+    await page.locator('.info .files button', { hasText: 'garden-plan.svg' }).click();
+    expect((await download).suggestedFilename()).toBe('garden-plan.svg');
+  });
+
+  inBrowser('one receipt stands in a thread, below the last own message', async () => {
+    const { page } = there();
+    await goTo(`#/c/${encodeURIComponent(`any;-;${BEN}`)}`);
+    for (const body of ['Are you there?', 'It is about the ladder.']) await ask('messages', { recipient: BEN, body });
+    const last = page.locator('#message-list .mine', { hasText: 'It is about the ladder.' });
+    await last.locator('.receipt', { hasText: /^(?:Delivered|Read) / }).waitFor();
+    expect(await page.locator('#message-list .receipt:visible').count()).toBe(1);
+    expect(await page.locator('#thread-people').textContent()).toBe(`${BEN} · iMessage`);
+  });
+
+  inBrowser('a conversation that was opened here stays read, and the title counts the messages of others', async () => {
+    const { page } = there();
+    // As everywhere but in a demo: nothing marks a message as read in Messages.
+    await page.route('**/demo/read', (route) => route.fulfill({ status: 204 }));
+    await goTo('#/messages');
+    for (const text of ['Hello', 'Are you there?']) await there().command({ do: 'receive', from: STRANGER, text });
+    const mark = page.locator(`#conversation-list [data-id="any;-;${STRANGER}"] .unread`);
+    await mark.waitFor();
+    await eventually(async () => {
+      const badge = Number.parseInt(
+        (await page.locator('#views [data-place="messages"] .count').textContent()) ?? '',
+        10,
+      );
+      expect(badge).toBeGreaterThanOrEqual(2);
+      expect(await page.title()).toBe(`(${badge}) Messages · Postern`);
+    });
+    await goTo(`#/c/${encodeURIComponent(`any;-;${STRANGER}`)}`);
+    await mark.waitFor({ state: 'hidden' });
+    await goTo('#/messages');
+    await page.reload();
+    await mark.waitFor({ state: 'attached' });
+    expect(await mark.isVisible()).toBe(false);
+    await page.unroute('**/demo/read');
   });
 
   inBrowser('people of one group do not share a colour', async () => {
-    const { page } = there();
-    const hues = await page
-      .locator('.info section:nth-child(2) .avatar')
-      .evaluateAll((all) => all.map((each) => each.getAttribute('data-hue')));
+    const page = await goTo(`#/c/${encodeURIComponent(GARDEN)}`);
+    await page.locator('#thread-title', { hasText: 'Garden' }).waitFor();
+    const hues = await page.evaluate<readonly string[]>(HUES);
     expect([hues.length, new Set(hues).size]).toEqual([3, 3]);
     const ofCho = page.locator('#message-list .avatar', { hasText: 'CT' }).first();
     expect(await ofCho.getAttribute('data-hue')).toBe(hues[2]);
@@ -109,7 +168,8 @@ describe('the views of the console', () => {
       const name = await row.locator('.strong').boundingBox();
       expect((name?.x ?? 0) - (picture?.x ?? 0) - (picture?.width ?? 0)).toBeGreaterThanOrEqual(8);
       expect(await page.evaluate(cut('#people-list .strong, #people-list bdi'))).toEqual([]);
-      await page.keyboard.press('Escape');
+      await page.locator('#people-list .hit', { hasText: BEN }).click();
+      await page.locator('#thread-title', { hasText: 'Ben Okafor' }).waitFor();
     },
   );
 
@@ -131,6 +191,11 @@ describe('the views of the console', () => {
     await all.click();
     await rows.filter({ hasText: 'You read' }).first().waitFor();
     expect(await page.locator('#live-form [aria-pressed="true"]').count()).toBe(1);
+    // After a reload, what happened before is there again, to the second.
+    await page.reload();
+    const message = rows.filter({ hasText: 'Is it you?' }).first();
+    await message.waitFor();
+    expect(await message.locator('time').textContent()).toMatch(/^\d\d:\d\d:\d\d/);
   });
 
   inBrowser('a webhook shows whole results, and the button beside its sentence', async () => {
@@ -170,6 +235,13 @@ describe('the views of the console', () => {
     expect(await row('server.allowed_hosts').locator('b').textContent()).toBe('Host names server.allowed_hosts');
     expect(await row('server.allowed_hosts').locator('.val').textContent()).toBe('none');
     expect(await row('server.socket').locator('.val').textContent()).toBe('on');
+    expect(await row('server.rate_limit_per_minute').locator('.val').textContent()).toBe('changed1000');
+    const permission = page.locator('.card', { hasText: 'Automation of Messages' });
+    expect(await permission.locator('.state').textContent()).toBe('Granted');
+    const nav = page.locator('.settings [aria-current="true"]');
+    expect(await nav.textContent()).toBe('This browser');
+    await page.getByRole('button', { name: 'Fleet', exact: true }).click();
+    await nav.filter({ hasNotText: 'This browser' }).waitFor();
     expect(await page.locator('.sect').allTextContents()).not.toContain('Other');
     await goTo('#/keys');
     expect(await page.locator('#key-list tr').first().textContent()).toMatch(/^Your own key.*everything/);

@@ -37,9 +37,13 @@ const toStep = (step: number): string => `(async () => {
   }
 })()`;
 
-interface ListedConversation {
+interface Listed {
   readonly id: string;
 }
+
+/** Repeats the listed items until there are many, each with its own id. */
+const repeated = <Item>(real: readonly Item[], withId: (item: Item, id: string) => Item): readonly Item[] =>
+  Array.from({ length: MANY }, (_, place) => withId(real[place % real.length] as Item, `${place + 1}`));
 
 /** The states that axe checks. `ID` and `KEY` in an address stand for a webhook and a key. */
 export const CONSOLE_STATES: readonly ConsoleState[] = [
@@ -169,8 +173,34 @@ export const CONSOLE_STATES: readonly ConsoleState[] = [
     answers: [
       [
         '**/api/v1/conversations?*',
-        (real: readonly ListedConversation[]) =>
-          Array.from({ length: MANY }, (_, place) => ({ ...real[place % real.length], id: `any;-;+1555${place}` })),
+        (real: readonly Listed[]) => repeated(real, (item, id) => ({ ...item, id: `any;-;+1555${id}` })),
+      ],
+    ],
+  },
+  {
+    name: '10,000 events',
+    hash: '#/events',
+    shows: '#events .ev[data-key]',
+    until: '[role="listitem"][aria-setsize="10000"]',
+    isLong: true,
+    answers: [
+      [
+        '**/api/v1/events?after=*',
+        (real: readonly { readonly data: Listed }[]) =>
+          repeated(real, (event, id) => ({ ...event, data: { ...event.data, id } })),
+      ],
+    ],
+  },
+  {
+    name: '10,000 lines of the audit log',
+    hash: '#/audit',
+    shows: '#audit-list .aud',
+    until: '[role="listitem"][aria-setsize="10000"]',
+    isLong: true,
+    answers: [
+      [
+        '**/api/v1/audit?*',
+        (real: readonly Listed[]) => repeated(real, (entry, id) => ({ ...entry, id: Number(id) as never })),
       ],
     ],
   },

@@ -269,7 +269,7 @@ describe('a file that is no usable backup is refused with every mistake, and not
     ['is a named pipe', () => void spawnSync('mkfifo', [file]), ['it is not a file']],
     ['is no database', () => writeFileSync(file, 'x'.repeat(5000)), ['file is not a database']],
     ['is empty', () => writeFileSync(file, ''), ['it is a database of another program']],
-    ['is the state alone', () => copyFileSync(join(service.configFolder, 'state.db'), file), ['something else']],
+    ['is the state alone', () => copyFileSync(join(service.configFolder, 'state.db'), file), ['another program']],
     [
       'was cut off',
       () => {

@@ -7,7 +7,7 @@ const REGULAR_EXPRESSION = /(?<=[(,=>:[!&|?{};\n] ?)\/(?![/*])(?:\\.|\[(?:\\.|[^
 const FLAT_TEMPLATE = /`(?:[^`\\]|\\.)*`/.source;
 /** Matches a template whose expressions contain templates. */
 const TEMPLATE = `\`(?:[^\`\\\\$]|\\\\.|\\$(?!\\{)|\\$\\{(?:[^\`{}]|\\{[^{}]*\\}|${FLAT_TEMPLATE})*\\})*\``;
-/** Matches what must stay as it is, or a sign with the spaces around it. */
+/** Matches text that must stay unchanged, or a sign with the spaces around it. */
 const SIGNS = new RegExp(`(${STRING}|${TEMPLATE}|${REGULAR_EXPRESSION})| ?([=(){}[\\],;:<>?&|!*]+) ?`, 'g');
 /** Matches line feeds beside signs, and a comma or semicolon before a closing bracket. */
 const BREAKS = /;?\n(?=\})|,?\n(?=[)\]}])|\n(?=[?:&|.=])|(?<=[([{,;=>?:&|])\n/g;

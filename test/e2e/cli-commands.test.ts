@@ -129,7 +129,7 @@ describe('sending', () => {
     expect((await run(['scheduled', 'list'])).stdout).toMatch(new RegExp(`^ID .*\n${id} +scheduled `));
     expect((await run(['scheduled', 'cancel', id.slice(0, 6)])).stdout).toBe('Cancelled: it will not be sent.\n');
     const again = await run(['scheduled', 'cancel', id]);
-    expect([again.exitCode, again.stderr]).toEqual([65, expect.stringContaining('it is cancelled')]);
+    expect([again.exitCode, again.stderr]).toEqual([65, expect.stringContaining('already cancelled')]);
     expect((await run(['send', ANA, 'x', '--at', 'soon'])).exitCode).toBe(64);
     expect((await run(['send', ANA, 'x', '--until', '2h'])).exitCode).toBe(64);
   });

@@ -1,8 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
 import type { PosternClient } from '../../client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../domain/event.ts';
 import { type HeldDelivery, type Webhook, wantsChanges, withoutPassword } from '../../domain/webhook.ts';
-import { systemClock } from '../../runtime/clock.ts';
+import { pause, systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { withId } from '../names.ts';
 import { stateStyle } from '../output/style.ts';
@@ -144,7 +143,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
   return EXIT.crash;
 }
 
-/** Resolves with the webhook after an attempt of the held delivery, or as it is when none can be running any more. */
+/** Resolves with the webhook after an attempt of the held delivery, or once no attempt can still be running. */
 async function afterAttempt(client: PosternClient, id: string, { id: delivery, attempts }: HeldDelivery) {
   const untilMs = systemClock.monotonic() + ATTEMPT_MS;
   for (let pauseMs = 100; ; pauseMs *= 2) {
@@ -152,7 +151,7 @@ async function afterAttempt(client: PosternClient, id: string, { id: delivery, a
     const isOver = webhook.held?.id !== delivery || webhook.held.attempts > attempts;
     const leftMs = untilMs - systemClock.monotonic();
     if (isOver || leftMs <= 0) return webhook;
-    await setTimeout(Math.min(pauseMs, leftMs));
+    await pause(systemClock, Math.min(pauseMs, leftMs));
   }
 }
 

@@ -143,7 +143,7 @@ describe('a send', () => {
     expect(structured).toMatchObject({ state: 'scheduled', scheduled_id: expect.any(String) });
     const id = String(structured.scheduled_id);
     const list = await client.call('scheduled_list');
-    expect(list.text).toMatch(new RegExp(`\\[${id}\\] \\S+Z to \\${ANA} \\(scheduled\\)\\nLater`));
+    expect(list.text).toMatch(new RegExp(`\\[${id}\\] \\S+Z to \\${ANA} \\(scheduled\\)\\n    Later\\n`));
     expect(await (await connect(ASSISTANT)).call('scheduled_cancel', { id })).toMatchObject({ isError: true });
     expect((await client.call('scheduled_cancel', { id })).text).toBe('Cancelled: it will not be sent.');
     expect(await client.call('scheduled_cancel', { id })).toMatchObject({

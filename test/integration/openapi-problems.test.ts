@@ -138,7 +138,7 @@ const send = (body = 'Hello', key?: string) =>
 
 describe('a problem reads as its example in the OpenAPI document', () => {
   test('of access control and routing', async () => {
-    expectProblem('invalid_request', 'listKeys', await service.get('/keys?limit=%zz'));
+    expectProblem('invalid_request', 'getOwnKey', await service.get('/keys/me?limit=%zz'));
     expectProblem('unauthorized', 'listMessages', await service.get('/messages', { 'x-api-key': 'wrong' }));
     const revoked = `postern_0123abcd_${'x'.repeat(43)}`;
     expectProblem('unauthorized', 'listMessages', await service.get('/messages', { 'x-api-key': revoked }));

@@ -218,7 +218,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       const before = await postern(['fleet', 'status', '--dir', dir, '--json']);
       expect((JSON.parse(before.stdout) as { problems: string[] }).problems).toEqual(
         expect.arrayContaining([
-          expect.stringContaining('KV_webhooks missing'),
+          expect.stringMatching(/^Missing: .*KV_webhooks\./),
           expect.stringContaining('No queue of sends for m7'),
         ]),
       );

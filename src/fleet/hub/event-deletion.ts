@@ -3,17 +3,16 @@ import type { HubDatabase } from './database.ts';
 /** Rows deleted per step, which takes a few milliseconds. */
 const STEP = 2000;
 
-export interface KeptByStream {
-  readonly beforeMs: number;
-  readonly stream: string;
-  readonly firstSequence: number;
-}
-
 /**
  * Deletes some events that are older than `beforeMs`, or below the stream's first sequence, at all their places. Never
  * deletes the newest one. Returns true if there may be more. Callers hold a transaction.
  */
-export function deleteOldEvents(database: HubDatabase, { beforeMs, stream, firstSequence }: KeptByStream): boolean {
+export function deleteOldEvents(
+  database: HubDatabase,
+  beforeMs: number,
+  stream: string,
+  firstSequence: number,
+): boolean {
   const id = database.number('SELECT id FROM stream WHERE created = ?', stream) ?? 0;
   const isOld = (table: string): string => `(${table}.at_ms < ? OR (${table}.stream = ? AND ${table}.sequence < ?))`;
   const kept = `SELECT 1 FROM later_place WHERE later_place.number = event.number AND NOT ${isOld('later_place')}`;

@@ -164,7 +164,7 @@ export class EventStore {
   /** Deletes some events that the stream no longer keeps, never the newest one. Returns true if there may be more. */
   cut(beforeMs: number, stream: string, firstSequence: number): boolean {
     return this.#database.transaction(() => {
-      const isMore = deleteOldEvents(this.#database, { beforeMs, stream, firstSequence });
+      const isMore = deleteOldEvents(this.#database, beforeMs, stream, firstSequence);
       this.#copies?.cut(beforeMs);
       return isMore;
     });

@@ -1,13 +1,12 @@
 import type { ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
-import type { Event } from '../../domain/event.ts';
 import type { Cancel } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
-import type { MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
+import type { ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 import { contradicts, firstToRead, isInStep, isNewerStream, isSameMessage, messageAt } from './stream-place.ts';
 import { within } from './within.ts';
 
@@ -22,12 +21,8 @@ const NS_PER_MS = 1_000_000;
 export interface StreamCopyParts extends HubParts {
   /** Called with new events, in order. The next ones wait for it. */
   readonly onEvents: (events: readonly StoredEvent[]) => Promise<void>;
-  /** Opens the body of a message. Throws the reason if it is not an event. */
-  readonly read: (event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>) => Event;
   /** Called with a message that is not an event, and the reason. Its body never reaches a log. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
-  /** Resolves once the pairs are known, because they decide which events are copies. */
-  readonly before: () => Promise<void>;
   /** Called every two seconds with the broker's report of the stream. */
   readonly onChecked: (info: StreamInfo) => void;
   /** Called before events after a gap in the sequences are stored, with the last sequence before the gap. */
@@ -176,7 +171,8 @@ export class StreamCopy {
   async #follow(): Promise<void> {
     const { connection, store } = this.#parts;
     const jsm = await connection.js.jetstreamManager(false);
-    await this.#parts.before();
+    // The pairs, which are read with the Macs, decide which events are copies.
+    await this.#parts.macs.read();
     const info = await jsm.streams.info(EVENTS.stream);
     const from = await firstToRead(jsm, info, this.#parts);
     const consumer = await connection.js.consumers.get(EVENTS.stream, { opt_start_seq: from });
@@ -228,7 +224,7 @@ export class StreamCopy {
 
   /** Returns the event of a message; undefined if it is unreadable, in which case the next event reveals a hole. */
   #received(message: JsMsg): ReceivedEvent | undefined {
-    const { read, onRejected } = this.#parts;
+    const { reader, onRejected } = this.#parts;
     const { subject, seq: sequence, headers, data: body } = message;
     const about = { subject, sequence };
     const found = readEventHeaders(subject, headers);
@@ -241,7 +237,7 @@ export class StreamCopy {
     const event = { mac, epoch, row, previousRow, previousSequence, type, messageId, sequence, atMs, body };
     const sealed = { ...event, keyId: headers?.get(HEADERS.key) || null };
     try {
-      return { ...sealed, read: read(sealed) };
+      return { ...sealed, read: reader.read(sealed) };
     } catch (error) {
       onRejected(about, (error as Error).message);
       return undefined;

@@ -47,7 +47,7 @@ export class StreamEvents {
 
   constructor(parts: StreamEventsParts) {
     this.#parts = parts;
-    const { store, reader, clock, log } = parts;
+    const { store, clock, log } = parts;
     if (store.doubtfulAfter !== undefined) this.#doubtSinceMs = clock.monotonic();
     this.#holes = new HoleFiller({
       ...parts,
@@ -60,8 +60,6 @@ export class StreamEvents {
         if (events.length > 0) await this.#publish(events);
         this.#note();
       },
-      read: (event) => reader.read(event),
-      before: () => parts.macs.read(),
       onRejected: (message, reason) => this.#reject(message, reason),
       onChecked: (info) => {
         this.#info = info;

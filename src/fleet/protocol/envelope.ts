@@ -127,6 +127,15 @@ export function unpack<Value>(
   return read.data;
 }
 
+/** Like `unpack`, but returns undefined for anything that it refuses. */
+export function unpackIf<Value>(...given: Parameters<typeof unpack<Value>>): Value | undefined {
+  try {
+    return unpack(...given);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns undefined unless the bytes are JSON. */
 export function parsedBytes(bytes: Uint8Array): unknown {
   try {

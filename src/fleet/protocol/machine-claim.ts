@@ -3,7 +3,7 @@ import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { type ClaimNames, claimNames } from '../../schema/fleet-records.ts';
 import type { FleetConnection } from './connection.ts';
-import { type Envelope, pack, unpack } from './envelope.ts';
+import { type Envelope, pack, unpackIf } from './envelope.ts';
 import { BUCKETS, claimKey } from './layout.ts';
 
 const PREFIX = claimKey('');
@@ -33,7 +33,7 @@ export function decodeClaim(envelope: Envelope, mac: string, bytes: Uint8Array):
   try {
     const { key, machine, sealed } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
     if (typeof key !== 'string' || typeof machine !== 'string' || typeof sealed !== 'string') return undefined;
-    return { key, machine, names: namesIn(envelope, mac, Buffer.from(sealed, 'base64')) };
+    return { key, machine, names: unpackIf(claimNames, envelope, mac, CONTEXT, Buffer.from(sealed, 'base64')) };
   } catch {
     return undefined;
   }
@@ -42,14 +42,6 @@ export function decodeClaim(envelope: Envelope, mac: string, bytes: Uint8Array):
 export function encodeClaim(envelope: Envelope, mac: string, { key, machine, names }: MachineClaim): Uint8Array {
   const sealed = Buffer.from(pack(envelope, mac, CONTEXT, names)).toString('base64');
   return Buffer.from(JSON.stringify({ key, machine, sealed }));
-}
-
-function namesIn(envelope: Envelope, mac: string, sealed: Uint8Array): ClaimNames | undefined {
-  try {
-    return unpack(claimNames, envelope, mac, CONTEXT, sealed);
-  } catch {
-    return undefined;
-  }
 }
 
 export interface Claimant {

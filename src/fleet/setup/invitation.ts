@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
+import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
 import { createUser } from '@nats-io/nkeys';
 import { AppError } from '../../domain/errors.ts';
 import { type FleetContent, MAC_ID } from '../../domain/fleet.ts';
 import { type JoinRequest, joinAnswer, joinRequest } from '../../schema/fleet-records.ts';
 import { connectOnce } from '../protocol/connect-once.ts';
-import { agentKeys, Envelope, pack, unpack } from '../protocol/envelope.ts';
+import { agentKeys, Envelope, pack, unpack, unpackIf } from '../protocol/envelope.ts';
 import { inboxPrefix, JOINER, joinSubject } from '../protocol/layout.ts';
 
 const PREFIX = 'postern-join:';
@@ -89,7 +89,8 @@ export async function awaitJoining(
   let first: string | undefined;
   try {
     for await (const request of requests) {
-      const asked = readRequest(envelope, mac, request);
+      const asked = unpackIf(joinRequest, envelope, mac, REQUEST, request.data);
+      // It was not made with this token.
       if (asked === undefined) continue;
       first ??= asked.key;
       const isTaken = asked.key !== first;
@@ -163,15 +164,6 @@ function ended(mac: string, cause: Error): AppError {
     hint: `It is valid once, for 15 minutes, and as long as the command at the desk runs. There: postern fleet invite ${mac}`,
     cause,
   });
-}
-
-/** Returns undefined unless the request was made with this token. */
-function readRequest(envelope: Envelope, mac: string, { data }: Msg): JoinRequest | undefined {
-  try {
-    return unpack(joinRequest, envelope, mac, REQUEST, data);
-  } catch {
-    return undefined;
-  }
 }
 
 function envelopeOf({ secret }: Invitation): Envelope {

@@ -20,7 +20,7 @@ export interface CodeCall {
   /** The call with the typed client, as `postern`; `$id` and `$body` are those of the request. */
   readonly typeScript: string;
   readonly imports?: readonly string[];
-  /** Only over the Unix socket, whose path is in `SOCKET`. */
+  /** True if the operation works only over the Unix socket, whose path is in `SOCKET`. */
   readonly isOverSocket?: true;
   /** Replaces the code generated from the request. */
   readonly python?: string;
@@ -40,7 +40,7 @@ function printed(expression: string): { readonly typeScript: string } {
   return { typeScript: `console.log(await postern.${expression});` };
 }
 
-/** Events while the program runs. */
+/** Prints events while the program runs. */
 const LISTENING =
   'for await (const event of postern.listen({ after: 1204 })) {\n  console.log(event.type, event.data);\n}';
 

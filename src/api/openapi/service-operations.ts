@@ -19,7 +19,7 @@ export const SERVICE_OPERATIONS = {
     tag: 'Service',
     summary: 'Version, newest row and event, webhooks, permissions',
     description:
-      'What the service knows about itself, for monitoring: how far it has read, its webhooks, its permissions and its index of search. ' +
+      'What the service knows about itself, for monitoring: how far it has read, its webhooks, its permissions and its search index. ' +
       'With `as=swiftbar` or `as=xbar` the answer is the text that these menu bar programs show.',
     query: statusQuery,
     answers: {
@@ -80,7 +80,7 @@ export const SERVICE_OPERATIONS = {
     summary: 'One message of the Model Context Protocol',
     description:
       'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/agents.md. ' +
-      'Errors of the protocol are JSON-RPC errors; a tool that the key may not use is not there. ' +
+      'Errors of the protocol are JSON-RPC errors; tools that the key may not use do not exist for it. ' +
       'An array (a batch) is the JSON-RPC error -32600 with 400.',
     body: {
       schema: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),

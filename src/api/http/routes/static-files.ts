@@ -8,7 +8,6 @@ import { isKnown, vary } from '../conditions.ts';
 import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodings.ts';
 import type { Exchange } from '../exchange.ts';
 import { isForPerson } from '../missing-page.ts';
-import { scriptForBrowser, sheetForBrowser } from './for-browser.ts';
 import { FOR_MODELS, GUIDE_NAME, guideContent, guideFile } from './guide-pack.ts';
 
 /** Serves one page. */
@@ -235,18 +234,7 @@ function readyAnswer(reasons: readonly string[]): Answer {
 async function readPage(file: string): Promise<Content> {
   const type = typeOf(file) ?? 'application/octet-stream';
   if (file.includes('/')) return { type, bytes: await readFile(createRequire(import.meta.url).resolve(file)) };
-  const bytes = await readFile(new URL(file, OWN));
-  if (file.endsWith('.css')) return { type, bytes: Buffer.from(sheetForBrowser(await withImports(bytes.toString()))) };
-  return { type, bytes: file.endsWith('.js') ? Buffer.from(scriptForBrowser(bytes.toString())) : bytes };
-}
-
-const IMPORT = /^@import "([\w-]+\.css)";\n/gm;
-
-/** Returns a style sheet with its imports in place: one file compresses better than many. */
-async function withImports(sheet: string): Promise<string> {
-  const names = [...sheet.matchAll(IMPORT)].map(([, name = '']) => name);
-  const sheets = await Promise.all(names.map(async (name) => readFile(new URL(name, OWN), 'utf8')));
-  return sheet.replace(IMPORT, () => sheets.shift() ?? '');
+  return { type, bytes: await readFile(new URL(file, OWN)) };
 }
 
 /** The version of all files together, because modules import each other by relative paths. */

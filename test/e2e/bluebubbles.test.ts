@@ -92,7 +92,7 @@ describe('a key', () => {
       status: 401,
       envelope: {
         status: 401,
-        message: 'The API key is missing or wrong.',
+        message: 'The limited key is missing or unknown, has expired, or was revoked.',
         error: { type: 'Authentication Error', message: expect.stringContaining('postern keys add') },
       },
     });

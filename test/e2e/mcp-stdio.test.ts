@@ -69,9 +69,9 @@ describe('postern mcp', () => {
     const [answer] = answers(stdout);
     expect(answer).toMatchObject({
       id: 7,
-      error: { message: expect.stringMatching(/^The API key is missing or wrong\./) },
+      error: { message: expect.stringMatching(/^The limited key is missing or unknown, has expired/) },
     });
-    expect(stderr).toContain('The API key is missing or wrong.');
+    expect(stderr).toContain('The limited key is missing or unknown, has expired, or was revoked.');
     expect(stdout + stderr).not.toContain('postern_00000000_wrong');
   });
 

@@ -96,7 +96,7 @@ describe('the console', () => {
     await events.locator('.ev[data-type="message.sent"]', { hasText: '<b>this</b>' }).waitFor();
     await events.locator('b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor();
     await events
-      .locator('.ev', { hasText: /reacted with .+ to message \d+/ })
+      .locator('.ev', { hasText: / to “.+”/ })
       .first()
       .waitFor();
     await events.locator('.ev[data-type="message.received"]', { hasText: 'Good question' }).click();
@@ -157,7 +157,8 @@ describe('the console', () => {
       text: 'Is this <b>wright</b>?',
     });
     const item = page.locator(`#message-list li[data-id="${row}"]`);
-    const event = (text: string) => page.locator('#events .ev', { hasText: `message ${row} ${text}` });
+    const event = (kind: string, hasText: string | RegExp) =>
+      page.locator(`#events .ev[data-type="message.${kind}"]`, { hasText }).first();
     await item.getByText('wright').waitFor();
     await there().command({ do: 'edit', row, text: 'Is this <b>right</b>?' });
     await item.getByText('Is this <b>right</b>?').waitFor();
@@ -181,14 +182,12 @@ describe('the console', () => {
       .getByText(/^Read /)
       .waitFor();
     await goTo('Events');
-    await event('edited: Is this <b>right</b>?').waitFor();
-    await event('removed').waitFor();
-    await page
-      .locator('#events .ev[data-type="message.updated"]', { hasText: /message \d+ .*read/ })
-      .first()
-      .waitFor();
+    const edit = event('updated', 'edited: “Is this <b>right</b>?');
+    await edit.waitFor();
+    await event('removed', 'was deleted').waitFor();
+    await event('updated', /Ana Silva\s*read “Seen\?/).waitFor();
     await page.locator('#live-form button', { hasText: 'Received' }).click();
-    await event('edited').waitFor({ state: 'hidden' });
+    await edit.waitFor({ state: 'hidden' });
     await page.locator('#live-form button', { hasText: 'Received' }).click();
     await goTo('Messages');
   });

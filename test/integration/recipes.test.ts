@@ -241,7 +241,7 @@ describe('the auto-reply bot answers, and only what it should', () => {
         folder,
         `http://127.0.0.1:${port}`,
       );
-      const [code] = await once(child, 'close');
+      const [code] = (await once(child, 'close')) as [number | null];
       expect([code, asked, output()]).toEqual([1, ['7', 'new'], '410 It expired.\n401 No.\nGet one.\n']);
     } finally {
       replaced.closeAllConnections();

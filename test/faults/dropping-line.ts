@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-export type CutLine = 'both ways' | 'to the broker' | 'from the broker';
+type CutLine = 'both ways' | 'to the broker' | 'from the broker';
 
 /** A line to the broker that can stop forwarding without closing connections, like a network that drops packets. */
 export class DroppingLine {

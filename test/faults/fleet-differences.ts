@@ -1,6 +1,6 @@
 import { compare } from './harness.ts';
 
-export interface Differences {
+interface Differences {
   events: number;
   lost: number;
   repeated: number;

@@ -17,7 +17,7 @@ const OLDER = process.env.OLDER_VERSION;
 const SHORT_PAUSE_MS = isLong ? 15_000 : 2000;
 const LINES: Partial<FleetSize> = { servers: 1, hasLines: true };
 
-export interface Fault {
+interface Fault {
   readonly name: string;
   readonly isShort?: true;
   readonly size?: Partial<FleetSize>;

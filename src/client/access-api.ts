@@ -85,9 +85,11 @@ export class KeysApi {
     return this.#requests.one('POST', `${pathOf(id)}/rotate`, 'key');
   }
 
-  /** Revokes a key at once. The answer counts what is not sent because of it. */
-  revoke(id: string): Promise<KeyRevocation> {
-    return this.#requests.one('DELETE', pathOf(id), 'id');
+  /** Revokes a key at once. Returns how much is not sent because of it; undefined if an older service does not say. */
+  async revoke(id: string): Promise<KeyRevocation | undefined> {
+    const headers = { Prefer: 'handling=strict, return=representation' };
+    const { text } = await this.#requests.request('DELETE', pathOf(id), { headers });
+    return text === '' ? undefined : (JSON.parse(text) as KeyRevocation);
   }
 
   /** Returns the outcome that a send to `to` would have, and whether the key may read that conversation. */

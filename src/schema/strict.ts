@@ -21,11 +21,21 @@ export function withMaximum<Schema extends z.ZodType>(schema: Schema, maximum: n
   return schema;
 }
 
-/** Reports whether a `Prefer` header (RFC 7240) asks for strictness. The first of repeated preferences applies. */
+/** Reports whether a `Prefer` header (RFC 7240) asks for strictness. */
 export function asksForStrict(header: string | undefined): boolean {
-  if (header === undefined) return false;
-  const handling = header.split(',').find((part) => /^\s*handling\s*=/i.test(part));
-  return handling !== undefined && /^\s*handling\s*=\s*(?:strict|"strict")\s*(?:;|$)/i.test(handling);
+  return preferenceIn(header, 'handling') === 'strict';
+}
+
+/** Reports whether a `Prefer` header asks for a body where the answer otherwise has none (`return=representation`). */
+export function asksForBody(header: string | undefined): boolean {
+  return preferenceIn(header, 'return') === 'representation';
+}
+
+/** Returns the value of a preference in lower case. The first of repeated preferences applies. */
+function preferenceIn(header = '', name: string): string | undefined {
+  const part = header.split(',').find((one) => one.split('=', 1)[0]?.trim().toLowerCase() === name) ?? '';
+  const [, plain, quoted] = /=\s*(?:(\w+)|"(\w+)")\s*(?:;|$)/.exec(part) ?? [];
+  return (plain ?? quoted)?.toLowerCase();
 }
 
 /** Marks the body, so that `checkBody` treats unknown members as mistakes. */

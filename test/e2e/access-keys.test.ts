@@ -50,7 +50,7 @@ describe('a key', () => {
     const altered = `${live.key.slice(0, -1)}${live.key.endsWith('A') ? 'B' : 'A'}`;
     const unknown = record.key.replace(record.id, '00000000');
     const expired = await fixture.key({ preset: 'reader', read: '*', expires_at: '2020-01-01T00:00:00Z' });
-    expect((await fixture.service.request('DELETE', `/keys/${record.id}`)).status).toBe(200);
+    expect((await fixture.service.request('DELETE', `/keys/${record.id}`)).status).toBe(204);
     const answers = [
       await fixture.service.get('/messages', { 'x-api-key': altered }),
       await fixture.service.get('/messages', { 'x-api-key': unknown }),

@@ -235,7 +235,7 @@ test('a revoked key is told nothing more, not even what it waited for', async ()
     one.call('events_wait', { timeout_s: 50 }).catch((error: Error) => ({ isError: true, text: error.message })),
   );
   await Promise.all(both.map((one) => one.call('whoami')));
-  expect((await service.request('DELETE', `/keys/${id}`)).status).toBe(200);
+  expect((await service.request('DELETE', `/keys/${id}`)).status).toBe(204);
   await mac.command({ do: 'receive', from: ANA, text: 'too late' });
   expect(await subscription.closed).not.toBe('local');
   for (const answer of await Promise.all(waiting)) {

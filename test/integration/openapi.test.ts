@@ -325,7 +325,7 @@ describe('real answers are as the document says', () => {
     await ask('getApproval', 404, { id: 'none' });
     await ask('listAudit', 200);
     await ask('listAudit', 400, {}, undefined, '?after=x');
-    await ask('revokeKey', 200, key);
+    await ask('revokeKey', 204, key);
     await ask('listKeys', 200, {}, undefined, '?include=revoked');
     await ask('listKeys', 400, {}, undefined, '?include=all');
     await ask('revokeKey', 404, key);

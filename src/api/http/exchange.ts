@@ -7,7 +7,7 @@ import { errorCode, isAppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { API } from '../../schema/routes.ts';
-import { asksForStrict, strictBody } from '../../schema/strict.ts';
+import { asksForBody, asksForStrict, strictBody } from '../../schema/strict.ts';
 import { type Answer, type AnswerStream, completeAnswer, type Headers, inSlices, rawAnswer } from './answer.ts';
 import { arrivingBody } from './arriving.ts';
 import { readJson } from './body.ts';
@@ -114,6 +114,11 @@ export class Exchange {
   /** True for `Prefer: handling=strict`: unknown members are errors (decision S1). */
   get isStrict(): boolean {
     return asksForStrict(this.header('prefer'));
+  }
+
+  /** True for `Prefer: return=representation`: an answer that is otherwise 204 has a body. */
+  get wantsBody(): boolean {
+    return asksForBody(this.header('prefer'));
   }
 
   /** Returns the body. Marks it if the request is strict, so that unknown members are mistakes. */

@@ -88,8 +88,16 @@ export const ACCESS_OPERATIONS = {
     summary: 'Revoke a key at once, with its webhooks and what waits for a decision',
     description:
       'The key stops working at once. ' +
-      'Its webhooks are removed, and what waits for a decision or for its time is not sent: the answer says how many.',
-    answers: { 200: { description: 'Revoked.', schema: 'KeyRevocation', example: examples.revocation } },
+      'Its webhooks are removed, and what waits for a decision or for its time is not sent: with ' +
+      '`Prefer: return=representation` the answer says how many.',
+    answers: {
+      204: { description: 'Revoked.' },
+      200: {
+        description: 'Revoked, with `Prefer: return=representation`.',
+        schema: 'KeyRevocation',
+        example: examples.revocation,
+      },
+    },
     problems: ['key_not_found', ...STATE_DB],
   },
   listApprovals: {

@@ -151,9 +151,9 @@ export async function rotateKey(given: string, _options: object, { client, answe
 export async function revokeKey(given: string, _options: object, { client, answer }: Served): Promise<void> {
   const { id, name } = await keyOf(client, given);
   const revocation = await client.keys.revoke(id);
-  const { scheduled_cancelled: scheduled, approvals_voided: held } = revocation;
+  const { scheduled_cancelled: scheduled = 0, approvals_voided: held = 0 } = revocation ?? {};
   answer(
-    revocation,
+    revocation ?? { id },
     printable(`Key ${name} (${id}) is revoked.`),
     ...(scheduled === 0 ? [] : [`Scheduled messages cancelled: ${scheduled}.`]),
     ...(held === 0 ? [] : [`Messages that waited for your approval and are not sent: ${held}.`]),

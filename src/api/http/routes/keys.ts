@@ -50,7 +50,8 @@ export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownU
     },
 
     async revokeKey(exchange) {
-      return { status: 200, body: (await access()).keys.revoke(exchange.param('id')) };
+      const revocation = (await access()).keys.revoke(exchange.param('id'));
+      return exchange.wantsBody ? { status: 200, body: revocation } : { status: 204 };
     },
   } satisfies Partial<Handlers>;
 }

@@ -56,8 +56,8 @@ test('a day is called today and yesterday, and otherwise by its date', async () 
 
 test('a share of nothing is 0 %, and a share near an end is not rounded to it', async () => {
   const { shareOf } = (await import(modules.webhooks)) as { shareOf: (hours: object) => string | undefined };
-  const share = (delivered: number, failed: number): string | undefined =>
-    shareOf({ points: [{ counts: { delivered, failed } }] });
+  const share = (delivered: number, dropped: number): string | undefined =>
+    shareOf({ points: [{ counts: { delivered, dropped, failed: 7 } }] });
   expect([share(0, 3), share(3, 0), share(1, 9999), share(9999, 1), share(0, 0)]).toEqual([
     '0 %',
     '100 %',

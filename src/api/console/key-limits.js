@@ -167,7 +167,7 @@ export function limitFields(draft, changed) {
           'label',
           'check',
           dry,
-          h('span', null, 'Only pretend to send ', h('span', 'quiet small', '(answers what would happen)')),
+          h('span', null, 'Only pretend to send ', h('span', 'quiet small', '(the answer says what would happen)')),
         ),
       ),
     !canSend && note('', h('p', null, 'It cannot send, so there is nothing to limit but how long it lasts.')),

@@ -206,7 +206,7 @@ function purposeStep(changed) {
       ),
     ),
     scopes,
-    field('Name', name, 'It stands in the audit log and beside what it sends.'),
+    field('Name', name, 'It appears in the audit log and beside what it sends.'),
   );
 }
 

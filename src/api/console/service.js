@@ -54,6 +54,8 @@ export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.index
 
 /** Ids of keys that an answer lacked after they had been looked for. @type {Set<string>} */
 const revoked = new Set();
+/** Names of revoked keys, by id. @type {Map<string, string>} */
+const formerNames = new Map();
 /** @type {readonly KeyRecord[]} */
 let keys = [];
 /** @type {Promise<readonly KeyRecord[]> | undefined} */
@@ -97,12 +99,21 @@ export async function knownKeys() {
 export async function namesOfKeys(ids = []) {
   const known = new Set([...(await knownKeys()).map(({ id }) => id), ...revoked, 'owner', 'tapback']);
   const missing = [...ids].filter((id) => !known.has(id));
-  if (missing.length > 0 && isOwner()) {
-    asked = undefined;
-    const now = await knownKeys();
-    if (asked !== undefined) for (const id of missing) if (!now.some((key) => key.id === id)) revoked.add(id);
+  if (missing.length > 0 && isOwner() && !isHub()) await readEndedKeys(missing);
+  return new Map([...formerNames, ...keys.map(({ id, name }) => /** @type {const} */ ([id, name]))]);
+}
+
+/** Looks for keys among the present and the revoked ones. @param {readonly string[]} ids */
+async function readEndedKeys(ids) {
+  try {
+    /** @type {readonly KeyRecord[]} */
+    const all = await call('keys?include=revoked', { isByItself: true });
+    keys = all.filter(({ revoked_at: at }) => at === undefined);
+    for (const { id, name, revoked_at: at } of all) if (at !== undefined) formerNames.set(id, `${name} (revoked)`);
+    for (const id of ids) if (!keys.some((key) => key.id === id)) revoked.add(id);
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
   }
-  return new Map(keys.map(({ id, name }) => [id, name]));
 }
 
 export function forgetKeys() {

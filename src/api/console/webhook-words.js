@@ -68,17 +68,21 @@ export const ticksOf = ({ points }) =>
   points.map((point) =>
     total(point) === 0
       ? /** @type {const} */ ('none')
-      : (point.counts.dropped ?? 0) + (point.counts.failed ?? 0) > 0
+      : (point.counts.dropped ?? 0) > 0
         ? /** @type {const} */ ('bad')
-        : (point.counts.retried ?? 0) > 0
+        : (point.counts.retried ?? 0) + (point.counts.failed ?? 0) > 0
           ? /** @type {const} */ ('warn')
           : /** @type {const} */ ('good'),
   );
 
-/** Returns, for example, "99.2 %"; undefined if nothing was to be delivered. @param {Hours} hours */
+/**
+ * Returns the share of deliveries that arrived, for example "99.2 %"; undefined if none ended. Failed attempts do not
+ * count: they are tried again.
+ * @param {Hours} hours
+ */
 export function shareOf({ points }) {
-  const all = points.reduce((sum, point) => sum + total(point), 0);
   const done = points.reduce((sum, { counts }) => sum + (counts.delivered ?? 0) + (counts.retried ?? 0), 0);
+  const all = points.reduce((sum, { counts }) => sum + (counts.dropped ?? 0), done);
   if (all === 0) return undefined;
   const share = (done / all) * 100;
   return share === 100 || share === 0 ? `${share} %` : `${Math.min(99.9, Math.max(0.1, share)).toFixed(1)} %`;

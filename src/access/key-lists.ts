@@ -27,7 +27,10 @@ export function readLists(
   return lists;
 }
 
-/** Returns the person or the group, or the mistake in the text. A one-to-one chat stands for its one member. */
+/**
+ * Returns the list entry that the text names, or a sentence that says what is wrong with the text. The id of a
+ * one-to-one conversation becomes its member's address.
+ */
 function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   const address = rightsAddress(text);
   if (address !== undefined) return { address };

@@ -22,7 +22,7 @@ export function allowedDestination(directory: ChatDirectory, key: LimitedKey, re
   return destination;
 }
 
-/** Returns a key's right to write there. Records nothing. */
+/** Returns whether the key may send to the recipient, and whether the owner must approve it first. Records nothing. */
 export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey, recipient: string): SendRight {
   const destination = resolveRecipient(directory, recipient);
   if (!key.scopes.includes('send') || destination === undefined || !maySend(key.send, destination)) return 'no';

@@ -178,7 +178,7 @@ export class ArchiveIndex {
     return this.#find(sql, guid, database, REMOVED, run, limit).map(toEntry);
   }
 
-  /** Returns the messages of a file dated in this second, at most `limit`, only those of earlier runs. */
+  /** Returns at most `limit` messages that earlier runs wrote to a file and that are dated in this second. */
   datedAt(path: string, at: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e
       WHERE e.file = (SELECT id FROM file WHERE path = ?) AND e.at = ? AND e.run < ? ORDER BY e.first LIMIT ?`;

@@ -114,7 +114,7 @@ class Conversation {
     this.lastAt = Math.max(this.lastAt, lastAt);
   }
 
-  /** Returns what the list of conversations shows, which is small enough to be kept for all of them. */
+  /** Returns this conversation's entry in the list of conversations. It is small, so that all can stay in memory. */
   listed(): ListedConversation {
     const { key, title, subtitle, messages, lastAt } = this;
     const years = this.years.flatMap(({ year, pages }) => {

@@ -178,8 +178,8 @@ export class RowWriter {
   }
 
   /**
-   * Returns the number of the first line of an earlier run's message that a new row repeats under another guid: with
-   * the same conversation, sender, second and text. Returns null if there is none.
+   * Looks in earlier runs for the same message under another guid: same conversation, sender, second and text. Returns
+   * the number of its first line, or null if there is none.
    */
   #twinOf(message: Message | undefined): number | null {
     const { index, run } = this.#parts;

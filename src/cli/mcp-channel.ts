@@ -134,7 +134,10 @@ function notificationOf({ type, data }: Event) {
   };
 }
 
-/** Returns the text, or one sentence for a message without text. Nothing in it can look like the end of its element. */
+/**
+ * Returns the text, or one sentence that describes a message without text. Replaces each `<` that could close the
+ * element in which Claude Code shows it.
+ */
 export function channelContent({ body, details }: Message): string {
   const text = body === '' ? (details?.sentence ?? '') : body;
   const cut = text.length > MAX_CONTENT ? `${text.slice(0, MAX_CONTENT)} …` : text;

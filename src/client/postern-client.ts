@@ -55,7 +55,7 @@ export class PosternClient {
 
   constructor({ url, socketPath, key, timeoutMs = DEFAULT_TIMEOUT_MS, clock = systemClock }: ClientOptions) {
     if (!/^[^\p{Cc}]+$/u.test(key)) {
-      throw new PosternError(0, { code: 'invalid_key', detail: 'The key is empty, or no header can carry it.' });
+      throw new PosternError(0, { code: 'invalid_key', detail: 'The key is empty or contains a control character.' });
     }
     if (url !== undefined && socketPath !== undefined) throw new TypeError('Give either url or socketPath, not both.');
     this.#base = new URL('/api/v1/', socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');

@@ -64,8 +64,8 @@ export function deliveryCard(webhook, deliveries, again) {
 
 /** @param {ShownWebhook} webhook */
 function nothingYet({ held, state }) {
-  if (held !== null) return 'The first event waits. What was sent appears here once the receiver takes it.';
-  if (state === 'paused') return 'Nothing has been sent yet, and nothing is while it is paused.';
+  if (held !== null) return 'The first event is waiting. It appears here once the receiver accepts it.';
+  if (state === 'paused') return 'Nothing has been sent yet, and nothing will be while the webhook is paused.';
   return 'Nothing has been sent yet. Send a test to see what arrives.';
 }
 

@@ -120,7 +120,7 @@ export function create() {
 /** @param {Route} route */
 async function show({ id, item: message, query }) {
   if (list.childElementCount === 0) {
-    // Every conversation needs these, so that opening one costs only its own.
+    // Loads what every conversation needs, so that opening one loads only its own data.
     void Promise.all([waitingSends(), knownKeys()]).catch(() => {});
     await showConversations({ isFresh: false });
   }

@@ -18,7 +18,7 @@ export interface Answer {
 export interface LiveAnswer {
   /** Called with the response once its headers are sent. It ends the response. */
   begin(response: ServerResponse): void;
-  /** Called instead of `begin`. */
+  /** Called instead of `begin` if the client has disconnected or needs no body. */
   giveUp(): void;
 }
 
@@ -26,7 +26,7 @@ export interface AnswerStream {
   /** Absent if unknown, in which case the answer ends when reading does. */
   readonly bytes?: number;
   read(): AsyncIterable<Uint8Array>;
-  /** Called instead of `read`. */
+  /** Called instead of `read` if the body is not sent. */
   close(): Promise<void>;
 }
 

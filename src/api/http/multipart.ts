@@ -5,7 +5,7 @@ import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { IncomingFile } from '../../domain/ports/uploads.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** The needs of a form for an upload or a send, with room to spare. */
+/** More than any form for an upload or a send needs. */
 const LIMITS = {
   fieldNameSize: 100,
   fieldSize: 1024 * 1024,

@@ -156,7 +156,10 @@ const MEGABYTE = 1_000_000;
 /** Maximum number of bytes in answers that are being made or sent, per key and in total. */
 const MAX_OF_KEY = 16 * MEGABYTE;
 const MAX_OF_ALL = 64 * MEGABYTE;
-/** Seconds to wait before a retry. Connections are read quickly, or end after 60 s (decision O2). */
+/**
+ * Seconds to wait before a retry. Most clients read an answer faster than that, which frees its memory; those that do
+ * not read are disconnected after 60 s (decision O2).
+ */
 const RETRY_S = 5;
 
 /** The memory reserved for one answer. */

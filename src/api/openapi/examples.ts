@@ -68,7 +68,7 @@ const webhook = {
 };
 const permissions: PermissionsAnswer = {
   permissions: [
-    { name: 'full_disk_access', state: 'granted', detail: 'The messages database may be read.' },
+    { name: 'full_disk_access', state: 'granted', detail: 'Postern can read the messages database.' },
     { name: 'automation', state: 'granted', detail: 'Messages may be automated.' },
   ],
 };

@@ -64,7 +64,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   404: 'Not found.',
   408: 'The request did not arrive in time.',
   409: 'Conflict with the current state.',
-  410: 'That position is gone: a row id above every row, an offset that is too old, or a decision not taken in time.',
+  410: 'Too late or unknown: the row id is above the highest one, events after the offset are no longer available, or the approval has expired.',
   413: 'The body is over 1 MiB, or a file over 100 MB.',
   415: 'The body is not JSON, or compressed.',
   416: 'Range not satisfiable.',

@@ -41,7 +41,7 @@ export function inviteMac(mac: string, options: InviteOptions, context: ClientCo
       await connection.close();
     }
     await onServers({}, folder, context, async ({ createMac }, jsm) => createMac(jsm, mac));
-    const old = options.replace === true ? ['From then on, the machine that was this Mac before is refused.'] : [];
+    const old = options.replace === true ? [`After that, the servers refuse the machine that was ${mac} before.`] : [];
     stderr(...reload(folder), ...old);
     return EXIT.ok;
   });

@@ -44,7 +44,8 @@ export function joinAsMac(options: JoinOptions, context: ClientContext): Promise
             'The desk has not confirmed it. If it does not say that this machine has joined, take the section out again,',
             'and join with another token.',
           ]),
-      'Waiting until the servers have reloaded users.conf, as the desk says. Ctrl+C only stops waiting: the Mac has joined.',
+      'Waiting until the servers have reloaded users.conf; the desk shows the command for it.',
+      'Ctrl+C only stops waiting: the Mac has already joined.',
     );
     return await untilAdmitted(folder, invitation, context);
   });

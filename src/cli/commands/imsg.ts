@@ -34,7 +34,7 @@ async function serve(options: ConnectionOptions, context: ClientContext): Promis
   if (!LIMITED_KEY.test(destination.key)) {
     throw new Refusal(
       EXIT.keyRefused,
-      'This is not a limited key, and a program that a model drives must have one.',
+      'This is not a limited key. A program controlled by a model must use a limited key.',
       'Make one with "postern keys add", then give it in the environment as POSTERN_API_KEY, or with --key-file FILE.',
     );
   }

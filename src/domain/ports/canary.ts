@@ -18,7 +18,7 @@ export interface CanaryRecord {
   readonly deadSinceMs: number | null;
 }
 
-/** Stores the last canary. A replaced chat.db erases it. */
+/** Stores the last canary. The record is erased when chat.db is replaced. */
 export interface CanaryStore {
   load(): CanaryRecord | undefined;
   /** Durable once it returns. */

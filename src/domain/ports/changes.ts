@@ -59,7 +59,7 @@ export interface ChangeStore extends ChangeLog {
   record(changes: readonly Change[], prints: ReadonlyMap<number, Print>, nowMs: number): void;
 }
 
-/** Prints of some rows of chat.db at one commit. */
+/** The prints of some rows, all read at the same commit of chat.db. */
 export interface PrintsRead {
   /** Identity of the database that was read: chat.db may have been replaced since the cursor was stored. */
   readonly identity: LogIdentity;

@@ -35,7 +35,7 @@ export interface WireFailure {
   readonly hint: string | undefined;
 }
 
-/** The protocol of another program: a translation to Postern's own use cases, which make all decisions. */
+/** Translates the protocol of another program to Postern's use cases, which make all decisions. */
 export interface Wire {
   /** Names of the parameters that may hold the key. */
   readonly keyNames: readonly string[];

@@ -27,7 +27,7 @@ export class ChangeStream {
     this.#messages = messages;
   }
 
-  /** Undefined while changes are not detected. */
+  /** Undefined while change detection is off, and until the first row is known. */
   get channel(): Channel | undefined {
     return this.#channel;
   }

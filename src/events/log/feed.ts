@@ -31,7 +31,10 @@ export interface FeedParts {
   readonly log: Log;
 }
 
-/** The source of a resumed reader: a channel, and a function that reads after a position in it or in chat.db. */
+/**
+ * Supplies a resumed reader with events. `read` returns those after a position, from the channel if it still holds
+ * them, otherwise from storage.
+ */
 interface Source {
   readonly channel: Channel;
   read(position: Offset, limit: number): FeedPage;

@@ -149,8 +149,9 @@ const CLOSINGS = {
 } as const;
 
 /**
- * Returns a socket that, under Node, writes whole frames between those of ws (ping, pong, close): with many clients,
- * having ws frame each event costs the most. Bun's `ws` does not expose the socket.
+ * Returns the socket that sends events. Under Node it writes complete WebSocket frames itself and leaves only ping,
+ * pong and close to ws: with many clients, framing each event in ws is the largest cost. Bun's `ws` does not expose the
+ * socket, so there ws sends the events too.
  */
 function openClientSocket(webSocket: WebSocket, socket: Duplex): ClientSocket {
   return 'Bun' in globalThis ? new MessageSocket(webSocket) : new FrameSocket(webSocket, socket);

@@ -5,7 +5,10 @@ import type { MacEvent, StreamPlace } from './stored-event.ts';
 export const LOST = Number.MAX_SAFE_INTEGER;
 const HOUR_MS = 3_600_000;
 
-/** The places of events besides their first ones. Callers hold a transaction. */
+/**
+ * Stores the additional places of events that are in a stream more than once or in several streams. The first place of
+ * an event is in the table `event`. Callers hold a transaction.
+ */
 export class PlaceTable {
   readonly #database: HubDatabase;
   readonly #backfillMs: number;

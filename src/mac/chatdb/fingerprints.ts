@@ -23,7 +23,7 @@ import type { Snapshot } from './snapshot.ts';
  */
 export class Fingerprints implements PrintReader {
   readonly #connection: Connection;
-  /** The previous watched sets, by their SQL. */
+  /** The previous result of each watched query, by its SQL. */
   readonly #watched = new Map<string, { readonly text: string; readonly rowIds: readonly number[] }>();
 
   constructor(connection: Connection) {

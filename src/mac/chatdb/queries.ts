@@ -208,7 +208,7 @@ export function messageParts(schema: SchemaInfo, chat: string) {
   };
 }
 
-/** Bytes of text and attributedBody, which SQLite knows without reading them. */
+/** SQL for the size of text and attributedBody in bytes, which SQLite knows without reading either. */
 export function textBytes(schema: SchemaInfo): string {
   const blob = schema.hasColumn('message', 'attributedbody')
     ? `ifnull(${schema.byteLength('m.attributedBody')}, 0)`

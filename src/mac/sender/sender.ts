@@ -131,7 +131,7 @@ export class Sender implements MessageSender {
     const hash = requestHash(request);
     const leave = this.#idempotency.enter(key, hash);
     try {
-      // A repeat needs no turn, and its attachments may be gone by now.
+      // Answers a repeated request without queueing it or checking its attachments, which may be deleted by now.
       const earlier = this.#idempotency.find(key, hash);
       if (earlier !== undefined) return this.#replay(request, key, earlier);
       return await this.#inTurn(request, (checked) => this.#sendOnce(checked, key, hash));

@@ -131,10 +131,10 @@ async function nativeState({
 
 function diskReport(state: PermissionReport['state']): PermissionReport {
   const details = {
-    granted: 'The messages database may be read.',
+    granted: 'Postern can read the messages database.',
     denied:
-      'The messages database may not be read. In System Settings, under Privacy & Security > Full Disk Access, switch on Postern.',
-    unknown: 'It is unknown whether the messages database may be read.',
+      'Postern cannot read the messages database. In System Settings, under Privacy & Security > Full Disk Access, switch on Postern.',
+    unknown: 'It is unknown whether Postern can read the messages database.',
   } as const;
   return { name: 'full_disk_access', state, detail: details[state] };
 }

@@ -68,7 +68,7 @@ export class Finder {
     return { items, next: String(end), stale };
   }
 
-  /** Keeps the candidates in the query's conversations if the index was not asked for them. */
+  /** Filters the candidates by conversation if the query names too many ids for the index to do it. */
   #inConversations(query: SearchQuery, candidates: readonly DocumentPlace[]): readonly DocumentPlace[] {
     if (query.conversations.every(isAsked)) return candidates;
     const isMeant = conversationFilter(query);

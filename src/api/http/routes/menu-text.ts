@@ -66,7 +66,7 @@ function item(text: string, color?: string): string {
 function plain(text: string): string {
   const line = text
     .slice(0, MAX_UNITS)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes these characters
     .replace(/\u001b\[[0-9;]*[A-Za-z]/g, '')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .replaceAll('|', '¦')

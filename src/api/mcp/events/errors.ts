@@ -24,7 +24,8 @@ export class EventErrors {
   }
 
   unsupportedMode(value: string): ProtocolError {
-    const message = 'Events are posted by "webhook"; events/poll and events/stream need no subscription.';
+    const message =
+      'The only delivery mode of a subscription is "webhook"; events/poll and events/stream need no subscription.';
     return new ProtocolError(this.#numbers.unsupported, message, { feature: 'deliveryMode', value });
   }
 

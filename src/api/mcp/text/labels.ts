@@ -12,7 +12,7 @@ const SHORT_DIGITS = 4;
 export class Labels {
   readonly #nameOf: NameOf;
   readonly #short = new Map<string, string>();
-  /** Short forms in use, which are given to nobody else. */
+  /** Short forms already in use. Each stands for only one person or group. */
   readonly #taken = new Set([OWNER]);
 
   constructor(nameOf: NameOf) {

@@ -45,7 +45,7 @@ export function limitedContacts(contacts: Contacts, keyNow: () => Key): Contacts
   };
 }
 
-export function isListedAddress({ read, send }: Key, address: string): boolean {
+function isListedAddress({ read, send }: Key, address: string): boolean {
   if (read === '*' || send === '*') return true;
   const canonical = rightsAddress(address);
   return [...read, ...send].some((entry) => 'address' in entry && entry.address === canonical);

@@ -37,7 +37,7 @@ interface SenderParts {
   readonly details: (message: Message) => MessageDetails | undefined;
 }
 
-export function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRules {
+function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRules {
   return { roots: send.attachmentRoots, chatDbPath: backend.chatDbPath, configDir: dir };
 }
 

@@ -20,8 +20,8 @@ import { PART } from './layout.ts';
 // Files that only their owner can read: 0600, in folders of 0700. No link is followed.
 
 const { O_CREAT, O_TRUNC, O_WRONLY, O_APPEND, O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-export const FILE_MODE = 0o600;
-export const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
 
 /**
  * Creates a folder and those above it. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Made level by level,

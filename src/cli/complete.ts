@@ -14,7 +14,7 @@ export interface Word {
 }
 
 /** Names of the arguments and option values that the service completes. */
-export const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
+const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
 /** The preceding options that select a service. A flag has an empty value. */

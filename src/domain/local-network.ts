@@ -17,7 +17,7 @@ export function localNetworkAdvice(failure: string, urls: readonly string[]): st
 }
 
 /** The location of a host, judged only by its spelling. */
-export const HOST_CLASSES = ['loopback', 'private', 'other'] as const;
+const HOST_CLASSES = ['loopback', 'private', 'other'] as const;
 export type HostClass = (typeof HOST_CLASSES)[number];
 
 /**

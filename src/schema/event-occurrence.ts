@@ -4,7 +4,7 @@ import { safeFileName } from '../domain/file-name.ts';
 import type { EventContent } from '../domain/subscription.ts';
 
 /** Receivers may refuse larger bodies (decision Y3). */
-export const MAX_OCCURRENCE_BYTES = 256 * 1024;
+const MAX_OCCURRENCE_BYTES = 256 * 1024;
 
 /** An event in the form of MCP Events. */
 export interface EventOccurrence {

@@ -1,7 +1,7 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 
 /** Faults of the next sends. After `times` sends Messages works again. */
-export const SCENARIOS = [
+const SCENARIOS = [
   'no_such_chat', // −1728
   'not_permitted', // −1743
   'connection_lost', // −609

@@ -7,7 +7,7 @@ import { isSince26 } from './macos-versions.ts';
 import { encodeAttributedBody } from './typedstream.ts';
 
 const APP = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000';
-export const LINK_BALLOON = 'com.apple.messages.URLBalloonProvider';
+const LINK_BALLOON = 'com.apple.messages.URLBalloonProvider';
 export const POLLS = `${APP}:com.apple.messages.Polls`;
 /** The text of a balloon is one placeholder. */
 const BALLOON_TEXT = '\uFFFC';

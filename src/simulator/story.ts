@@ -1,6 +1,6 @@
 /** The simulated people. Ana has two addresses: one person in the Address Book. */
 export const ANA = '+15550100';
-export const ANA_MAIL = 'ana@example.com';
+const ANA_MAIL = 'ana@example.com';
 export const BEN = '+15550101';
 export const CHO = 'cho@example.com';
 /** A person who is in no contacts. */

@@ -69,7 +69,7 @@ function line(time: string, data: Message | Reaction, what: string): string {
 }
 
 /** Returns a message's text or its sentence on one line, followed by its attachments. */
-export function messageText({ body, attachments, status, details }: Message): string {
+function messageText({ body, attachments, status, details }: Message): string {
   // File names say more than their number does.
   const isNamed = body !== '' && attachments.length > 0;
   const says = isNamed ? body : (details?.sentence ?? body);
@@ -79,7 +79,7 @@ export function messageText({ body, attachments, status, details }: Message): st
 }
 
 /** Returns the sender or the recipient, and the group. */
-export function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = {} }: Message | Reaction): string {
+function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = {} }: Message | Reaction): string {
   const [, style = '', counterpart = id] = id.split(/;([+-]);/);
   if (isOwn) return oneLine(withName(counterpart, names)) || '?';
   const who = withName(sender || (style === '+' ? '' : counterpart), names);

@@ -32,7 +32,7 @@ export function progressOf<Step>(
  * Returns, for example, `Exporting [#####---------------] 25 %, 250,000 of 1,000,000 messages, 20,000 a second, 38 s
  * left`.
  */
-export function progressText({ doing, done, total, unit }: Work, elapsedMs: number): string {
+function progressText({ doing, done, total, unit }: Work, elapsedMs: number): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const filled = Math.round(share * BAR_COLUMNS);
   const bar = `[${'#'.repeat(filled)}${'-'.repeat(BAR_COLUMNS - filled)}]`;

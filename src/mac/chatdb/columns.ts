@@ -224,7 +224,7 @@ export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 
  * Converts a stored date by the contract's rule (decision B6), from the value and SQL's quotient and remainder by 1e9.
  * A value that is not a number counts as 2001-01-01; a date beyond four-digit years is clamped.
  */
-export function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {
+function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {
   if (typeof raw !== 'number' || typeof quotient !== 'number' || typeof remainder !== 'number') return APPLE_EPOCH;
   if (raw >= -1e10 && raw <= 1e10) return { seconds: Math.trunc(raw), nanos: 0 };
   if (raw > MAX_STORED) return LATEST;

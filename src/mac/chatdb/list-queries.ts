@@ -282,7 +282,7 @@ export const UNINDEXED: readonly ((date: string) => string)[] = [
  * Reports whether the joins' dates can order a list: only if no message can be joined, and so listed, twice (decisions
  * B4, B9).
  */
-export function hasDatedJoins(schema: SchemaInfo): boolean {
+function hasDatedJoins(schema: SchemaInfo): boolean {
   return (
     schema.hasColumn('chat_message_join', 'message_date') &&
     schema.isUnique('chat_message_join', 'chat_id', 'message_id')

@@ -90,7 +90,7 @@ function toOwnRow(snapshot: Snapshot, row: Row): OwnRow {
  * Returns the chats for an id in any variant, else the one-to-one chats of an address, else the group of a bare
  * identifier.
  */
-export function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
+function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
   if (recipient.includes(';')) return chatsOf(snapshot, recipient);
   const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
   return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);

@@ -150,7 +150,7 @@ export function cursorOf(row: Row): string {
 }
 
 /** Returns the position of a row in a list. */
-export function keysetOf(row: Row, at: { readonly rowId: number; readonly date: number }): Keyset {
+function keysetOf(row: Row, at: { readonly rowId: number; readonly date: number }): Keyset {
   return { date: toNanoseconds(instantAt(row, at.date)), rowId: BigInt(row[at.rowId] as number) };
 }
 

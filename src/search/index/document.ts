@@ -10,7 +10,7 @@ export const MAX_UNITS = 65_536;
 
 /** Begins every tag. No text contains it, because `tokensOf` treats it as a blank. */
 const PRIVATE = '\uE000';
-export const BY_ME = `${PRIVATE}me`;
+const BY_ME = `${PRIVATE}me`;
 export const HAS_ATTACHMENT = `${PRIVATE}att`;
 /** A tag that matches no message. */
 export const NO_TAG = `${PRIVATE}none`;
@@ -91,7 +91,7 @@ export function conversationTag(id: string): string {
   return conversationTags(id);
 }
 
-export function addressTag(address: string): string {
+function addressTag(address: string): string {
   return addressTags(address);
 }
 

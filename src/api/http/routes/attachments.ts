@@ -60,7 +60,7 @@ interface Range {
 }
 
 /** Parses a single range (RFC 9110, 14.2). Invalid and multiple ranges are ignored, as the RFC permits. */
-export function rangeOf(header: string | undefined, bytes: number): Range | 'unsatisfiable' | undefined {
+function rangeOf(header: string | undefined, bytes: number): Range | 'unsatisfiable' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? [];
   if (first === '' && last === '') return undefined;
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;

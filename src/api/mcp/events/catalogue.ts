@@ -53,7 +53,7 @@ function payloadSchema(members: Readonly<Record<string, string>>): object {
 const INPUT = z.toJSONSchema(eventArguments, { io: 'input' });
 
 /** Reports whether the caller may have events posted to a URL. */
-export function maySubscribe(caller: Caller): boolean {
+function maySubscribe(caller: Caller): boolean {
   return caller.subscriptions !== undefined && isAllowed(caller, ['webhooks']);
 }
 

@@ -17,7 +17,7 @@ export function givenForm({ mime_type: type, name }: AttachmentDetails): Convert
 }
 
 /** Returns the id of a file: its message, and its place there. */
-export function attachmentGuid(messageId: string, n: number): string {
+function attachmentGuid(messageId: string, n: number): string {
   return `at_${n}_${messageId}`;
 }
 
@@ -27,7 +27,7 @@ export function attachmentPlace(guid: string): { readonly id: string; readonly n
   return id === '' ? undefined : { id, n: Number(n) };
 }
 
-export function attachmentObject(messageId: string, attachment: AttachmentDetails, place: number) {
+function attachmentObject(messageId: string, attachment: AttachmentDetails, place: number) {
   const { n = place, name, mime_type: type, bytes } = attachment;
   const form = givenForm(attachment);
   const stem = name.replace(/\.[^.]*$/, '');

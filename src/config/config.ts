@@ -1,10 +1,10 @@
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { editDistance } from '../domain/edit-distance.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
+import { hostClassOf } from '../domain/local-network.ts';
 import type { EventErrorNumbers } from '../domain/subscription.ts';
 import type { Environment } from './environment.ts';
 import { fleetOf } from './fleet-settings.ts';
-import { issuerWarnings } from './issuer-checks.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 import { isDate, shown } from './shown-value.ts';
 
@@ -161,6 +161,25 @@ export function checkConfig(
     warnings.push(...issuerWarnings(config));
   }
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen({ ...config, fleet }), warnings };
+}
+
+/** Returns warnings about settings that defeat `oauth.issuer`, or that it defeats. */
+function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 'server'>): readonly string[] {
+  if (issuer === '') return [];
+  const { hostname } = new URL(issuer);
+  const warnings: string[] = [];
+  if (server.allowedHosts.some((host) => host.replace(/:\d+$/, '') === hostname)) {
+    warnings.push(
+      `server.allowed_hosts names ${hostname}, where only /mcp and sign-in answer, because it is the host of oauth.issuer. Reach the rest by another name.`,
+    );
+  }
+  const { host } = server;
+  if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) !== 'loopback') {
+    warnings.push(
+      'server.host accepts requests with any Host. A tunnel that passes on a Host other than that of oauth.issuer opens the whole API to anyone with a key. Listen on 127.0.0.1.',
+    );
+  }
+  return warnings;
 }
 
 function mistake(setting: Setting, value: unknown, name: string): string {

@@ -1,10 +1,9 @@
 import { ACCESS_PROBLEMS } from './access-problems.ts';
-import { ATTACHMENT_PROBLEMS } from './attachment-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
+import { FILE_PROBLEMS } from './file-problems.ts';
 import { FLEET_PROBLEMS } from './fleet-problems.ts';
 import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
-import { UPLOAD_PROBLEMS } from './upload-problems.ts';
 import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
 
 export type { ProblemText } from './problem-text.ts';
@@ -21,8 +20,7 @@ const UNKNOWN_OUTCOME = {
  */
 export const PROBLEMS = {
   ...ACCESS_PROBLEMS,
-  ...UPLOAD_PROBLEMS,
-  ...ATTACHMENT_PROBLEMS,
+  ...FILE_PROBLEMS,
   ...FLEET_PROBLEMS,
   ...WEBHOOK_PROBLEMS,
   invalid_request: {

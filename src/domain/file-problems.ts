@@ -1,7 +1,7 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of uploads (decision R1). */
-export const UPLOAD_PROBLEMS = {
+/** Problems of files: of uploads (decision R1), and of converted attachments (decision K4). */
+export const FILE_PROBLEMS = {
   invalid_form: {
     status: 400,
     detail: 'The form is not valid multipart/form-data.',
@@ -32,5 +32,20 @@ export const UPLOAD_PROBLEMS = {
     code: 'storage_full',
     detail: 'There is no room for more uploads.',
     hint: 'All of them together take at most 1 GB, and are kept until they are sent, at most 24 hours. Send some, or make room on the disk.',
+  },
+  not_on_this_mac: {
+    status: 409,
+    detail: 'The file is only in iCloud.',
+    hint: 'Open the conversation in Messages on this Mac, which downloads it, then try again.',
+  },
+  conversion_unavailable: {
+    status: 501,
+    detail: 'This file cannot be converted here.',
+    hint: 'Pictures become jpeg and recordings m4a, if the converter is installed. Ask for the original file instead.',
+  },
+  conversion_busy: {
+    status: 503,
+    detail: 'Too many files are waiting to be converted.',
+    hint: 'Try again in a few seconds.',
   },
 } as const satisfies Readonly<Record<string, ProblemText>>;

@@ -89,7 +89,7 @@ const GROUPS = {
     search: /^search\//,
     programs:
       /^(?:api\/(?:oauth|wires)\/|events\/webhooks\/subscriptions\/|api\/http\/(?:issuer-door|wire-port|multipart))/,
-    storage: /^(?:store\/state\/(?:oauth|subscriptions)|runtime\/public-document|config\/report)$/,
+    storage: /^(?:store\/state\/(?:oauth|subscriptions)|runtime\/public-document|config\/settings-report)$/,
     fleet: /^(?:app\/(?:hub|fleet)|cli\/commands\/hub)$/,
   },
   commands: {

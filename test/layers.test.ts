@@ -65,8 +65,8 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   axios: ['events/webhooks'],
   'axios-retry': ['events/webhooks'],
   '@ltd/j-toml': ['config'],
-  // mcp: the protocol's package takes the input schemas of tools.
   'markdown-it': ['schema'],
+  // mcp: the protocol's package takes the input schemas of tools.
   zod: ['schema', 'api/mcp', 'api/openapi'],
   '@modelcontextprotocol/server': ['api/mcp'],
   pino: ['runtime'],

@@ -1,7 +1,7 @@
 import type { AssociatedRows } from './associated-rows.ts';
 import type { Diagnostics } from './diagnostics.ts';
 
-/** The values of `associated_message_type` that mark messages of apps (U5). */
+/** The values of `associated_message_type` that mark messages of apps (decision U5). */
 const MESSAGES_OF_APPS = ['2', '3'] as const;
 
 /**

@@ -46,7 +46,7 @@ export interface RemovedMessage {
   readonly conversation_id: string;
 }
 
-/** `data` of `messages.changed`: more changes than are listed, all of them between these two rows. */
+/** `data` of `messages.changed`: the range of rows in which too many messages changed to report each one. */
 export interface ChangedRange {
   readonly first_id: string;
   readonly last_id: string;
@@ -99,9 +99,11 @@ export interface PendingRow extends RowEntry {
   readonly isIncomplete: boolean;
   /** True for an outgoing row that is neither sent nor failed yet. */
   readonly isUnsent: boolean;
-  /** True for a row without an event: a vote or an added option, if rows are shown by kind (U5). */
+  /** True for a row without an event: a vote or an added option, if rows are shown by kind (decision U5). */
   readonly isSilent?: boolean;
-  /** Earlier rows that this row proves to be copies of an outgoing message (U7). Only together with a print. */
+  /**
+   * Earlier rows that this row proves to be copies of an outgoing message (decision U7). Only together with a print.
+   */
   readonly copies?: readonly number[];
   /**
    * True for an incoming message without a handle: Messages may mark the row as outgoing a moment later (decision U1).

@@ -80,7 +80,7 @@ export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
     const is = hasFlag(now, bit);
     if (hasFlag(old, bit) === is) continue;
     if (name === 'deleted') names.add(is ? 'deleted' : 'restored');
-    // A row that turned from incoming to outgoing, or back, has another sender now (U1).
+    // A row that turned from incoming to outgoing, or back, has another sender now (decision U1).
     else if (name === 'own') names.add('sent');
     // A cleared flag is named too: the message is no longer read, or no longer failed.
     else names.add(name as Exclude<keyof typeof FLAGS, 'own' | 'deleted'>);

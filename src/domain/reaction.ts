@@ -14,8 +14,8 @@ export type ReactionType =
   | 'other';
 
 /**
- * Kinds of associated rows besides tapbacks and stickers (U5): a message of an app, a vote in a poll, or an option
- * added to a poll.
+ * Kinds of associated rows besides tapbacks and stickers (decision U5): a message of an app, a vote in a poll, or an
+ * option added to a poll.
  */
 export const ASSOCIATED_KINDS = ['app', 'poll_vote', 'poll_update'] as const;
 

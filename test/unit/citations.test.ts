@@ -12,7 +12,7 @@ const DECISIONS = new Set(all(read('docs/project/decisions.md'), /^\*\*([A-Z]\d{
 const RULES = all(read('docs/project/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
 const KNOWN = new Set([...DECISIONS, ...RULES]);
 
-const ID = String.raw`(?:[A-T]\d{1,2}|H)\b`;
+const ID = String.raw`(?:[A-Z]\d{1,2}|H)\b`;
 const LIST = String.raw`((?:${ID}|\d+\.\d+)(?:(?:, | and | to )(?:${ID}|\d+\.\d+))*)`;
 
 const FILES = ['src', 'installer', 'test', 'docs', 'launchd', 'bench', '.'].flatMap((folder) =>
@@ -49,7 +49,9 @@ describe('a citation', () => {
     const odd = SOURCES.flatMap((path) => {
       const text = divided(read(path)).comments.replace(/\n\s*(?:\*|\/\/)?\s*/g, ' ');
       const bare = text.replace(new RegExp(String.raw`\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}`, 'g'), '');
-      return all(bare, /(\b[A-HOT]\d{1,2}\b|\bsections? [A-T]\b)/g).map((id) => `${path}: ${id}`);
+      return all(bare, /(\b[A-HOT]\d{1,2}\b|\([A-Z]\d{1,2}(?=[),;:])|\bsections? [A-T]\b)/g).map(
+        (id) => `${path}: ${id}`,
+      );
     });
     expect(odd).toEqual([]);
   });

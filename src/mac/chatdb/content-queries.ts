@@ -91,8 +91,8 @@ const CAPTION_ROWS = 50;
 const CAPTION_S = 5;
 
 /**
- * SQL for the row with a poll's question: an ordinary row after the poll by the same sender (V2; imsg, pull request
- * 155).
+ * SQL for the row with a poll's question: an ordinary row after the poll by the same sender (decision V2; imsg, pull
+ * request 155).
  */
 function captionSql(schema: SchemaInfo): string {
   const thread = column(schema, 'thread_originator_guid');

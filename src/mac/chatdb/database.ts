@@ -127,7 +127,7 @@ export interface SchemaInfo {
   isUnique(table: string, ...columns: readonly string[]): boolean;
   /** SQL for the byte length of a value, which SQLite 3.43 and newer know without reading the text. */
   byteLength(value: string): string;
-  /** How rows that refer to another row are read (U5). */
+  /** How rows that refer to another row are read (decision U5). */
   readonly associatedRows: AssociatedRows;
   /** The address of the conversation with canaries, which lists leave out; "" if there are none. */
   readonly canaryAddress: string;

@@ -52,7 +52,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
     reply_to_guid: replyTo || null,
     reply_to: replyTo === '' ? null : repliedMessage(snapshot, replyTo),
     edited_at: isUnsent ? null : isoAt(row, at.edited),
-    // Undo Send records its time as an edit (U3).
+    // Undo Send records its time as an edit (decision U3).
     retracted_at: isUnsent ? (isoAt(row, at.retracted) ?? isoAt(row, at.edited)) : null,
     delivered_at: isoAt(row, at.delivered),
     read_at: isoAt(row, at.read),
@@ -78,7 +78,7 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
   return { id, guid, sender, body: brief(body) };
 }
 
-/** Returns {} unless the row is the balloon of a link whose text is in the row it refers to (U6). */
+/** Returns {} unless the row is the balloon of a link whose text is in the row it refers to (decision U6). */
 function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDetails, 'part_of'> {
   const guid = toText(row[at.textRow]);
   if (guid === '') return {};

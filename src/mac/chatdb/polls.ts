@@ -10,7 +10,7 @@ import { reactionTargets } from './queries.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Returns the current poll: all added options, and each person's current choice (V2). */
+/** Returns the current poll: all added options, and each person's current choice (decision V2). */
 export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload): Poll {
   const { votes, added } = rowsOf(snapshot, row.guid);
   const options = added?.options ?? stored.options;

@@ -5,11 +5,11 @@ import type { SchemaInfo } from './database.ts';
 const RETRACTED_PARTS_KEY = "X'527270'";
 
 /**
- * SQL that is true if the sender unsent the message `m` and nothing is left (U3). Undo Send leaves `date_retracted`
- * at 0: on macOS 26 it was 0 in all of 33,600 rows, and the 14 unsent ones had `date_edited`, neither text nor body,
- * and their parts under `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases `part_count`
- * was 0 (mautrix/imessage, pull request 199). A row that was edited and lost its text without either mark is only
- * edited.
+ * SQL that is true if the sender unsent the message `m` and nothing is left (decision U3). Undo Send leaves
+ * `date_retracted` at 0: on macOS 26 it was 0 in all of 33,600 rows, and the 14 unsent ones had `date_edited`, neither
+ * text nor body, and their parts under `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases
+ * `part_count` was 0 (mautrix/imessage, pull request 199). A row that was edited and lost its text without either mark
+ * is only edited.
  */
 export function isUnsent(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
@@ -34,7 +34,8 @@ export function isPartlyUnsent(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that is 1 if macOS 27 filed the row `m` as junk (V5): `filter_action` 2 (imessage-exporter, pull request 797).
+ * SQL that is 1 if macOS 27 filed the row `m` as junk (decision V5): `filter_action` 2 (imessage-exporter, pull request
+ * 797).
  */
 export function isJunk(schema: SchemaInfo): string {
   return schema.hasColumn('message', 'filter_action') ? 'm.filter_action = 2' : '0';
@@ -47,7 +48,7 @@ export const VOTE_TYPE = 4000;
 /**
  * SQL that is true if the row `m` is a message. By the contract every row that refers to another one is a reaction
  * (decision B8). By kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as in imessage-exporter
- * (message.rs, `variant`), except those that add an option to a poll (U5).
+ * (message.rs, `variant`), except those that add an option to a poll (decision U5).
  */
 export function isMessage(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type')) return '1';
@@ -90,9 +91,9 @@ export function linkTextGuid(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that is true for an incoming row `m` without a handle that is not a system row (U1). Messages inserts outgoing
- * rows with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull request
- * 87).
+ * SQL that is true for an incoming row `m` without a handle that is not a system row (decision U1). Messages inserts
+ * outgoing rows with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull
+ * request 87).
  */
 export function lacksHandle(schema: SchemaInfo): string {
   const isMessage = schema.hasColumn('message', 'item_type') ? 'ifnull(m.item_type, 0) = 0' : '1';

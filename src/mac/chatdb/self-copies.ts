@@ -9,8 +9,8 @@ import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Maximum distance of the two rows of a message to oneself (U7): on macOS 26 the incoming one was dated 17:32:03 and
- * the outgoing one 17:36:47 (KiroCrew #5255).
+ * Maximum distance of the two rows of a message to oneself (decision U7): on macOS 26 the incoming one was dated
+ * 17:32:03 and the outgoing one 17:36:47 (KiroCrew #5255).
  */
 const COPY_MS = 600_000;
 /** An outgoing row may have lost its text (openclaw #135704). Then it is a copy only within this time. */

@@ -7,7 +7,7 @@ const PLACEHOLDER = /[\uFFFC\uFFFD]/;
 /**
  * Returns the hash that a sent part and its row share (decision D5), so that the text need not be kept. A text with a
  * link at one end has a second hash, after a space, for the text without the link: Messages may write the two as
- * separate rows (U6).
+ * separate rows (decision U6).
  */
 export function contentHash(content: Content): string {
   if ('attachment' in content) return fileHash(basename(content.attachment));

@@ -26,7 +26,7 @@ export interface ContentRow {
   /** The message that the row refers to, without `p:N/`; "" for none. */
   readonly associatedGuid: string;
   readonly isVote: boolean;
-  /** True if the whole message was unsent (U3). */
+  /** True if the whole message was unsent (decision U3). */
   readonly isUnsent: boolean;
 }
 

@@ -18,9 +18,15 @@ export function noArchiveAt(folder: string): AppError {
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 const REFUSED = /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/;
 
+/** Explains why the lock of an archive is unusable. */
+function explainedLock(error: AppError, folder: string): AppError {
+  const cause = explained(error.cause, folder);
+  return isAppError(cause) ? cause : error;
+}
+
 /** Explains an error of the file system about the folder in a sentence; returns any other error unchanged. */
 export function explained(error: unknown, folder: string): unknown {
-  if (isAppError(error)) return error;
+  if (isAppError(error)) return error.code === 'state_db_unusable' ? explainedLock(error, folder) : error;
   const code = errorCode(error) ?? '';
   if (FULL.test(code)) {
     return new AppError('archive_disk_full', `The disk of ${folder} is full.`, {

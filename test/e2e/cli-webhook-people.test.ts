@@ -68,7 +68,7 @@ describe('postern webhooks add --sender', () => {
 
   test.each([
     ['Anna Sylva', 'Did you mean Ana Silva?'],
-    ['Nobody Whatever', 'is no address, and no person or conversation has this name.'],
+    ['Nobody Whatever', 'is not an address, and no person or conversation has this name.'],
     ['John Smith', 'John Smith (+15550121)'],
     [`any;-;${ANA}`, 'Give it with --conversation.'],
   ])('refuses %s, and says what is near', async (sender, words) => {

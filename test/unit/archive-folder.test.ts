@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { destination } from '../../src/archive/destination.ts';
@@ -51,6 +51,10 @@ describe('the folder of an archive', () => {
 
   test('that this user may not write to is refused with a sentence', async () => {
     mkdirSync(folder);
+    const above = dirname(root);
+    const { mode } = statSync(above);
+    // Another user can get to the folder.
+    chmodSync(above, 0o711);
     for (const path of [root, dirname(folder), folder]) chmodSync(path, 0o555);
     const isRoot = process.geteuid?.() === 0;
     if (isRoot) process.seteuid?.(65_534);
@@ -62,6 +66,7 @@ describe('the folder of an archive', () => {
     } finally {
       if (isRoot) process.seteuid?.(0);
       for (const path of [root, dirname(folder)]) chmodSync(path, 0o700);
+      chmodSync(above, mode);
     }
     expect(everythingIn(folder)).toEqual([]);
   });

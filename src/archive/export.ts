@@ -9,12 +9,12 @@ import { withLittleGarbage } from '../runtime/memory.ts';
 import { type OpenArchive, openArchive } from './archive.ts';
 import { explained } from './archive-errors.ts';
 import { rowKey } from './archived-line.ts';
+import { archivedPeople } from './archived-people.ts';
 import { appendLine, ChainFiles } from './chain-files.ts';
 import { conversationKey, LOG } from './layout.ts';
 import { restoreLostFiles } from './lost-files.ts';
 import { type Manifest, sealOf, writeManifest } from './manifest.ts';
 import { makePages } from './pages.ts';
-import { archivedPeople } from './people.ts';
 import { RowWriter } from './row-writer.ts';
 import { type AttachmentMode, StoredFiles } from './stored-files.ts';
 

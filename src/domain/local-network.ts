@@ -17,8 +17,7 @@ export function localNetworkAdvice(failure: string, urls: readonly string[]): st
 }
 
 /** The location of a host, judged only by its spelling. */
-const HOST_CLASSES = ['loopback', 'private', 'other'] as const;
-export type HostClass = (typeof HOST_CLASSES)[number];
+export type HostClass = 'loopback' | 'private' | 'other';
 
 /**
  * Reports whether macOS protects the host as part of the local network: private and link-local addresses, `.local` and

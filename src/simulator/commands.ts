@@ -1,22 +1,20 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 
 /** Faults of the next sends. After `times` sends Messages works again. */
-const SCENARIOS = [
-  'no_such_chat', // −1728
-  'not_permitted', // −1743
-  'connection_lost', // −609
-  'timed_out', // −1712
-  'refused', // −10000, any other number
-  'hang', // never answers
-  'slow', // answers after `delayMs`
-  'error_22', // exit 0, then the row fails: recipient not on iMessage
-  'error_25', // exit 0, then the row fails: attachment
-  'ghost', // exit 0, an empty row in no chat
-  'misdirected', // exit 0, a row in a new conversation with a person named by the group's identifier
-  'nothing', // exit 0, no row at all
-  'crash', // osascript dies of a signal
-] as const;
-export type Scenario = (typeof SCENARIOS)[number];
+export type Scenario =
+  | 'no_such_chat' // −1728
+  | 'not_permitted' // −1743
+  | 'connection_lost' // −609
+  | 'timed_out' // −1712
+  | 'refused' // −10000, any other number
+  | 'hang' // never answers
+  | 'slow' // answers after `delayMs`
+  | 'error_22' // exit 0, then the row fails: recipient not on iMessage
+  | 'error_25' // exit 0, then the row fails: attachment
+  | 'ghost' // exit 0, an empty row in no chat
+  | 'misdirected' // exit 0, a row in a new conversation with a person named by the group's identifier
+  | 'nothing' // exit 0, no row at all
+  | 'crash'; // osascript dies of a signal
 
 /** One attempt to send, from osascript's environment. */
 export interface SendCommand {

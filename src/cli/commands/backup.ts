@@ -8,6 +8,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { writeBackup } from '../../store/state/backup.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions, quoted } from '../context.ts';
 import { reportFailure } from '../failure.ts';
+import { copyable } from '../invocation.ts';
 
 export interface BackupOptions extends PlaceOptions {
   /** Replaces an existing file. */
@@ -32,7 +33,7 @@ export function backup(file: string, options: BackupOptions, context: Context): 
       `Wrote ${path}: the configuration and the state of ${folder}.`,
       'It holds the API key and the secrets of webhooks: keep it private.',
       ...(isPrivate(path) ? [] : ['This disk keeps no permissions: anyone who has the disk can read the file.']),
-      `To restore it, here or on another Mac: postern restore ${quoted(path)}`,
+      copyable(`To restore it, here or on another Mac: \`postern restore ${quoted(path)}\``, options, context),
     );
     return EXIT.ok;
   });

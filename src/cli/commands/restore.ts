@@ -12,6 +12,7 @@ import { extractState, type RestoredState, readBackup, replaceFiles } from '../.
 import { lockFolder } from '../../store/state/lock.ts';
 import { type Context, EXIT, folderOf } from '../context.ts';
 import { reportFailure } from '../failure.ts';
+import { copyable } from '../invocation.ts';
 import { oneLine } from '../output/text.ts';
 import type { BackupOptions } from './backup.ts';
 
@@ -34,8 +35,9 @@ export function restore(file: string, options: BackupOptions, context: Context):
         `Restored the configuration and the state that Postern ${oneLine(version)} backed up on ${oneLine(createdAt)} to ${folder}.`,
         `They have ${state.webhooks.length} ${state.webhooks.length === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
         position(config, state, context),
-        ...scheduled(state).map(oneLine),
-        ...decided(config, state, context).map(oneLine),
+        ...[...scheduled(state), ...decided(config, state, context)].map((line) =>
+          copyable(oneLine(line), options, context),
+        ),
         'Start Postern only if you made the file: the person who made it knows its key.',
       );
       return EXIT.ok;
@@ -107,7 +109,7 @@ function decided(
   const named = receivers.slice(0, MAX_NAMED).join(', ') + (receivers.length > MAX_NAMED ? ' and others' : '');
   return [
     ...(receivers.length === 0 ? [] : [`Its webhooks post to ${named}.`]),
-    ...(keys === 0 ? [] : [`It has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: postern keys list`]),
+    ...(keys === 0 ? [] : [`It has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: \`postern keys list\``]),
     ...(server.host === host.defaultValue() ? [] : [`It listens on ${server.host}.`]),
     ...(backend.osascriptPath === osascriptPath.defaultValue(environment)
       ? []
@@ -122,7 +124,7 @@ function scheduled({ missed, scheduled: left }: RestoredState): readonly string[
     ...missed.map(({ at, to }) => `Not sent: the message to ${to} was due at ${at}. It may have gone out before.`),
     ...(left === 0
       ? []
-      : [`It sends ${left} scheduled ${left === 1 ? 'message' : 'messages'}: postern scheduled list`]),
+      : [`It sends ${left} scheduled ${left === 1 ? 'message' : 'messages'}: \`postern scheduled list\``]),
   ];
 }
 

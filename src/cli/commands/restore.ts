@@ -51,7 +51,7 @@ function assertEmpty(folder: string): void {
   const found = ['config.toml', 'state.db'].filter((name) => existsSync(join(folder, name)));
   if (found.length === 0) return;
   throw new AppError('restore_occupied', `${folder} has a ${found.join(' and a ')} already.`, {
-    hint: '--force replaces them for good. Save them first with: postern backup FILE',
+    hint: '--force replaces them for good. Save them first: `postern backup FILE`',
   });
 }
 

@@ -6,11 +6,11 @@ import type { Caller } from '../domain/caller.ts';
 import { AppError } from '../domain/errors.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
 import type { IncludeSet } from '../domain/include.ts';
-import { type ClientOffset, rowOffset } from '../domain/offset.ts';
+import { type ClientOffset, latest, rowOffset } from '../domain/offset.ts';
 import type { WebhookStore } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
 import { Channel } from '../events/log/channel.ts';
-import { Feed } from '../events/log/feed.ts';
+import { type ChangeSource, Feed } from '../events/log/feed.ts';
 import { HttpStreams } from '../events/streams/http-streams.ts';
 import { WebSocketClients } from '../events/streams/ws/clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
@@ -20,7 +20,7 @@ import { HubAttachments } from '../fleet/hub/attachments.ts';
 import { BrokerClock } from '../fleet/hub/broker-clock.ts';
 import { openHubDatabase } from '../fleet/hub/database.ts';
 import { HubEventLog } from '../fleet/hub/event-log.ts';
-import { EventReader } from '../fleet/hub/event-reader.ts';
+import { EventReader, GENERATION } from '../fleet/hub/event-reader.ts';
 import { EventStore } from '../fleet/hub/event-store.ts';
 import { HubFeed, isStreamOffset } from '../fleet/hub/feed.ts';
 import type { HubParts } from '../fleet/hub/hub-parts.ts';
@@ -73,7 +73,11 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     closers.add('hub.db', () => database.close());
     const envelope = envelopeOf(settings);
     const pairs = new Pairs(database);
-    const reader = new EventReader(envelope, (mac) => pairs.nameOf(mac));
+    const reader: EventReader = new EventReader(
+      envelope,
+      (mac) => pairs.nameOf(mac),
+      (...event) => copies.merged(...event),
+    );
     const copies = new PairCopies(database, pairs, (event) => reader.read(event));
     const store = new EventStore(database, copies, settings.backfillHours);
     const events = new HubEventLog(store, reader);
@@ -97,10 +101,17 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const channel = new Channel();
     channel.restart(rowOffset(store.newest));
     const offsets = new Offsets(store, settings.backfillHours);
-    const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets, store);
+    const all = new Channel();
+    all.restart(rowOffset(store.newest));
+    const changes = { stream: rowsAndChanges(all, events), control: { noteAsked() {} } };
+    const feed = new HubFeed({
+      feed: new Feed({ channel, changes, messages: events, clock, log }),
+      ...{ offsets, store },
+      withoutChanges: () => macs.withoutChanges(),
+    });
     const stream = new StreamEvents({
       ...parts,
-      ...{ events, channel },
+      ...{ events, channel, all },
       onPublished: () => status.noteEvent(),
     });
     const { copy } = stream;
@@ -160,7 +171,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     });
     const owner: Caller = {
       key: undefined,
-      reader: new HubReader(parts),
+      reader: new HubReader({ ...parts, isDeleted: (...message) => copies.isDeleted(...message) }),
       attachments: new HubAttachments(reads),
       feed,
       json,
@@ -235,6 +246,18 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     await closers.close();
     throw error;
   }
+}
+
+/** Returns the source of readers that ask for changes, which have no log of their own at a hub (decision N9). */
+function rowsAndChanges(channel: Channel, events: HubEventLog): ChangeSource {
+  return {
+    ...{ channel, generation: GENERATION, isKept: () => true },
+    read(position, limit) {
+      const { last } = channel;
+      const entries = channel.after(position, limit) ?? events.allEntries(position, last, limit);
+      return { entries, upTo: entries.at(-1)?.offset ?? latest(position, last) };
+    },
+  };
 }
 
 /** Returns the names of settings that have an effect on a Mac, but not at a hub. */

@@ -75,6 +75,8 @@ export interface FleetMac {
   readonly behind: number | null;
   /** Addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`. */
   readonly shared_addresses: readonly string[];
+  /** Whether it publishes changes of existing messages. */
+  readonly changes: boolean;
   /** The id under which hubs show it, if it is in a pair. */
   readonly pair?: string | undefined;
   /** In a pair: whether sends go by this Mac. */

@@ -20,6 +20,7 @@ const removedSchema = shapeOf<RemovedMessage>()(
     id: z.string(),
     guid: z.string().meta({ description: '"" where it is not known any more.' }),
     conversation_id: z.string().meta({ description: '"" where it is not known any more.' }),
+    mac: z.string().optional().meta({ description: 'At a hub alone.' }),
   }),
 );
 
@@ -36,7 +37,10 @@ export const changeEventSchema = shapeOf<ChangeEvent>()(
       z.object({
         type: z.literal('messages.changed'),
         data: z
-          .object({ first_id: z.string(), last_id: z.string(), count: z.int() })
+          .object({
+            ...{ first_id: z.string(), last_id: z.string(), count: z.int() },
+            mac: z.string().optional().meta({ description: 'At a hub alone.' }),
+          })
           .meta({ description: 'Rows to read again: the first, the last, and how many of them changed.' }),
       }),
     ])

@@ -11,9 +11,11 @@ import {
   type RowEvent,
 } from '../../schema/fleet-reads.ts';
 import { readBody } from '../../schema/mistakes.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import { readSubject } from '../protocol/layout.ts';
 import { type Reply, readQuestion, respond, toProblem } from '../protocol/requests.ts';
 import type { JoinedParts } from './agent.ts';
+import { changeKey, loggedChanges } from './change-chain.ts';
 import { withoutText } from './uplink.ts';
 
 /** Maximum number of questions answered at a time, so that a large fleet does not keep the Mac busy. */
@@ -24,11 +26,14 @@ const MAX_ROWS = 200;
 /** Answers the questions of hubs as the owner's own API would. Listens only to the operations in `FLEET_READS`. */
 export class Answers {
   readonly #parts: JoinedParts;
+  readonly #changesEpoch: () => string | undefined;
   #subscriptions: readonly Subscription[] = [];
   #running = 0;
 
-  constructor(parts: JoinedParts) {
+  /** `changesEpoch` is undefined while the stream is being asked. */
+  constructor(parts: JoinedParts, changesEpoch: () => string | undefined) {
     this.#parts = parts;
+    this.#changesEpoch = changesEpoch;
   }
 
   start(): void {
@@ -94,14 +99,22 @@ export class Answers {
   }
 
   #events({ epoch, after, before }: CheckedRead<'events'>): readonly RowEvent[] | null {
-    const { store, messages, settings, json } = this.#parts;
-    if (epoch !== store.epoch()) return null;
-    return messages.entries(rowOffset(after), rowOffset(before - 1), MAX_ROWS).map((entry) => ({
-      row: entry.rowId,
-      guid: entry.guid,
-      type: entry.event.type,
-      json: settings.content === 'metadata' ? withoutText(entry) : json(entry),
-    }));
+    const { store, messages, feed, settings, json } = this.#parts;
+    const isOfChanges = isChangesEpoch(epoch);
+    const current = isOfChanges ? this.#changesEpoch() : store.epoch();
+    if (current === undefined && settings.changes) throw problem('mac_busy');
+    if (epoch !== current) return null;
+    const entries = isOfChanges
+      ? loggedChanges(feed, { after, before, limit: MAX_ROWS })
+      : messages.entries(rowOffset(after), rowOffset(before - 1), MAX_ROWS);
+    return (
+      entries?.map((entry) => ({
+        row: entry.change ?? entry.rowId,
+        guid: isOfChanges ? changeKey(entry) : entry.guid,
+        type: entry.event.type,
+        json: settings.content === 'metadata' ? withoutText(entry) : json(entry),
+      })) ?? null
+    );
   }
 
   async #chunk({ id, n, form, at, bytes: wanted }: CheckedRead<'attachment'>): Promise<AttachmentChunk | undefined> {

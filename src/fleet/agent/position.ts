@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LogIdentity } from '../../domain/cursor.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
-import { type EventMessage, eventId } from '../protocol/event-message.ts';
+import { type ChainState, eventId } from '../protocol/event-message.ts';
 
 /** The facts that decide where an agent resumes. */
 export interface Known {
@@ -9,8 +9,8 @@ export interface Known {
   readonly epoch: string;
   /** The last acknowledged position that this Mac has stored. */
   readonly position: Offset | undefined;
-  /** This Mac's newest message in the stream; undefined if it has none. */
-  readonly last: EventMessage | undefined;
+  /** This Mac's newest row in the stream; undefined if it has none. */
+  readonly last: ChainState | undefined;
   /** True if `position` refers to this stream. */
   readonly isSameStream: boolean;
   /** Describes chat.db at a row. */

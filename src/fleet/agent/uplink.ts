@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
@@ -6,9 +7,16 @@ import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/fe
 import type { Cancel } from '../../domain/ports/host.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { LastPublished } from '../../schema/fleet-records.ts';
-import { encodeEvent, eventId, readEventHeaders } from '../protocol/event-message.ts';
+import {
+  type ChainState,
+  type EventMessage,
+  encodeEvent,
+  eventId,
+  readEventHeaders,
+} from '../protocol/event-message.ts';
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
 import type { JoinedParts } from './agent.ts';
+import { chainIn, chainStart, changeKey, changesAfter } from './change-chain.ts';
 import { startAfter } from './position.ts';
 
 const PUBLISH_MS = 5000;
@@ -19,11 +27,12 @@ const PAUSE_MS = { shortest: 50, longest: 1000 };
 /** The server's code for a message whose expected predecessor is not the newest of its subject. */
 const WRONG_LAST_SEQUENCE = 10071;
 
-/** This Mac's last message in the stream, which the next one names as its predecessor. */
+/** What this Mac has in the stream. The next message names the one before it, and the one before it in its chain. */
 interface Chain {
-  readonly epoch: string;
   sequence: number;
-  previousRow: number;
+  rows: ChainState;
+  /** Undefined if this Mac publishes no changes. */
+  changes: ChainState | undefined;
 }
 
 /**
@@ -48,7 +57,7 @@ export class Uplink implements ConsumerTask<undefined> {
   constructor(parts: JoinedParts) {
     this.#parts = parts;
     this.#wakeup = new Wakeup(parts.clock);
-    this.#consumer = parts.feed.consume(this);
+    this.#consumer = parts.feed.consume(this, { changes: parts.settings.changes });
   }
 
   /** The position up to which everything is in the stream. */
@@ -65,7 +74,8 @@ export class Uplink implements ConsumerTask<undefined> {
   get last(): LastPublished | undefined {
     const stream = this.#parts.store.stream();
     if (this.#chain === undefined || stream === undefined) return undefined;
-    return { stream, sequence: this.#chain.sequence, row: this.#chain.previousRow };
+    const { rows, changes } = this.#chain;
+    return { stream, sequence: rows.sequence, row: rows.row, changes };
   }
 
   start(): void {
@@ -82,8 +92,8 @@ export class Uplink implements ConsumerTask<undefined> {
   storedOffset(): Offset {
     // The consumer also asks after chat.db was replaced, which starts a new epoch.
     this.#chain = undefined;
-    const { store, feed } = this.#parts;
-    return store.position() ?? feed.lastPublished();
+    const { store, feed, settings } = this.#parts;
+    return store.position() ?? feed.lastPublished({ changes: settings.changes });
   }
 
   readonly first = (): Promise<void> | undefined => {
@@ -93,22 +103,17 @@ export class Uplink implements ConsumerTask<undefined> {
   async handle(entry: LogEntry): Promise<Handled<undefined>> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
-    const { connection, mac } = this.#parts;
-    const id = eventId(mac, chain.epoch, entry.guid);
+    const { mac } = this.#parts;
+    const isChange = entry.change !== undefined;
+    const before = isChange ? chain.changes : chain.rows;
+    if (before === undefined) return { isDone: true };
+    const row = entry.change ?? entry.rowId;
+    const id = eventId(mac, before.epoch, isChange ? changeKey(entry) : entry.guid);
     try {
-      const { body, headers } = this.#encode(entry, chain, id);
-      const published = connection.js.publish(eventSubject(mac), body, {
-        headers,
-        msgID: id,
-        expect: { streamName: EVENTS.stream, lastSubjectSequence: chain.sequence },
-        timeout: PUBLISH_MS,
-      });
-      const { seq } = await this.#whileJoined(published);
+      const sequence = await this.#publish(chain, id, this.#encode(entry, chain, before, { row, id }));
       // If anything changed while publishing, this makes the chain be read from the stream again.
-      if (chain !== this.#chain || !Number.isSafeInteger(seq) || seq <= chain.sequence) throw new Error('out of step');
-      chain.sequence = seq;
-      chain.previousRow = entry.rowId;
-      this.#seen = seq;
+      if (chain !== this.#chain) throw new Error('out of step');
+      chain[isChange ? 'changes' : 'rows'] = { epoch: before.epoch, row, sequence, id };
       this.#failures = 0;
       this.#trouble = undefined;
       return { isDone: true };
@@ -125,6 +130,22 @@ export class Uplink implements ConsumerTask<undefined> {
   progress(offset: Offset): void {
     // Until the stream has been asked, nothing is known to be acknowledged.
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
+  }
+
+  /** Appends a message to this Mac's others. Returns its sequence. */
+  async #publish(chain: Chain, msgID: string, { headers, body }: ReturnType<typeof encodeEvent>): Promise<number> {
+    const { connection, mac } = this.#parts;
+    const published = connection.js.publish(eventSubject(mac), body, {
+      headers,
+      msgID,
+      expect: { streamName: EVENTS.stream, lastSubjectSequence: chain.sequence },
+      timeout: PUBLISH_MS,
+    });
+    const { seq } = await this.#whileJoined(published);
+    if (!Number.isSafeInteger(seq) || seq <= chain.sequence) throw new Error('out of step');
+    chain.sequence = seq;
+    this.#seen = seq;
+    return seq;
   }
 
   async #prepare(): Promise<void> {
@@ -150,13 +171,16 @@ export class Uplink implements ConsumerTask<undefined> {
 
   /** Rebuilds the chain from the stream. */
   async #askStream(): Promise<void> {
-    const { connection, membership, mac, instance, store, messages } = this.#parts;
+    const { connection, membership, mac, instance, store, messages, feed, settings } = this.#parts;
+    // Starts the detection.
+    if (settings.changes) feed.resolve(undefined, { changes: true });
     const jsm = await jetstreamManager(connection.nc, { checkAPI: false, timeout: PUBLISH_MS });
     const { created } = await this.#whileJoined(jsm.streams.info(EVENTS.stream));
     const subject = eventSubject(mac);
     const stored = await this.#whileJoined(jsm.direct.getMessage(EVENTS.stream, { last_by_subj: subject }));
-    const last = stored === null ? undefined : readEventHeaders(subject, stored.header, { isDirect: true });
+    const found = stored === null ? undefined : readEventHeaders(subject, stored.header, { isDirect: true });
     const sequence = stored?.seq ?? 0;
+    const last = found && { ...found, sequence };
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
       // Another program has published since: an earlier run whose message was still on its way, or another Mac.
       this.#seen = sequence;
@@ -165,8 +189,10 @@ export class Uplink implements ConsumerTask<undefined> {
     const epoch = store.epoch();
     const position = store.position();
     const isSameStream = store.stream() === created;
+    const lastRow = last && chainIn(last, false);
     const start = await startAfter({
-      ...{ mac, epoch, position, last, isSameStream },
+      // A chain of changes may be in a stream without rows.
+      ...{ mac, epoch, position, last: lastRow?.row === 0 ? undefined : lastRow, isSameStream },
       identity: (at) => messages.identity(at),
       backfill: () => this.#backfill(),
     });
@@ -174,13 +200,28 @@ export class Uplink implements ConsumerTask<undefined> {
     if (store.epoch() !== epoch) return;
     if (start.epoch !== epoch) store.setEpoch(start.epoch);
     if (!isSameStream) store.setStream(created);
-    store.setPosition(start.after);
-    this.#consumer.seek(start.after);
+    const known = last && chainIn(last, true);
+    const changes = settings.changes ? changesAfter({ mac, epoch: start.epoch, known, feed }) : undefined;
+    const after = { ...start.after, change: changes?.row ?? 0 };
+    store.setPosition(after);
+    this.#consumer.seek(after);
     if (position?.rowId !== start.after.rowId) {
       this.#parts.log.info('publishing to the fleet', { after: start.after.rowId, before: position?.rowId ?? null });
     }
     this.#seen = sequence;
-    this.#chain = { epoch: start.epoch, sequence, previousRow: start.previousRow };
+    const { epoch: rowEpoch, previousRow: row } = start;
+    const isSameEpoch = lastRow?.epoch === rowEpoch && lastRow.row === row;
+    const rows = isSameEpoch ? lastRow : { epoch: rowEpoch, row, sequence: lastRow?.sequence ?? sequence, id: '' };
+    const chain: Chain = { sequence, rows, changes };
+    if (changes?.sequence === 0) await this.#startChanges(chain, changes);
+    this.#chain = chain;
+  }
+
+  /** Publishes where the chain of changes begins, because a hub must not take earlier changes for delivered. */
+  async #startChanges(chain: Chain, changes: ChainState): Promise<void> {
+    const id = randomUUID();
+    const sequence = await this.#publish(chain, id, chainStart(this.#parts, id, changes, chain.rows));
+    chain.changes = { ...changes, sequence };
   }
 
   async #backfill(): Promise<Offset> {
@@ -195,14 +236,16 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   /** Omits body and attachments if the configuration says so, or if the message is too large for the server. */
-  #encode(entry: LogEntry, { epoch, previousRow }: Chain, id: string) {
+  #encode(entry: LogEntry, chain: Chain, before: ChainState, own: Pick<EventMessage, 'row' | 'id'>) {
     const { connection, envelope, mac, instance, settings, json, log } = this.#parts;
+    const { epoch, row: previousRow, sequence } = before;
+    const message = {
+      ...{ ...own, mac, epoch, previousRow, type: entry.event.type, instance },
+      previousSequence: sequence === chain.sequence ? undefined : sequence,
+      other: before === chain.rows ? chain.changes : chain.rows,
+    };
     const of = (isMetadata: boolean) =>
-      encodeEvent(
-        { mac, epoch, row: entry.rowId, previousRow, type: entry.event.type, id, instance, isMetadata },
-        isMetadata ? withoutText(entry) : json(entry),
-        envelope,
-      );
+      encodeEvent({ ...message, isMetadata }, isMetadata ? withoutText(entry) : json(entry), envelope);
     if (settings.content === 'metadata') return of(true);
     const whole = of(false);
     const room = (connection.nc.info?.max_payload ?? 1024 * 1024) - HEADER_BYTES;

@@ -21,6 +21,8 @@ export function deleteOldEvents(database: HubDatabase, { beforeMs, stream, first
   const oldest = `SELECT number FROM event WHERE ${where} ORDER BY number LIMIT ${STEP}`;
   const given = [beforeMs, id, firstSequence] as const;
   const deleted = database.run(`DELETE FROM event WHERE number IN (${oldest})`, ...given, ...given);
-  database.run('DELETE FROM gap WHERE number < (SELECT min(number) FROM event)');
+  for (const table of ['gap', 'change_gap']) {
+    database.run(`DELETE FROM ${table} WHERE number < (SELECT min(number) FROM event)`);
+  }
   return deleted >= STEP;
 }

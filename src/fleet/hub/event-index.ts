@@ -1,3 +1,4 @@
+import { CHANGE_EVENT_TYPES } from '../../domain/event.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import type { HubDatabase } from './database.ts';
 import { LOST } from './place-table.ts';
@@ -8,6 +9,8 @@ const COLUMNS = `event.number, stream.created, event.sequence, event.message_id,
 const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON source.id = event.source';
 const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
+const IS_ROW = `event.type NOT IN (${CHANGE_EVENT_TYPES.map((type) => `'${type}'`).join()})`;
+
 /** Looks up events in hub.db by number, place and time. */
 export class EventIndex {
   readonly #database: HubDatabase;
@@ -16,9 +19,10 @@ export class EventIndex {
     this.#database = database;
   }
 
-  /** Returns the events in a range of numbers, in order, at most `limit`. */
-  events(after: number, upTo: number, limit: number): readonly StoredEvent[] {
-    const where = 'WHERE event.number > ? AND event.number <= ? ORDER BY event.number LIMIT ?';
+  /** Returns the events in a range of numbers, in order, at most `limit`. `isOfRows`: without changes. */
+  events(after: number, upTo: number, limit: number, isOfRows = false): readonly StoredEvent[] {
+    const kind = isOfRows ? `AND ${IS_ROW}` : '';
+    const where = `WHERE event.number > ? AND event.number <= ? ${kind} ORDER BY event.number LIMIT ?`;
     return this.#database.all(`SELECT ${COLUMNS} ${FROM} ${where}`, after, upTo, limit).map(toEvent);
   }
 
@@ -31,7 +35,7 @@ export class EventIndex {
 
   /** Returns the newest event for a Mac's row; undefined if there is none. */
   ofRow(mac: string, row: number): StoredEvent | undefined {
-    const where = 'WHERE source.mac = ? AND event.row = ? ORDER BY event.number DESC LIMIT 1';
+    const where = `WHERE source.mac = ? AND event.row = ? AND ${IS_ROW} ORDER BY event.number DESC LIMIT 1`;
     const found = this.#database.get(`SELECT ${COLUMNS} ${FROM} ${where}`, mac, row);
     return found && toEvent(found);
   }
@@ -98,9 +102,18 @@ export class EventIndex {
     return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
-  /** Reports whether rows are missing for good between two numbers. */
-  hasGap(after: number, upTo: number): boolean {
-    return this.#database.get('SELECT 1 FROM gap WHERE number > ? AND number <= ?', after, upTo) !== undefined;
+  /** Reports whether rows, or with `changes` rows or changes, are missing for good between two numbers. */
+  hasGap(after: number, upTo: number, changes = false): boolean {
+    const tables = changes ? ['gap', 'change_gap'] : ['gap'];
+    const sql = (table: string): string => `SELECT 1 FROM ${table} WHERE number > ? AND number <= ?`;
+    return tables.some((table) => this.#database.get(sql(table), after, upTo) !== undefined);
+  }
+
+  /** Reports whether each number of a range is that of a change, or of changes that are missing for good. */
+  isOfChanges(first: number, last: number): boolean {
+    const sql = `SELECT (SELECT count(*) FROM event WHERE number BETWEEN ? AND ? AND NOT (${IS_ROW}))
+      + (SELECT count(*) FROM change_gap WHERE number BETWEEN ? AND ?)`;
+    return this.#database.number(sql, first, last, first, last) === last - first + 1;
   }
 }
 

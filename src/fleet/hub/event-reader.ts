@@ -1,39 +1,51 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Event, RowEntry } from '../../domain/event.ts';
+import type { ChangeEvent, Event, LogEntry } from '../../domain/event.ts';
 import { type MacName, nameOfOne, qualify } from '../../domain/fleet.ts';
 import { rowOffset } from '../../domain/offset.ts';
-import { eventSchema } from '../../schema/event-schema.ts';
+import { changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { openEvent } from '../protocol/event-message.ts';
+import { CHAIN_START, isChangesEpoch, openEvent } from '../protocol/event-message.ts';
 import { qualifiedEvent } from './qualified.ts';
-import type { MacEvent, StoredEvent } from './stored-event.ts';
+import type { SealedEvent, StoredEvent } from './stored-event.ts';
 
-/** The generation of the change log, which a hub does not have. Its events carry offsets instead. */
+/** The generation of the one log of a hub. Its events carry offsets instead. */
 export const GENERATION = 0;
 
 /** Opens events of the stream and qualifies their ids. */
 export class EventReader {
   readonly #envelope: Envelope;
   readonly #nameOf: (mac: string) => MacName;
+  readonly #merged: (stored: StoredEvent, event: LogEntry['event']) => LogEntry['event'];
 
-  constructor(envelope: Envelope, nameOf: (mac: string) => MacName = nameOfOne) {
+  /** `merged` adds what the other Mac of a pair has told. */
+  constructor(
+    envelope: Envelope,
+    nameOf: (mac: string) => MacName = nameOfOne,
+    merged: (stored: StoredEvent, event: LogEntry['event']) => LogEntry['event'] = (_, event) => event,
+  ) {
+    this.#merged = merged;
     this.#envelope = envelope;
     this.#nameOf = nameOf;
   }
 
   /** Returns the event with qualified ids. Throws `fleet_content_unreadable` unless the Mac's agent wrote it. */
-  read(event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>): Event {
+  read(event: SealedEvent): Event | ChangeEvent {
     const text = openEvent(event, event.keyId ?? undefined, event.body, this.#envelope);
-    const read = eventSchema.safeParse(jsonOf(text));
-    if (!read.success) throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
+    const isChange = isChangesEpoch(event.epoch);
+    const read = (isChange ? changeEventSchema : eventSchema).safeParse(jsonOf(text));
+    // The type of a stored event decides who receives it.
+    const isTyped = read.success && (read.data.type === event.type || event.type === CHAIN_START);
+    if (!isTyped || (event.type === CHAIN_START && !isChange))
+      throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
     return qualifiedEvent(this.#nameOf(event.mac), read.data);
   }
 
   /** Returns the log entry of an event. Throws like `read`. */
-  entryOf(stored: StoredEvent): RowEntry {
+  entryOf(stored: StoredEvent): LogEntry {
     const { number, mac, epoch, row } = stored;
-    const event = stored.read ?? this.read(stored);
-    const { guid } = event.data;
+    const event = this.#merged(stored, stored.read ?? this.read(stored));
+    // A change is no row, and its message has other changes.
+    const guid = isChangesEpoch(epoch) || !('guid' in event.data) ? '' : event.data.guid;
     return {
       offset: rowOffset(number),
       rowId: number,

@@ -1,4 +1,5 @@
 import type { LastPublished } from '../../schema/fleet-records.ts';
+import { CHAIN_START } from '../protocol/event-message.ts';
 import type { HubDatabase } from './database.ts';
 import { deleteOldEvents } from './event-deletion.ts';
 import { EventIndex } from './event-index.ts';
@@ -6,6 +7,7 @@ import { HoleTable } from './hole-table.ts';
 import type { PairCopies } from './pair-copies.ts';
 import { PlaceTable } from './place-table.ts';
 import { PositionTable } from './position-table.ts';
+import { type Source, SourceTable } from './source-table.ts';
 import type {
   FilledRow,
   Hole,
@@ -16,13 +18,6 @@ import type {
   StreamPlace,
 } from './stored-event.ts';
 
-interface Source {
-  readonly id: number;
-  lastRow: number;
-  /** True while a hole is open, so that later events wait. */
-  isWaiting: boolean;
-}
-
 /** Writes the copy of the stream in hub.db (decision N1). */
 export class EventStore {
   readonly index: EventIndex;
@@ -30,7 +25,7 @@ export class EventStore {
   readonly #holes: HoleTable;
   readonly #places: PlaceTable;
   readonly #copies: PairCopies | undefined;
-  readonly #sources = new Map<string, Source>();
+  readonly #sources: SourceTable;
   readonly #position: PositionTable;
   #newest = 0;
 
@@ -39,6 +34,7 @@ export class EventStore {
     this.#copies = copies;
     this.index = new EventIndex(database);
     this.#holes = new HoleTable(database);
+    this.#sources = new SourceTable(database);
     this.#places = new PlaceTable(database, backfillHours);
     this.#position = new PositionTable(database);
     this.#load();
@@ -61,7 +57,7 @@ export class EventStore {
 
   /** Returns the highest row seen from a Mac and epoch; undefined before the first. */
   lastRow(mac: string, epoch: string): number | undefined {
-    return this.#sources.get(`${mac} ${epoch}`)?.lastRow;
+    return this.#sources.find(mac, epoch)?.lastRow;
   }
 
   /** Like `index.numberAt`, also for the place of a copy that was merged with the other Mac's event. */
@@ -88,7 +84,7 @@ export class EventStore {
   }
 
   get hasHoles(): boolean {
-    return [...this.#sources.values()].some(({ isWaiting }) => isWaiting);
+    return this.#sources.areWaiting;
   }
 
   /** Returns the open holes, the oldest of each Mac first. */
@@ -113,11 +109,12 @@ export class EventStore {
   /** Opens a hole if a Mac has published rows that are not here. The stream must have been read up to `sequence`. */
   noteLast(mac: string, epoch: string, { stream, sequence, row }: LastPublished, nowMs: number): void {
     const known = this.lastRow(mac, epoch);
-    const isLate = known === undefined && sequence > 0 && this.#isMissing(mac, stream, sequence);
+    const isLate =
+      known === undefined && sequence > 0 && this.#isMissing({ mac, isOfChanges: false }, stream, sequence);
     if (row <= (known ?? 0) || (known === undefined && !isLate)) return;
     this.#changed(() => {
-      const source = this.#source(mac, epoch);
-      this.#setLastRow(source, row);
+      const source = this.#sources.get(mac, epoch);
+      this.#sources.setLastRow(source, row);
       const hole = { after: known ?? row, last: row, before: row + 1, openedMs: nowMs };
       const place = { sequence: Math.max(sequence, this.position?.sequence ?? 0), atMs: nowMs };
       this.#openHole(stream, source, hole, place);
@@ -126,7 +123,7 @@ export class EventStore {
 
   /** Adds rows of a hole, in order from its start. `isComplete` closes it and adds the events that waited behind it. */
   fill({ mac, epoch, before }: Hole, rows: readonly FilledRow[], isComplete: boolean): readonly StoredEvent[] {
-    const source = this.#source(mac, epoch);
+    const source = this.#sources.get(mac, epoch);
     return this.#changed(() => {
       const { stream, ...place } = this.#holes.placeOf(source.id, before);
       const added = rows.flatMap((row) => this.#insertLate(stream, source, { mac, epoch, ...place, ...row }));
@@ -139,8 +136,9 @@ export class EventStore {
   /** Closes a hole whose rows nobody can supply any more. Offsets before it are refused afterwards. */
   giveUp({ mac, epoch, before }: Hole): readonly StoredEvent[] {
     return this.#changed(() => {
-      this.#holes.addGap();
-      return this.#close(this.#source(mac, epoch), before);
+      const source = this.#sources.get(mac, epoch);
+      this.#holes.addGap(source.isOfChanges);
+      return this.#close(source, before);
     });
   }
 
@@ -156,32 +154,42 @@ export class EventStore {
   #addOne(stream: string, event: ReceivedEvent, nowMs: number): readonly StoredEvent[] {
     const { mac, epoch, row, previousRow, previousSequence, sequence, atMs } = event;
     const known = this.lastRow(mac, epoch);
-    const source = this.#source(mac, epoch);
+    const source = this.#sources.get(mac, epoch);
     if (row >= (known ?? 0)) this.#places.settle(source.id);
+    if (event.type === CHAIN_START) {
+      this.#beginChanges(stream, source, known, event, nowMs);
+      return [];
+    }
     if (known !== undefined && row <= known) return this.#addKnown(stream, source, event);
     const isHole =
-      known === undefined ? previousRow > 0 && this.#isMissing(mac, stream, previousSequence) : previousRow > known;
-    this.#setLastRow(source, row);
+      known === undefined ? previousRow > 0 && this.#isMissing(source, stream, previousSequence) : previousRow > known;
+    this.#sources.setLastRow(source, row);
     if (isHole) {
       const hole = { after: known ?? previousRow, last: previousRow, before: row, openedMs: nowMs };
       this.#openHole(stream, source, hole, { sequence, atMs });
     }
-    if (!source.isWaiting) return this.#insert(stream, source, event);
+    if (!source.isWaiting && !this.#sources.waitsForRows(source)) return this.#insert(stream, source, event);
     this.#holes.wait(stream, source.id, event);
     return [];
   }
 
-  #setLastRow(source: Source, row: number): void {
-    source.lastRow = row;
-    this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
+  /**
+   * Begins or continues a chain of changes. What it lacks is a hole; one that nobody can fill if this hub does not know
+   * the chain, because earlier changes of the Mac were not published.
+   */
+  #beginChanges(stream: string, source: Source, known: number | undefined, at: ReceivedEvent, openedMs: number): void {
+    const { row: last } = at;
+    if (known !== undefined && known >= last) return;
+    this.#sources.setLastRow(source, last);
+    this.#openHole(stream, source, { after: known ?? last, last, before: last + 1, openedMs }, at);
   }
 
   /**
    * Reports whether this hub missed the message before the first one that it has from an epoch. Sequence 0 means that
    * the stream held nothing from the Mac, so that one was missed only if the Mac is known from another epoch.
    */
-  #isMissing(mac: string, stream: string, sequence: number): boolean {
-    if (sequence === 0) return [...this.#sources.keys()].filter((name) => name.startsWith(`${mac} `)).length > 1;
+  #isMissing({ mac, isOfChanges }: Pick<Source, 'mac' | 'isOfChanges'>, stream: string, sequence: number): boolean {
+    if (sequence === 0) return this.#sources.of(mac, isOfChanges).length > 1;
     const sql = 'SELECT 1 FROM stream WHERE created = ? AND first_sequence <= ?';
     return this.#database.get(sql, stream, sequence) !== undefined;
   }
@@ -199,6 +207,7 @@ export class EventStore {
   /** Handles an event from a refilled stream that was seen before, or that was missing. */
   #addKnown(stream: string, source: Source, event: ReceivedEvent): readonly StoredEvent[] {
     const { row, previousRow, sequence, atMs } = event;
+    if (this.#sources.waitsForRows(source)) return [];
     if (source.isWaiting) {
       const hole = this.#holes.around(source.id, row, previousRow);
       if (hole !== undefined) {
@@ -247,12 +256,20 @@ export class EventStore {
 
   /** Deletes a hole and inserts the events that waited behind it, up to the next hole of its Mac. */
   #close(source: Source, before: number): readonly StoredEvent[] {
+    this.#holes.delete(source.id, before);
+    const released = [source, ...this.#sources.of(source.mac, true).filter((one) => one !== source)];
+    return released.flatMap((one) => this.#release(one));
+  }
+
+  /** Inserts the events of a source that no longer have to wait. */
+  #release(source: Source): readonly StoredEvent[] {
     const { id } = source;
-    const first = this.#holes.delete(id, before);
+    const first = this.#holes.first(id);
+    source.isWaiting = first !== undefined;
+    if (this.#sources.waitsForRows(source)) return [];
     // Deleted before they are inserted, so that they no longer count as missing.
     const waited = this.index.waiting(id, first ?? Number.MAX_SAFE_INTEGER);
     this.#holes.endWaiting(id, first ?? Number.MAX_SAFE_INTEGER);
-    source.isWaiting = first !== undefined;
     return waited.flatMap((event) => this.#insertLate(event.stream, source, event));
   }
 
@@ -263,35 +280,19 @@ export class EventStore {
     return floor >= sequence ? undefined : floor;
   }
 
-  #source(mac: string, epoch: string): Source {
-    const name = `${mac} ${epoch}`;
-    const known = this.#sources.get(name);
-    if (known !== undefined) return known;
-    this.#database.run('INSERT INTO source (mac, epoch, last_row) VALUES (?, ?, 0)', mac, epoch);
-    const id = this.#database.number('SELECT id FROM source WHERE mac = ? AND epoch = ?', mac, epoch) ?? 0;
-    const made = { id, lastRow: 0, isWaiting: false };
-    this.#sources.set(name, made);
-    return made;
-  }
-
   /** Runs a transaction. If it fails, the state in memory is read again. */
   #changed<Result>(change: () => Result): Result {
     try {
       return this.#database.transaction(change);
     } catch (error) {
+      this.#sources.load();
       this.#load();
       throw error;
     }
   }
 
   #load(): void {
-    this.#sources.clear();
     this.#places.forget();
-    const sql = `SELECT id, mac, epoch, last_row, EXISTS (SELECT 1 FROM hole WHERE source = source.id) FROM source`;
-    for (const [id, mac, epoch, lastRow, isWaiting] of this.#database.all(sql)) {
-      const source = { id: Number(id), lastRow: Number(lastRow), isWaiting: Number(isWaiting) === 1 };
-      this.#sources.set(`${String(mac)} ${String(epoch)}`, source);
-    }
     // An offset cannot name a gap after the newest event. The next event reveals it.
     this.#newest = this.#database.number('SELECT max(number) FROM event') ?? 0;
     this.#position.load();

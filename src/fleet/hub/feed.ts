@@ -14,20 +14,32 @@ import { GENERATION } from './event-reader.ts';
 import type { EventStore } from './event-store.ts';
 import type { Offsets } from './offsets.ts';
 
-/** The feed over hub.db, with offsets of the stream in place of row ids (decision N1) and no changes (decision N2). */
+export interface HubFeedParts {
+  readonly feed: EventFeed;
+  readonly offsets: Offsets;
+  readonly store: EventStore;
+  readonly withoutChanges: () => readonly string[];
+}
+
+/**
+ * The feed over hub.db, with offsets of the stream in place of row ids (decision N1). Changes share the numbers of the
+ * rows (decision N9), so that one number says what a reader has, with changes or without.
+ */
 export class HubFeed implements EventFeed {
   readonly #feed: EventFeed;
   readonly #offsets: Offsets;
   readonly #store: EventStore;
+  readonly withoutChanges: () => readonly string[];
 
-  constructor(feed: EventFeed, offsets: Offsets, store: EventStore) {
+  constructor({ feed, offsets, store, withoutChanges }: HubFeedParts) {
     this.#feed = feed;
     this.#offsets = offsets;
     this.#store = store;
+    this.withoutChanges = withoutChanges;
   }
 
-  lastPublished(): Offset {
-    return this.#feed.lastPublished();
+  lastPublished(options?: FeedOptions): Offset {
+    return this.#feed.lastPublished(options);
   }
 
   changeGeneration(): number {
@@ -39,9 +51,11 @@ export class HubFeed implements EventFeed {
   }
 
   resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
-    if (changes) throw problem('not_at_a_hub');
-    if (offset === undefined) return this.lastPublished();
-    if (isStreamOffset(offset)) return rowOffset(this.#offsets.numberOf(offset));
+    if (offset === undefined) return this.lastPublished({ changes });
+    if (isStreamOffset(offset)) {
+      if (changes) this.#offsets.assertComplete(offset, true);
+      return rowOffset(this.#offsets.numberOf(offset));
+    }
     if (offset.rowId !== 0 || 'generation' in offset) throw problem('offset_of_a_mac');
     return rowOffset(0);
   }
@@ -54,32 +68,38 @@ export class HubFeed implements EventFeed {
     if (wantedBy(narrowing, false) !== undefined) throw problem('not_at_a_hub');
   }
 
-  live(onMore: () => void): FeedReader {
-    return this.#complete(this.#feed.live(onMore), this.lastPublished());
+  live(onMore: () => void, options?: FeedOptions): FeedReader {
+    return this.#complete(this.#feed.live(onMore, options), this.lastPublished(options), options);
   }
 
-  resume(offset: Offset, onMore: () => void, { backpressure = false }: ResumeOptions = {}): FeedReader {
-    return this.#complete(this.#feed.resume(offset, onMore, { backpressure }), offset);
+  resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
+    return this.#complete(this.#feed.resume(offset, onMore, options), offset, options);
   }
 
-  consume<Outcome>(task: ConsumerTask<Outcome>): EventConsumer {
-    return this.#feed.consume(task);
+  consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer {
+    const gone = (first: number, last: number): Outcome | undefined =>
+      this.#store.index.isOfChanges(first, last) ? undefined : task.gone(first, last);
+    return this.#feed.consume({ ...task, gone }, options);
   }
 
-  page(after: Offset, limit: number): SeenPage {
-    return this.#feed.page(after, limit);
+  page(after: Offset, limit: number, options?: FeedOptions): SeenPage {
+    return this.#feed.page(after, limit, options);
   }
 
-  /** Wraps a reader so that it throws `offset_expired` instead of passing rows that are missing for good. */
-  #complete(reader: FeedReader, start: Offset): FeedReader {
-    let { rowId } = start;
+  /**
+   * Wraps a reader so that it throws `offset_expired` instead of passing rows that are missing for good, or with
+   * `changes` also changes.
+   */
+  #complete(reader: FeedReader, start: Offset, { changes }: FeedOptions = {}): FeedReader {
+    // Who begins with everything that is kept has nothing from before.
+    let rowId = start.rowId === 0 && changes === true ? this.#store.newest : start.rowId;
     return {
       take: (limit) => {
         const batch = reader.take(limit);
         // This call only counts missed events, and may follow the end of a client.
         if (limit === 0) return batch;
-        if (this.#store.index.hasGap(rowId, batch.upTo.rowId)) throw problem('events_missing');
-        rowId = batch.upTo.rowId;
+        if (this.#store.index.hasGap(rowId, batch.upTo.rowId, changes)) throw problem('events_missing');
+        rowId = Math.max(rowId, batch.upTo.rowId);
         return batch;
       },
       isCaughtUp: () => reader.isCaughtUp(),

@@ -1,6 +1,6 @@
 import type { Cancel } from '../../domain/ports/host.ts';
 import type { RowEvent } from '../../schema/fleet-reads.ts';
-import { encodeEvent, eventId } from '../protocol/event-message.ts';
+import { encodeEvent, eventId, isChangesEpoch } from '../protocol/event-message.ts';
 import { HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';
@@ -30,10 +30,10 @@ export interface HoleFillerParts extends HubParts {
 export class HoleFiller {
   readonly #parts: HoleFillerParts;
   readonly #running = new Set<string>();
-  /** For each Mac that failed: how often, and when it is asked again. */
+  /** For each unit that failed: how often, and when it is asked again. */
   readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;
-  /** When each Mac last began to lose rows for good, on the monotonic clock. */
+  /** When each unit last began to lose rows for good, on the monotonic clock. */
   readonly #losses = new Map<string, number>();
   #isClosed = false;
   /** Numbers of rows that Macs supplied, and of holes that were given up. */
@@ -42,7 +42,7 @@ export class HoleFiller {
   constructor(parts: HoleFillerParts) {
     this.#parts = parts;
     this.#cancelPresent = parts.macs.onPresent((mac) => {
-      if (this.#failures.has(mac)) void this.#fillAll(mac);
+      for (const unit of [mac, unitOfChanges(mac)]) if (this.#failures.has(unit)) void this.#fillAll(unit);
     });
   }
 
@@ -50,8 +50,8 @@ export class HoleFiller {
   note(): void {
     const { store, clock } = this.#parts;
     if (!store.hasHoles) return;
-    for (const mac of new Set(store.holes().map((hole) => hole.mac))) {
-      if ((this.#failures.get(mac)?.againMs ?? 0) <= clock.monotonic()) void this.#fillAll(mac);
+    for (const unit of new Set(store.holes().map(unitOf))) {
+      if ((this.#failures.get(unit)?.againMs ?? 0) <= clock.monotonic()) void this.#fillAll(unit);
     }
   }
 
@@ -60,25 +60,30 @@ export class HoleFiller {
     this.#cancelPresent();
   }
 
-  async #fillAll(mac: string): Promise<void> {
+  async #fillAll(unit: string): Promise<void> {
     const { store, clock, log } = this.#parts;
-    if (this.#isClosed || this.#running.has(mac)) return;
-    this.#running.add(mac);
+    if (this.#isClosed || this.#running.has(unit)) return;
+    this.#running.add(unit);
     try {
       for (;;) {
-        const hole = store.holes().find((one) => one.mac === mac);
+        const holes = store.holes();
+        const hole = holes.find((one) => unitOf(one) === unit);
         if (hole === undefined || this.#isClosed) break;
+        // Changes come after the rows that they are about.
+        if (unit !== hole.mac && holes.some((one) => unitOf(one) === hole.mac)) return;
         await this.#fill(hole);
       }
-      this.#failures.delete(mac);
+      this.#failures.delete(unit);
     } catch (error) {
-      const { count } = this.#failures.get(mac) ?? { count: 0 };
+      const { count } = this.#failures.get(unit) ?? { count: 0 };
       const waitMs = Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** Math.min(count, 10));
-      this.#failures.set(mac, { count: count + 1, againMs: clock.monotonic() + waitMs });
+      this.#failures.set(unit, { count: count + 1, againMs: clock.monotonic() + waitMs });
       const reason = (error as Error).message;
-      if (count === 0) log.warn('the stream lacks rows of a Mac; waiting until the Mac supplies them', { mac, reason });
+      if (count === 0) {
+        log.warn('the stream lacks rows of a Mac; waiting until the Mac supplies them', { mac: unit, reason });
+      }
     } finally {
-      this.#running.delete(mac);
+      this.#running.delete(unit);
     }
   }
 
@@ -109,12 +114,15 @@ export class HoleFiller {
 
   async #giveUp(hole: Hole, reason: string): Promise<void> {
     const { store, clock, log } = this.#parts;
-    const { mac, after, last } = hole;
-    const sinceMs = clock.monotonic() - (this.#losses.get(mac) ?? Number.NEGATIVE_INFINITY);
+    const { mac, epoch, after, last } = hole;
+    const sinceMs = clock.monotonic() - (this.#losses.get(unitOf(hole)) ?? Number.NEGATIVE_INFINITY);
     if (sinceMs > LOSS_MS.one && sinceMs < LOSS_MS.again) throw new Error('it lost other rows less than an hour ago');
-    if (sinceMs >= LOSS_MS.again) this.#losses.set(mac, clock.monotonic());
-    log.error('rows of a Mac are missing for good', { mac, after, last, reason });
-    this.counts.missing += 1;
+    if (sinceMs >= LOSS_MS.again) this.#losses.set(unitOf(hole), clock.monotonic());
+    if (isChangesEpoch(epoch)) log.info('earlier changes of a Mac are not known', { mac, after, last, reason });
+    else {
+      log.error('rows of a Mac are missing for good', { mac, after, last, reason });
+      this.counts.missing += 1;
+    }
     await this.#publish(store.giveUp(hole));
   }
 
@@ -141,6 +149,15 @@ export class HoleFiller {
       return undefined;
     }
   }
+}
+
+/** The rows and the changes of a Mac are units of their own: what holds up changes holds up no rows. */
+function unitOf({ mac, epoch }: Pick<Hole, 'mac' | 'epoch'>): string {
+  return isChangesEpoch(epoch) ? unitOfChanges(mac) : mac;
+}
+
+function unitOfChanges(mac: string): string {
+  return `${mac} changes`;
 }
 
 /** Returns the requested rows of an answer, each once and in order. */

@@ -9,6 +9,8 @@ export class HoleTable {
 
   constructor(database: HubDatabase) {
     this.#database = database;
+    // Numbers at which changes are missing for good, of which only readers with changes learn.
+    database.run('CREATE TABLE IF NOT EXISTS change_gap (number INTEGER PRIMARY KEY)');
   }
 
   /** Returns the open holes, the oldest of each Mac first. */
@@ -64,9 +66,12 @@ export class HoleTable {
     this.#database.run('UPDATE hole SET after_row = ? WHERE source = ? AND before_row = ?', after, source, before);
   }
 
-  /** Deletes a hole. Returns `before` of the Mac's next hole; undefined if there is none. */
-  delete(source: number, before: number): number | undefined {
+  delete(source: number, before: number): void {
     this.#database.run('DELETE FROM hole WHERE source = ? AND before_row = ?', source, before);
+  }
+
+  /** Returns `before` of a source's first hole; undefined if there is none. */
+  first(source: number): number | undefined {
     return this.#database.number('SELECT min(before_row) FROM hole WHERE source = ?', source);
   }
 
@@ -91,8 +96,9 @@ export class HoleTable {
   }
 
   /** Uses up a number without an event, which durable readers record as gone. */
-  addGap(): void {
+  addGap(isOfChanges: boolean): void {
     this.#database.run("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'event'");
-    this.#database.run("INSERT INTO gap SELECT seq FROM sqlite_sequence WHERE name = 'event'");
+    const table = isOfChanges ? 'change_gap' : 'gap';
+    this.#database.run(`INSERT INTO ${table} SELECT seq FROM sqlite_sequence WHERE name = 'event'`);
   }
 }

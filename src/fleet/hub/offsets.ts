@@ -73,10 +73,10 @@ export class Offsets {
     return Math.min(before, ...known.filter((number) => number !== undefined));
   }
 
-  /** Throws 410 `offset_expired` if rows after the offset are missing for good. */
-  assertComplete(offset: StreamOffset): void {
+  /** Throws 410 `offset_expired` if rows, or with `changes` also changes, after the offset are missing for good. */
+  assertComplete(offset: StreamOffset, changes = false): void {
     const { index, newest } = this.#store;
-    if (index.hasGap(this.numberOf(offset), newest)) {
+    if (index.hasGap(this.numberOf(offset), newest, changes)) {
       throw problem('events_missing', {}, { extra: { latest: this.textOf(newest) } });
     }
   }

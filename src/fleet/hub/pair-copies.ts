@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type Event, LATE_S } from '../../domain/event.ts';
+import { type ChangeEvent, type Event, isRowEvent, LATE_S, type LogEntry } from '../../domain/event.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import type { Pair } from '../protocol/pair.ts';
 import type { HubDatabase } from './database.ts';
 import { EventIndex } from './event-index.ts';
+import { PairChanges } from './pair-changes.ts';
 import type { Pairs } from './pairs.ts';
 import { PlaceTable } from './place-table.ts';
 import type { MacEvent, StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';
@@ -34,18 +36,22 @@ const TABLES = [
    ) WITHOUT ROWID`,
 ];
 
-type Read = (event: MacEvent) => Event;
+type Read = (event: MacEvent) => Event | ChangeEvent;
+/** Returns undefined for an unreadable event, which no client receives either. */
+export type PairRead = (event: MacEvent) => Event | ChangeEvent | undefined;
 
 /** Recognizes the events that both Macs of a pair publish, so that each gets one number (decision N6). */
 export class PairCopies {
   readonly #database: HubDatabase;
   readonly #pairs: Pairs;
   readonly #read: Read;
+  readonly #changes: PairChanges;
 
   constructor(database: HubDatabase, pairs: Pairs, read: Read) {
     this.#database = database;
     this.#pairs = pairs;
     this.#read = read;
+    this.#changes = new PairChanges(database, (event) => this.#opened(event));
     for (const sql of TABLES) database.run(sql);
   }
 
@@ -96,10 +102,12 @@ export class PairCopies {
   /** Returns the number of the event that this one repeats: 0 for history of the standby, undefined for none. */
   #numberOf(event: MacEvent): number | undefined {
     const pair = this.#pairs.of(event.mac);
-    const data = pair && this.#dataOf(event);
-    if (pair === undefined || data === undefined || data.guid === '') return undefined;
+    if (pair === undefined) return undefined;
     const member = pair.mac;
     const bit = bitOf(event, pair);
+    if (isChangesEpoch(event.epoch)) return this.#changes.numberOf({ member, bit, event });
+    const data = this.#dataOf(event);
+    if (data === undefined || data.guid === '') return undefined;
     const sql = 'SELECT number, macs FROM known WHERE member = ? AND guid = ?';
     const [number, macs] = this.#database.get(sql, member, data.guid) ?? [];
     if (number !== undefined) {
@@ -114,10 +122,27 @@ export class PairCopies {
   /** Remembers a published event. */
   add(event: StoredEvent): void {
     const pair = this.#pairs.of(event.mac);
-    const data = pair && this.#dataOf(event);
-    if (pair === undefined || data === undefined) return;
+    if (pair === undefined) return;
+    if (isChangesEpoch(event.epoch)) {
+      this.#changes.add({ member: pair.mac, bit: bitOf(event, pair), event }, event.number);
+      return;
+    }
+    const data = this.#dataOf(event);
+    if (data === undefined) return;
     this.#pairs.noteEvent(this.#pairs.nameOf(event.mac));
     if (data.guid !== '') this.#insert(pair.mac, data, event.number, bitOf(event, pair));
+  }
+
+  /** Returns an event as clients receive it. */
+  merged(stored: StoredEvent, event: LogEntry['event']): LogEntry['event'] {
+    const pair = this.#pairs.of(stored.mac);
+    return pair === undefined ? event : this.#changes.merged(pair.mac, stored, event);
+  }
+
+  /** Reports whether a Mac of a pair has seen a message deleted. */
+  isDeleted(mac: string, guid: string): boolean {
+    const pair = this.#pairs.of(mac);
+    return pair !== undefined && this.#changes.isDeleted(pair.mac, guid);
   }
 
   /** For an offset that names a merged copy, returns the event number after which the client continues. */
@@ -137,6 +162,7 @@ export class PairCopies {
   cut(beforeMs: number): void {
     this.#database.run('DELETE FROM merged_place WHERE at_ms < ?', beforeMs);
     this.#database.run('DELETE FROM known WHERE number < (SELECT max(number) FROM known) - ?', MAX_KNOWN);
+    this.#changes.cut(MAX_KNOWN);
   }
 
   /** Returns the number of an equal message that only the other Mac has reported, under another guid. */
@@ -160,10 +186,14 @@ export class PairCopies {
     this.#database.run('UPDATE known SET macs = 3 WHERE member = ? AND number = ?', member, number);
   }
 
-  /** Returns undefined for an unreadable event, which no client receives either. */
-  #dataOf(event: MacEvent): Event['data'] | undefined {
+  #dataOf(stored: MacEvent): Event['data'] | undefined {
+    const event = this.#opened(stored);
+    return event !== undefined && isRowEvent(event) ? event.data : undefined;
+  }
+
+  #opened(event: MacEvent): Event | ChangeEvent | undefined {
     try {
-      return (event.read ?? this.#read(event)).data;
+      return event.read ?? this.#read(event);
     } catch {
       return undefined;
     }

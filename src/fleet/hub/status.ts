@@ -2,6 +2,7 @@ import { hubCapabilities } from '../../domain/capabilities.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import type { ClaimNames } from '../../schema/fleet-records.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import { clockTrouble } from '../protocol/presence.ts';
 import type { HubParts } from './hub-parts.ts';
 import { type KnownMac, type Macs, plainAddress } from './macs.ts';
@@ -62,9 +63,10 @@ export class HubStatus {
       ...(reasons.includes('behind') ? ['This hub is behind the stream of events.'] : []),
       ...(away === 0 ? [] : [`${away} of ${known.length} Macs ${verb} away.`]),
       ...known.flatMap(({ mac }) => refusalMessage(mac, macs.machinesOf(mac))),
-      ...this.#holes().map(({ mac, after, last, before }) => {
+      ...this.#holes().map(({ mac, epoch, after, last, before }) => {
         const rows = after < last ? `${after + 1} to ${last}` : `before ${before}`;
-        return `Events of ${mac} wait: the stream lacks rows ${rows}, and the Mac has not supplied them yet.`;
+        const [events, what] = isChangesEpoch(epoch) ? ['Changes', 'changes'] : ['Events', 'rows'];
+        return `${events} of ${mac} wait: the stream lacks ${what} ${rows}, and the Mac has not supplied them yet.`;
       }),
     ];
     return { connected: true, message: messages.length === 0 ? null : messages.slice(0, MAX_MESSAGES).join(' ') };
@@ -126,6 +128,7 @@ export class HubStatus {
       behind: presence === undefined || copied === undefined ? null : Math.max(0, presence.newestRow - copied),
       shared_addresses: sharedAddresses(known, macs),
       ...(isPair && { pair: member, sends: leases.lastHolder(member) === mac }),
+      changes: presence?.last?.changes !== undefined,
       open_holes: this.#holes().filter((hole) => hole.mac === mac).length,
       ...(holder && { machine: holder.name }),
       ...(refused && { refused_machine: refused.name }),

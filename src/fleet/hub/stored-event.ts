@@ -1,4 +1,4 @@
-import type { Event } from '../../domain/event.ts';
+import type { ChangeEvent, Event } from '../../domain/event.ts';
 import type { StreamOffset } from '../../domain/offset.ts';
 
 /** A message of the stream. A restored broker may store the same message again later, even at the same sequence. */
@@ -20,8 +20,11 @@ export interface MacEvent {
   readonly keyId: string | null;
   readonly body: Uint8Array;
   /** The opened body, if known. */
-  readonly read?: Event | undefined;
+  readonly read?: Event | ChangeEvent | undefined;
 }
+
+/** What is needed to open an event. */
+export type SealedEvent = Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'type' | 'keyId' | 'body'>;
 
 /** An event from the stream. */
 export interface ReceivedEvent extends MacEvent {

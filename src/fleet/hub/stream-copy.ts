@@ -1,13 +1,13 @@
 import type { ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
-import type { Event } from '../../domain/event.ts';
+import type { ChangeEvent, Event } from '../../domain/event.ts';
 import type { Cancel } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
-import type { MacEvent, ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
+import type { ReceivedEvent, SealedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 import { contradicts, firstToRead, isInStep, isNewerStream, isSameMessage, messageAt } from './stream-place.ts';
 import { within } from './within.ts';
 
@@ -23,7 +23,7 @@ export interface StreamCopyParts extends HubParts {
   /** Called with new events, in order. The next ones wait for it. */
   readonly onEvents: (events: readonly StoredEvent[]) => Promise<void>;
   /** Opens the body of a message. Throws the reason if it is not an event. */
-  readonly read: (event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>) => Event;
+  readonly read: (event: SealedEvent) => Event | ChangeEvent;
   /** Called with a message that is not an event, and the reason. Its body never reaches a log. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
   /** Resolves once the pairs are known, because they decide which events are copies. */

@@ -1,7 +1,10 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import type { LogEntry } from '../../domain/event.ts';
+import { rowOffset } from '../../domain/offset.ts';
 import type { Cancel, Clock } from '../../domain/ports/host.ts';
-import type { HubEventLog } from './event-log.ts';
+import type { LastPublished, MacPresence } from '../../schema/fleet-records.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
+import { type HubEventLog, isRow } from './event-log.ts';
 import { HoleFiller } from './hole-filler.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { StoredEvent } from './stored-event.ts';
@@ -27,6 +30,8 @@ export interface EventChannel {
 export interface StreamEventsParts extends HubParts {
   readonly events: HubEventLog;
   readonly channel: EventChannel;
+  /** The channel of rows and changes. */
+  readonly all: EventChannel;
   readonly onPublished: () => void;
 }
 
@@ -109,10 +114,11 @@ export class StreamEvents {
     for (const known of macs.list()) {
       const { mac, presence, seenAtMs } = known;
       isComplete &&= macs.isAway(known) || seenAtMs > (doubtSinceMs ?? Number.NEGATIVE_INFINITY);
-      if (presence?.last === undefined || (store.lastRow(mac, presence.epoch) ?? 0) >= presence.last.row) continue;
-      if (await this.copy.hasPassed(presence.last)) {
-        store.noteLast(mac, presence.epoch, presence.last, Math.floor(brokerClock.now()));
-      } else isComplete = false;
+      for (const [epoch, last] of lastsOf(presence)) {
+        if ((store.lastRow(mac, epoch) ?? 0) >= last.row) continue;
+        if (await this.copy.hasPassed(last)) store.noteLast(mac, epoch, last, Math.floor(brokerClock.now()));
+        else isComplete = false;
+      }
     }
     this.#holes.note();
     if (!isComplete || doubtSinceMs !== this.#doubtSinceMs) return;
@@ -121,17 +127,22 @@ export class StreamEvents {
   }
 
   async #publish(stored: readonly StoredEvent[]): Promise<void> {
-    const { events, channel, clock, onPublished } = this.#parts;
+    const { events, channel, all, clock, onPublished } = this.#parts;
     const entries = events.readable(stored);
-    const last = stored.at(-1);
-    if (entries.length > 0) {
-      channel.publish(entries);
-      onPublished();
+    const rows = entries.filter(isRow);
+    // Readers of rows are at the newest one, whatever changes follow it.
+    const ends = [
+      [channel, rows, stored.findLast(({ epoch }) => !isChangesEpoch(epoch))],
+      [all, entries, stored.at(-1)],
+    ] as const;
+    for (const [one, added, last] of ends) {
+      if (added.length > 0) one.publish(added);
+      if (last !== undefined) one.skipTo(rowOffset(last.number));
     }
-    if (last !== undefined) channel.skipTo({ rowId: last.number, change: 0 });
+    if (rows.length > 0) onPublished();
     // Lets requests and sockets proceed first, then the readers that were caught up.
     await new Promise<void>((resolve) => void setImmediate(resolve));
-    await channel.drained(clock, DRAIN_WAIT_MS);
+    await Promise.all([channel, all].map((one) => one.drained(clock, DRAIN_WAIT_MS)));
   }
 
   /** Counts each rejected message and logs one every ten seconds, without its body. */
@@ -166,4 +177,13 @@ export class StreamEvents {
     const { created, state } = this.#info;
     return store.cut(nowMs - (this.#keptMs ?? nowMs), created, state.first_seq);
   }
+}
+
+/** Returns the newest row that a Mac has announced, and its newest change, each with its epoch. */
+function lastsOf(presence: MacPresence | undefined): readonly (readonly [string, LastPublished])[] {
+  if (presence?.last === undefined) return [];
+  const { epoch, last } = presence;
+  const { stream, changes } = last;
+  const hasChanges = changes !== undefined && isChangesEpoch(changes.epoch);
+  return [[epoch, last], ...(hasChanges ? ([[changes.epoch, { ...changes, stream }]] as const) : [])];
 }

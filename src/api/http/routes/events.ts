@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { allowedWait } from '../../../domain/caller.ts';
 import type { IncludeSet } from '../../../domain/include.ts';
 import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../domain/offset.ts';
+import type { EventFeed } from '../../../domain/ports/feed.ts';
 import type { Clock } from '../../../domain/ports/host.ts';
 import type { StreamForm, StreamRequest } from '../../../domain/ports/streams.ts';
 import { Wakeup } from '../../../runtime/wakeup.ts';
@@ -11,7 +12,7 @@ import { API } from '../../../schema/routes.ts';
 import type { Answer, LiveAnswer } from '../answer.ts';
 import { unauthorized } from '../api-keys.ts';
 import type { Exchange } from '../exchange.ts';
-import { nextPage } from '../pagination.ts';
+import { nextPage, partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Entries read at once: takes a few milliseconds, so that a long answer does not delay others. */
@@ -65,7 +66,8 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
   const { caller } = exchange;
   const live = await openStream({ after: resumed ?? after, changes, include, narrowing, caller }, form);
   // Proxies such as nginx would otherwise hold events back until their buffer is full.
-  return { status: 200, live, headers: { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' } };
+  const headers = { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no', ...lacking(caller.feed, changes) };
+  return { status: 200, live, headers };
 }
 
 async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
@@ -115,7 +117,13 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     wait: wait || undefined,
     after: feed.offsetText(position, changes ? generation : undefined),
   });
-  return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers: { Link: link } };
+  const headers = { Link: link, ...lacking(feed, changes) };
+  return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers };
+}
+
+/** Names the Macs whose changes a hub does not have. */
+function lacking(feed: EventFeed, changes: boolean): Readonly<Record<string, string>> {
+  return changes ? partialHeader({ missing: feed.withoutChanges?.() ?? [] }) : {};
 }
 
 interface Waiting {

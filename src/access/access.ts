@@ -280,7 +280,7 @@ export class LimitedAccess implements AccessService {
       scheduled: limitedScheduled(this.#parts.scheduler.entries, key, chats),
       status: async () => {
         const own = new Set(webhooks.list().map((webhook) => webhook.id));
-        const { held_sends: _ofAll, ...report } = await owner.status();
+        const { held_sends: _held, problems: _ofAll, ...report } = await owner.status();
         return { ...report, webhooks: report.webhooks.filter((webhook) => own.has(webhook.id)) };
       },
       canSend: (recipient) => sendRight(directory, key, recipient),

@@ -96,6 +96,7 @@ export function approvedSends(
         areCopies: true,
         ...sendOptions(approval.options),
         idempotencyKey,
+        keyId: key_id,
         check: () => check(key_id, to, members),
       });
       return confirmed ? { state: 'sent', messageId: message.id } : { state: 'pending' };

@@ -22,6 +22,7 @@ import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';
 import type { Destination } from './policy.ts';
+import { withoutKey } from './readable.ts';
 import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight } from './rights.ts';
 
 const MINUTE_MS = 60_000;
@@ -172,15 +173,18 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     { to }: Destination,
     idempotencyKey: IdempotencyKey,
   ): Promise<QueueAnswer> {
-    const queued = { ...request, recipient: to, idempotencyKey };
+    const { id: keyId } = key.stored;
+    const queued = { ...request, recipient: to, idempotencyKey, keyId };
     if (request.sendAtMs !== undefined) {
-      return { kind: 'scheduled', ...(await scheduler.add(queued, { keyId: key.stored.id })) };
+      return { kind: 'scheduled', ...(await scheduler.add(queued, { keyId })) };
     }
     const check = (): void => {
       assertStillAllowed(parts, key, to);
       assertStillDirect(to);
     };
-    return { kind: 'sent', ...(await sender.send({ ...queued, check })) };
+    const { message, ...sent } = await sender.send({ ...queued, check });
+    const { details } = message;
+    return { kind: 'sent', ...sent, message: details ? { ...message, details: withoutKey(details) } : message };
   }
 
   /**

@@ -62,8 +62,12 @@ export class ReadableChats {
     return 'conversation_id' in event.data && this.has(event.data.conversation_id);
   }
 
-  /** Removes a quoted message and reactions from conversations that the key may not read. */
-  withoutOthers(details: MessageDetails): MessageDetails {
+  /**
+   * Removes a quoted message and reactions from conversations that the key may not read, and the key that sent the
+   * message.
+   */
+  withoutOthers(given: MessageDetails): MessageDetails {
+    const details = withoutKey(given);
     if (this.isEverything) return details;
     const { reply_to: quoted } = details;
     const isQuotedThere = quoted !== null && this.has(this.#directory.conversationOf(Number(quoted.id)) ?? '');
@@ -104,4 +108,12 @@ export class ReadableChats {
     this.#known.clear();
     this.#guids = undefined;
   }
+}
+
+/** Removes the key that sent the message, which only the owner is shown. */
+export function withoutKey(details: MessageDetails): MessageDetails {
+  const { origin } = details;
+  if (origin?.by !== 'gateway' || origin.key_id === undefined) return details;
+  const { key_id: _keyId, ...shown } = origin;
+  return { ...details, origin: shown };
 }

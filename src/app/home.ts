@@ -108,18 +108,15 @@ export class HomePage implements Home {
     };
   }
 
-  clientsOf({
-    key: secret,
-    scopes,
-  }: {
-    readonly key: string;
-    readonly scopes: readonly Scope[];
-  }): readonly ClientLines[] {
+  clientsOf(
+    { key: secret, scopes }: { readonly key: string; readonly scopes: readonly Scope[] },
+    url: string,
+  ): readonly ClientLines[] {
     const { config, host } = this.#parts;
     if (host.programs === undefined) return [];
     const { server, bluebubbles } = config;
     const blueBubblesUrl = bluebubbles.port === 0 ? undefined : urlOf({ ...server, ...bluebubbles });
-    return clientLines({ secret, scopes, url: urlOf(server), ...host.programs, blueBubblesUrl });
+    return clientLines({ secret, scopes, url, ...host.programs, blueBubblesUrl });
   }
 
   async statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries> {

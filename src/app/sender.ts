@@ -47,7 +47,11 @@ export function openSender(parts: SenderParts): Sender {
     parts;
   const { log } = host;
   return new Sender({
-    messages: osascript({ path: config.backend.osascriptPath, clock: awake }),
+    messages: osascript({
+      path: config.backend.osascriptPath,
+      clock: awake,
+      onAnswer: (tookMs) => permissions.noteAnswer(tookMs),
+    }),
     isAsking: () => permissions.isAsking(),
     lookup: chatSendLookup(connection),
     idempotency,

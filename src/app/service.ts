@@ -48,7 +48,7 @@ import { openIssuer } from './issuer.ts';
 import { openSearchIndex } from './search.ts';
 import { openScheduler, openSender } from './sender.ts';
 import { listenElsewhere } from './socket.ts';
-import { Status } from './status.ts';
+import { openStatus } from './status.ts';
 import { wireJsonOf } from './wires.ts';
 
 /** Everything stops within 10 s (decision A7): osascript is killed after 8 s, and its request is still answered. */
@@ -159,8 +159,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     closers.add('search', () => search.close());
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
-    const status = new Status({
-      ...{ version, clock, clockWatch, publisher, webhooks, permissions, contacts, search },
+    const status = openStatus({
+      ...{ closers, version, clock, log, clockWatch, publisher, webhooks, permissions, contacts, search },
       database: connection,
       columns: () => messageColumns(connection),
       messages: chatLog,

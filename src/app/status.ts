@@ -1,21 +1,25 @@
 import { macCapabilities } from '../domain/capabilities.ts';
+import { errorCode } from '../domain/errors.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { CanaryStatus } from '../domain/ports/canary.ts';
 import type { ChangeStatus } from '../domain/ports/changes.ts';
 import type { Contacts } from '../domain/ports/contacts.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
 import type { FleetReport } from '../domain/ports/fleet.ts';
-import type { Clock } from '../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { PermissionReport, Permissions } from '../domain/ports/permissions.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { SearchIndex } from '../domain/ports/search.ts';
 import type { SearchStatus } from '../domain/search.ts';
 import { type SearchReport, type StatusReport, webhookSummary } from '../domain/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../domain/webhook.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
+import { ProblemLog, problemsIn } from './problem-log.ts';
 
 export interface StatusParts {
   readonly version: string;
   readonly clock: Clock;
+  readonly log: Log;
   /** Reports whether chat.db is readable. */
   readonly database: { health(): BackendHealth };
   /** Looks up a column of the message table; undefined while chat.db is unreadable. */
@@ -48,14 +52,42 @@ const AFTER_DISK: PermissionReport = {
   reason: 'not_asked',
 };
 
+/** Interval at which problems are looked for while nobody asks for the status. */
+const LOOK_EVERY_MS = 60_000;
+
+/** Opens the status, which looks for problems from then on. */
+export function openStatus({ closers, ...parts }: StatusParts & { readonly closers: Cleanup }): Status {
+  const status = new Status(parts);
+  closers.add('status', () => status.close());
+  status.start();
+  return status;
+}
+
 /** Health and status of the service (decision H). Reading them never makes macOS prompt the user. */
-export class Status {
+class Status {
   readonly #parts: StatusParts;
   readonly #startedAtMs: number;
+  readonly #problems = new ProblemLog();
+  #cancelLook: Cancel | undefined;
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
     this.#startedAtMs = parts.clock.monotonic();
+  }
+
+  start(): void {
+    this.#cancelLook = this.#parts.clock.after(LOOK_EVERY_MS, () => {
+      this.start();
+      try {
+        this.report();
+      } catch (error) {
+        this.#parts.log.warn('could not look for problems', { code: errorCode(error) });
+      }
+    });
+  }
+
+  close(): void {
+    this.#cancelLook?.();
   }
 
   health(): BackendHealth {
@@ -85,6 +117,12 @@ export class Status {
   }
 
   report(): StatusReport {
+    const report = this.#report();
+    this.#problems.note(problemsIn(report), isoSecond(this.#parts.clock.now()));
+    return { ...report, problems: this.#problems.list() };
+  }
+
+  #report(): StatusReport {
     const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
     const index = search.status();
     const fleet = this.#parts.fleet();
@@ -101,6 +139,7 @@ export class Status {
         .list()
         .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id))),
       permissions: permissions.known,
+      ...(permissions.answer && { messages: permissions.answer }),
       capabilities: macCapabilities({
         hasColumn: this.#parts.columns(),
         maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',

@@ -44,6 +44,7 @@ export interface ChainRecord {
 }
 
 const FILES_AT_ONCE = 500;
+const ENTRIES_AT_ONCE = 50;
 
 /**
  * SQL that creates the indexes over all rows at once, at the first lookup. The first run of an archive looks nothing
@@ -165,16 +166,25 @@ export class ArchiveIndex {
     return this.#find(sql, path, at, run, limit).map(toEntry);
   }
 
-  /** Returns the dates of the messages of a file that pages show, in order. */
-  dates(file: number): readonly number[] {
-    const sql = `SELECT e.at FROM entry e WHERE e.file = ? AND ${IS_SHOWN} ORDER BY e.at, e.first`;
-    return this.#find(sql, file).map(([at]) => Number(at));
+  /** Returns the months of the messages of a file that pages show, in order, and how many each has. */
+  months(file: number): readonly (readonly [month: string, count: number])[] {
+    const sql = `SELECT strftime('%m', e.at, 'unixepoch'), count(*) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}
+      GROUP BY strftime('%Y-%m', e.at, 'unixepoch') ORDER BY min(e.at)`;
+    return this.#find(sql, file).map(([month, count]) => [String(month), Number(count)]);
   }
 
-  /** Returns `limit` of these messages in order of date, after the first `offset`. */
-  byDate(file: number, offset: number, limit: number): readonly Entry[] {
-    const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND ${IS_SHOWN} ORDER BY e.at, e.first LIMIT ? OFFSET ?`;
-    return this.#find(sql, file, limit, offset).map(toEntry);
+  /** Yields these messages in order of date. Few are held at a time, so that they are collected young. */
+  *byDate(file: number): Generator<Entry, undefined> {
+    const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND (e.at, e.first) > (?, ?) AND ${IS_SHOWN}
+      ORDER BY e.at, e.first LIMIT ?`;
+    for (let at = Number.MIN_SAFE_INTEGER, first = 0; ; ) {
+      const entries = this.#find(sql, file, at, first, ENTRIES_AT_ONCE).map(toEntry);
+      yield* entries;
+      const last = entries.at(-1);
+      if (last === undefined) return undefined;
+      at = last.at ?? 0;
+      first = last.first;
+    }
   }
 
   /** Returns how many messages of a file pages show, and the date of the last one. */

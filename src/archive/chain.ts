@@ -108,13 +108,14 @@ interface RawLine {
 function* linesOf(path: string, from: number): Generator<RawLine> {
   const file = openSync(path, READ_PLAINLY);
   try {
-    if (!fstatSync(file).isFile()) throw new Error(`${path} is not a file`);
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new Error(`${path} is not a file`);
     let rest: Buffer[] = [];
     let restBytes = 0;
     let start = from;
-    for (let at = from; restBytes <= MAX_LINE_BYTES; ) {
-      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-      const chunk = buffer.subarray(0, readSync(file, buffer, 0, CHUNK_BYTES, at));
+    for (let at = from; at < stats.size && restBytes <= MAX_LINE_BYTES; ) {
+      const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, stats.size - at));
+      const chunk = buffer.subarray(0, readSync(file, buffer, 0, buffer.length, at));
       if (chunk.length === 0) break;
       at += chunk.length;
       let begin = 0;
@@ -140,21 +141,26 @@ function* linesOf(path: string, from: number): Generator<RawLine> {
 export class LineReader {
   readonly #path: string;
   readonly #file: number;
-  #window = Buffer.alloc(0);
+  /** Holds the window. Reused for every read, because buffers outside the heap are collected late. */
+  #buffer: Buffer;
+  #window: Buffer;
   #windowAt = 0;
 
   constructor(path: string) {
     this.#path = path;
     this.#file = openSync(path, READ_PLAINLY);
+    // One byte more than the file has, so that a read that reaches its end is seen to be short.
+    this.#buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, fstatSync(this.#file).size + 1));
+    this.#window = this.#buffer.subarray(0, 0);
   }
 
   /** Returns the line that begins at `start`, without its line break. */
   at(start: number): string {
     let from = start - this.#windowAt;
     let end = from >= 0 && from < this.#window.length ? this.#window.indexOf(NEWLINE, from) : -1;
-    for (let size = CHUNK_BYTES; end < 0; size *= 4) {
-      const buffer = Buffer.allocUnsafe(size);
-      this.#window = buffer.subarray(0, readSync(this.#file, buffer, 0, size, start));
+    for (let size = this.#buffer.length; end < 0; size *= 4) {
+      if (size > this.#buffer.length) this.#buffer = Buffer.allocUnsafe(size);
+      this.#window = this.#buffer.subarray(0, readSync(this.#file, this.#buffer, 0, size, start));
       this.#windowAt = start;
       from = 0;
       end = this.#window.indexOf(NEWLINE);

@@ -71,8 +71,8 @@ export interface ExportReport {
   seal: string;
 }
 
-/** Rows read at once. */
-const PAGE_ROWS = 500;
+/** Rows read at once: few, so that they are collected young and the heap stays small. */
+const PAGE_ROWS = 100;
 /** Number of rows after which the index is committed. */
 const COMMIT_ROWS = 30_000;
 const REMOVALS_AT_ONCE = 1000;

@@ -105,8 +105,8 @@ class Conversation {
     const year = chainOf(record.path)?.year ?? '';
     const pages =
       messages <= MAX_MESSAGES
-        ? [{ name: `${year}.html`, title: year, offset: 0, count: messages }]
-        : pagesOf(year, index.dates(record.id), calendar);
+        ? [{ name: `${year}.html`, title: year, count: messages }]
+        : pagesOf(year, index.months(record.id), calendar);
     this.years.push({ record, year, pages });
     this.messages += messages;
     this.lastAt = Math.max(this.lastAt, lastAt);
@@ -141,34 +141,22 @@ function shortList(people: readonly string[]): string {
   return people.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-/** Returns the pages of a year in order, given the dates of its messages: one page, or one or more for each month. */
+/** Returns the pages of a year with more than `max` messages, in order: one or more for each month. */
 export function pagesOf(
   year: string,
-  dates: readonly number[],
+  months: readonly (readonly [month: string, count: number])[],
   calendar: Pick<Calendar, 'month'>,
   max = MAX_MESSAGES,
 ): readonly YearPage[] {
-  if (dates.length <= max) return [{ name: `${year}.html`, title: year, offset: 0, count: dates.length }];
-  const pages: YearPage[] = [];
-  let offset = 0;
-  while (offset < dates.length) {
-    const month = monthOf(dates[offset]);
-    let end = offset;
-    while (end < dates.length && monthOf(dates[end]) === month) end += 1;
-    const isOnly = end - offset <= max;
-    for (let part = 1; offset < end; part += 1) {
-      const count = Math.min(max, end - offset);
-      const name = `${year}-${month}${part === 1 ? '' : `-${part}`}.html`;
-      const title = `${calendar.month(`${year}-${month}-15T00:00:00Z`)}${isOnly ? '' : `, part ${part}`}`;
-      pages.push({ name, title, offset, count });
-      offset += count;
-    }
-  }
-  return pages;
-}
-
-function monthOf(seconds = 0): string {
-  return new Date(seconds * 1000).toISOString().slice(5, 7);
+  return months.flatMap(([month, total]) => {
+    const title = calendar.month(`${year}-${month}-15T00:00:00Z`);
+    if (total <= max) return [{ name: `${year}-${month}.html`, title, count: total }];
+    return Array.from({ length: Math.ceil(total / max) }, (_, part) => ({
+      name: `${year}-${month}${part === 0 ? '' : `-${part + 1}`}.html`,
+      title: `${title}, part ${part + 1}`,
+      count: Math.min(max, total - part * max),
+    }));
+  });
 }
 
 function folderOf(folder: string, { path }: ChainRecord): string {

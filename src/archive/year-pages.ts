@@ -11,11 +11,10 @@ import { messageHtml, type ShownMessage } from './message-html.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
 import { Draft } from './private-files.ts';
 
-/** One page of a year: `count` of its messages in order of date, after the first `offset`. */
+/** One page of a year: the next `count` of its messages in order of date. */
 export interface YearPage {
   readonly name: string;
   readonly title: string;
-  readonly offset: number;
   readonly count: number;
 }
 
@@ -34,51 +33,55 @@ export interface YearParts {
   readonly pages: readonly YearPage[];
 }
 
-const READ_AT_ONCE = 500;
 /** Characters written to the file at once. */
 const CHUNK_CHARACTERS = 1 << 16;
 
 /** Writes the pages of one year, each completely or not at all. */
 export async function writeYear(parts: YearParts): Promise<void> {
-  const { folder, record, pages } = parts;
+  const { folder, record, pages, index } = parts;
   const reader = new LineReader(join(folder, record.path));
+  // All pages take their messages from it in turn.
+  const entries = index.byDate(record.id);
   try {
-    for (const page of pages) await writePage(parts, page, reader);
+    for (const page of pages) await writePage(parts, page, entries, reader);
   } finally {
     reader.close();
   }
 }
 
-async function writePage(parts: YearParts, page: YearPage, reader: LineReader): Promise<void> {
+async function writePage(
+  parts: YearParts,
+  page: YearPage,
+  entries: Iterator<Entry, undefined>,
+  reader: LineReader,
+): Promise<void> {
   const { folder, record, index, calendar, names, conversation } = parts;
   const draft = new Draft(join(folder, dirname(record.path), page.name));
   try {
     let waiting = beginning(parts, page).text;
     let before: Message | undefined;
     let day = '';
-    for (let at = 0; at < page.count; at += READ_AT_ONCE) {
-      const limit = Math.min(READ_AT_ONCE, page.count - at);
-      const entries = index.byDate(record.id, page.offset + at, limit);
-      for (const entry of entries) {
-        const shown = shownOf(entry, reader);
-        if (shown === undefined) continue;
-        const today = calendar.day(shown.message.timestamp);
-        if (today !== day) {
-          waiting += `${day === '' ? '' : '</section>\n'}${html`<section><h2>${today}</h2>\n`.text}`;
-          before = undefined;
-        }
-        day = today;
-        const isOnPage = (guid: string): boolean => isOn(page, index, record, guid);
-        waiting += messageHtml(shown, { names, calendar, isGroup: conversation.isGroup, isOnPage, before }).text;
-        before = shown.message;
-        if (waiting.length < CHUNK_CHARACTERS) continue;
-        draft.write(waiting);
-        waiting = '';
+    for (let left = page.count; left > 0; left -= 1) {
+      const { value: entry } = entries.next();
+      const shown = entry === undefined ? undefined : shownOf(entry, reader);
+      if (shown === undefined) continue;
+      const today = calendar.day(shown.message.timestamp);
+      if (today !== day) {
+        waiting += `${day === '' ? '' : '</section>\n'}${html`<section><h2>${today}</h2>\n`.text}`;
+        before = undefined;
       }
+      day = today;
+      const isOnPage = (guid: string): boolean => isOn(page, index, record, guid);
+      waiting += messageHtml(shown, { names, calendar, isGroup: conversation.isGroup, isOnPage, before }).text;
+      before = shown.message;
+      if (waiting.length < CHUNK_CHARACTERS) continue;
+      draft.write(waiting);
+      waiting = '';
       await nextTurn();
     }
     draft.write(`${waiting}${day === '' ? '' : '</section>\n'}${ending(parts).text}`);
     draft.keep();
+    await nextTurn();
   } finally {
     draft.discard();
   }

@@ -1,5 +1,7 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, Help, InvalidArgumentError } from 'commander';
 import { count, helpExamples, nonEmpty, type Runs } from './declaration.ts';
+
+const OF_THE_SERVICE: ReadonlySet<string | undefined> = new Set(['--port', '--quiet', '--host', '--allow-network']);
 
 /** The commands that change the simulated Mac of a running demo. */
 export function declareDemoCommands(demo: Command, runs: Runs): void {
@@ -8,7 +10,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .command('say')
     .description('One of the people writes to you; as me, you write on another device.')
     .argument('<person>', 'an address or a name, or me', nonEmpty)
-    .argument('<text>', 'the text', nonEmpty)
+    .argument('<text>', "the text; '' for a file alone")
     .option('--in <conversation>', 'the conversation, by its id or name', nonEmpty)
     .option('--attach <file>', 'a file that comes with it', nonEmpty)
     .option('--json', 'as JSON')
@@ -67,6 +69,15 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .description('Forget all that happened; the demo must not run.')
     .addHelpText('after', helpExamples('postern demo reset'))
     .action(runs(async () => (await people()).reset));
+  // Options of the service mean nothing to a command for a running one.
+  for (const command of demo.commands) {
+    command.configureHelp({
+      ...command.configureHelp(),
+      visibleGlobalOptions(of) {
+        return Help.prototype.visibleGlobalOptions.call(this, of).filter(({ long }) => !OF_THE_SERVICE.has(long));
+      },
+    });
+  }
 }
 
 function atMost(limit: number): (value: string) => number {

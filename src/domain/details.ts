@@ -122,7 +122,13 @@ export function brief(text: string): string {
 
 /** The origin of an outgoing message: sent by this gateway, or elsewhere (decision I5). */
 export type Origin =
-  | { readonly by: 'gateway'; readonly request_id?: string | undefined; readonly idempotency_key?: string | undefined }
+  | {
+      readonly by: 'gateway';
+      readonly request_id?: string | undefined;
+      readonly idempotency_key?: string | undefined;
+      /** Id of the limited key that sent it; only for the owner (decision Z4). */
+      readonly key_id?: string | undefined;
+    }
   | { readonly by: 'elsewhere' };
 
 /** The `details` of a Message with `include=details` (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null is never. */

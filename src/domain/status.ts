@@ -2,7 +2,7 @@ import type { CanaryReport } from './canary.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { ContactsHealth } from './ports/contacts.ts';
 import type { FleetReport } from './ports/fleet.ts';
-import type { PermissionReport } from './ports/permissions.ts';
+import type { MessagesAnswer, PermissionReport } from './ports/permissions.ts';
 import type { BackendHealth } from './ports/reading.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus } from './webhook.ts';
 
@@ -92,6 +92,19 @@ export interface FleetMac {
   readonly refused_machine?: string | undefined;
 }
 
+/** A problem that the service noticed since it started. */
+export interface StatusProblem {
+  readonly code: string;
+  /** When it was noticed. */
+  readonly since: string;
+  /** When it was seen to be gone; null while it lasts. */
+  readonly until: string | null;
+  /** The webhook's name or origin; null for other problems. */
+  readonly subject: string | null;
+  /** The reason, or what to do; null if neither is known. */
+  readonly hint: string | null;
+}
+
 /** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
@@ -118,6 +131,10 @@ export interface StatusReport {
   readonly held_sends?: number | undefined;
   /** The last known state: reading the status never makes macOS prompt the user. */
   readonly permissions: readonly PermissionReport[];
+  /** How long Messages took for the last call that it answered (decision Z3). Absent before the first, and at a hub. */
+  readonly messages?: MessagesAnswer | undefined;
+  /** Problems since the start, the newest first (decision Z3). Only for the owner, and absent at a hub. */
+  readonly problems?: readonly StatusProblem[] | undefined;
   /** The abilities of the service. Earlier versions omit this member. */
   readonly capabilities?: Capabilities | undefined;
   /** State of the names of people. Absent until a client first asks for names. */

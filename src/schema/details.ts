@@ -48,6 +48,9 @@ const origin = z
       by: z.literal('gateway'),
       request_id: z.string().optional().meta({ description: '`X-Request-Id` of the send.' }),
       idempotency_key: z.string().optional().meta({ description: '`Idempotency-Key` of the send.' }),
+      key_id: z.string().optional().meta({
+        description: "Id of the limited key that sent it. Absent for the owner's own sends, and for limited keys.",
+      }),
     }),
     z.object({ by: z.literal('elsewhere') }),
   ])

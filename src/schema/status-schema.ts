@@ -129,6 +129,32 @@ export const statusSchema = shapeOf<StatusReport>()(
         .readonly(),
       held_sends: z.int().optional().meta({ description: 'Sends that wait for a decision.' }),
       permissions,
+      messages: z
+        .object({
+          answer_ms: z.int().meta({ description: 'Milliseconds, including the start of osascript.' }),
+          checked_at: z.string(),
+        })
+        .optional()
+        .meta({
+          description:
+            'How long Messages took for the last send, or check of a permission it had; absent before the first, and at a hub.',
+        }),
+      problems: z
+        .array(
+          z.object({
+            code: z.string().meta({ description: 'Expect codes that you do not know.' }),
+            since: z.string().meta({ description: 'When it was noticed.' }),
+            until: z.string().nullable().meta({ description: 'When it was seen to be gone; null while it lasts.' }),
+            subject: z.string().nullable().meta({ description: 'The name or origin of the webhook.' }),
+            hint: z.string().nullable().meta({ description: 'The reason, or what to do.' }),
+          }),
+        )
+        .readonly()
+        .optional()
+        .meta({
+          description:
+            'For the owner: problems since the start, the newest first; those that last, and the last 20 that ended. Absent at a hub.',
+        }),
       capabilities: capabilities.optional().meta({
         description: 'What this service, its Mac and its macOS can do, and why not. Expect other names and reasons.',
       }),

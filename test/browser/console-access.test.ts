@@ -68,6 +68,31 @@ describe('keys and approvals in the console', () => {
     expect(await there().faults()).toEqual([]);
   });
 
+  inBrowser('shows on the overview, too, the exact text and asker of what waits', async () => {
+    const { page } = there();
+    await goTo('Overview');
+    const item = page.locator('#overview .todo li').first();
+    expect(await item.locator('q').textContent()).toBe(
+      'Pay 100 ⟨U+202E⟩001⟨U+202C⟩⟨U+200B⟩ now <b>bold</b>\nsecond line',
+    );
+    expect(await item.locator('b').textContent()).toBe('my ⟨U+202E⟩agent asks to send a message');
+    await goTo('Approvals');
+  });
+
+  inBrowser('does not call a key revoked because the service refuses to list the keys for now', async () => {
+    const { page } = there();
+    const refused = { status: 429, json: { title: 'Too Many Requests', status: 429, code: 'rate_limited' } };
+    await page.route('**/api/v1/keys', (route) => route.fulfill(refused));
+    await page.reload();
+    await page.locator('#approval-list .asker').waitFor();
+    expect(await page.locator('#approvals').textContent()).not.toContain('revoked');
+    await page.unroute('**/api/v1/keys');
+    // The browser itself logs the 429.
+    there().complaints.splice(0);
+    await page.reload();
+    await page.locator('#approval-list .asker', { hasText: 'my ⟨U+202E⟩agent' }).waitFor();
+  });
+
   inBrowser('sends with the keyboard alone exactly what was shown', async () => {
     const { page } = there();
     await page.locator('[data-do="approve"]').focus();
@@ -146,11 +171,19 @@ describe('keys and approvals in the console', () => {
     await page.getByRole('link', { name: 'Create a key' }).click();
     await page.getByLabel('Name').fill('claude-on-my-laptop');
     await page.getByRole('button', { name: 'Choose people' }).click();
-    await page.getByLabel('It may read').fill('Gard');
-    await page.getByRole('option', { name: /^Garden Ana/ }).click();
-    await page.getByLabel('It may write to').fill('cho');
-    await page.getByRole('option', { name: 'Cho Tanaka cho@example.com' }).click();
+    // Empty lists are not a choice: the step stays, says so, and nothing has a tick that the key cannot do.
     const rights = page.locator('.can');
+    await page.getByRole('button', { name: 'Set limits' }).click();
+    await page.getByText('Add somebody, or choose everybody or nobody.').first().waitFor();
+    expect(await page.locator('.steps [aria-current]').textContent()).toBe('Who');
+    expect(await rights.locator('.yes, .held').count()).toBe(0);
+    await page.getByRole('group', { name: 'It may read' }).getByRole('button', { name: 'Nobody' }).click();
+    expect(await rights.locator('.no', { hasText: 'Read messages' }).count()).toBe(1);
+    await page.getByRole('group', { name: 'It may read' }).getByRole('button', { name: 'People' }).click();
+    await page.getByRole('combobox', { name: 'It may read' }).fill('Gard');
+    await page.getByRole('option', { name: /^Garden Ana/ }).click();
+    await page.getByRole('combobox', { name: 'It may write to' }).fill('cho');
+    await page.getByRole('option', { name: 'Cho Tanaka cho@example.com' }).click();
     expect(await rights.textContent()).toContain('Read messages of Garden');
     expect(await rights.textContent()).toContain('Write to Cho Tanaka, after you approve, 40 a day');
     await page.getByRole('button', { name: 'Set limits' }).click();
@@ -165,7 +198,7 @@ describe('keys and approvals in the console', () => {
     const lines = page.locator('#client-lines .code pre');
     expect(await lines.textContent()).toContain(`claude mcp add --transport http messages ${there().url}/mcp`);
     expect(await lines.textContent()).toContain(secret);
-    await page.getByLabel('For which client?').selectOption('Claude Desktop, Cursor and others');
+    await page.getByRole('button', { name: 'Claude Desktop, Cursor and others' }).click();
     expect(JSON.parse((await lines.textContent()) ?? '')).toMatchObject({
       mcpServers: { messages: { command: process.execPath, env: { POSTERN_API_KEY: secret } } },
     });

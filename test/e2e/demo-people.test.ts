@@ -70,6 +70,49 @@ describe('the people of the demo', () => {
     );
   });
 
+  test('send a picture without a text, and do not send nothing', async () => {
+    writeFileSync(join(root, 'x.png'), 'a picture');
+    const id = await done('say', '+15550101', '', '--attach', 'x.png');
+    await eventually(async () =>
+      expect((await messages()).find((one) => one.id === id)?.attachments).toEqual([expect.stringMatching(/x\.png$/)]),
+    );
+    expect(await on('say', '+15550101', '')).toMatchObject({
+      exitCode: 64,
+      stderr: expect.stringContaining('There is nothing to say'),
+    });
+  });
+
+  test('have no options of the service in their help', async () => {
+    const { stdout } = await on('say', '--help');
+    for (const option of ['--dir', '--config-dir']) expect(stdout).toContain(option);
+    for (const option of ['--port', '--quiet', '--host', '--allow-network']) expect(stdout).not.toContain(option);
+  });
+
+  test('are reached by a new key at the port that the system chose', async () => {
+    const headers = { 'x-api-key': ownersKey(), 'content-type': 'application/json' };
+    const body = JSON.stringify({ name: 'agent', preset: 'reader' });
+    const made = await fetch(`${url()}/api/v1/keys?include=clients`, { method: 'POST', headers, body });
+    const { clients } = (await made.json()) as { clients: readonly { client: string; lines: readonly string[] }[] };
+    expect(clients.find(({ client }) => client === 'curl')?.lines.join()).toContain(`${url()}/`);
+    const added = await postern(['keys', 'add', 'other', '--preset', 'reader', '--config-dir', folder], { cwd: root });
+    expect(added.stdout).toContain(`${url()}/`);
+    expect(JSON.stringify(clients) + added.stdout).not.toContain(':0/');
+  });
+
+  test('are named in the list of approvals with every invisible character shown', async () => {
+    const headers = { 'x-api-key': ownersKey(), 'content-type': 'application/json' };
+    const settings = { name: 'sly', preset: 'assistant', send: ['+15550101'] };
+    const made = await fetch(`${url()}/api/v1/keys`, { method: 'POST', headers, body: JSON.stringify(settings) });
+    const { key } = (await made.json()) as { key: string };
+    await fetch(`${url()}/api/v1/messages`, {
+      method: 'POST',
+      headers: { ...headers, 'x-api-key': key },
+      body: JSON.stringify({ recipient: '+15550101', body: 'Pay \u200b100 \u202e001' }),
+    });
+    const { stdout } = await postern(['approvals', 'list', '--config-dir', folder], { cwd: root });
+    expect(stdout).toContain('Pay ⟨U+200B⟩100 ⟨U+202E⟩001');
+  });
+
   test('react, edit, unsend and delete', async () => {
     const id = await done('say', 'Ana Silva', 'wright');
     await done('edit', id, 'right');

@@ -81,6 +81,32 @@ describe('a bot that reads its own messages', () => {
   });
 });
 
+describe('a message that a limited key sent', () => {
+  test('names the key wherever the owner looks, and nowhere to the key', async () => {
+    const asked = { name: 'agent', scopes: ['read', 'send', 'events'], read: [ANA], send: [ANA], approval: 'never' };
+    const { id: keyId, key } = (await service.post('/keys', asked)).json as {
+      readonly id: string;
+      readonly key: string;
+    };
+    const own = { 'x-api-key': key };
+    const choice = { recipient: ANA, body: 'from the agent', service: 'imessage' };
+    const sent = (await service.post('/messages', choice, { ...own, ...request, 'idempotency-key': 'key-3' }))
+      .json as Message;
+    expect(sent.details?.origin).toEqual({ by: 'gateway', request_id: 'request-1' });
+    for (const details of await everywhere(sent.id)) expect(details?.origin).toMatchObject({ key_id: keyId });
+    const seen = await Promise.all(
+      [`/messages/${sent.id}?include=details`, '/messages?include=details&limit=1'].map((path) =>
+        service.get(path, own),
+      ),
+    );
+    const after = `/events?after=${Number(sent.id) - 1}&include=details`;
+    for (const { text } of [...seen, await service.get(after, own)]) {
+      expect(text).toContain('request-1');
+      expect(text).not.toContain(keyId);
+    }
+  });
+});
+
 /** Counts own rows with this text. */
 function rowsWith(text: string): number {
   const database = openSqlite(mac.chatDbPath, { readonly: true });

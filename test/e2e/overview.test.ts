@@ -3,6 +3,7 @@ import type { Approval } from '../../src/domain/approval.ts';
 import type { AuditEntry } from '../../src/domain/audit.ts';
 import type { Overview, ShownSetting } from '../../src/domain/overview.ts';
 import type { StatisticSeries } from '../../src/domain/statistics.ts';
+import type { StatusReport } from '../../src/domain/status.ts';
 import type { Webhook, WebhookStatus } from '../../src/domain/webhook.ts';
 import { AccessFixture, ANA, BEN, MALLORY } from '../support/access-fixture.ts';
 import { eventually } from '../support/eventually.ts';
@@ -26,6 +27,16 @@ function write(text: string): void {
 const read = async <Answer>(path: string): Promise<Answer> => (await fixture.service.get(path)).json as Answer;
 
 describe('the overview', () => {
+  test('has the time that Messages took for the last send, and asks Messages nothing for it', async () => {
+    expect(await read<StatusReport>('/status')).not.toHaveProperty('messages');
+    const runs = fixture.osascript.runs().length;
+    await fixture.service.post('/messages', { recipient: ANA, body: 'timed' });
+    const { messages } = await read<StatusReport>('/status');
+    expect(messages).toEqual({ answer_ms: expect.any(Number), checked_at: expect.stringMatching(/Z$/) });
+    // Automation is asked for before the first send.
+    expect(fixture.osascript.runs()).toHaveLength(runs + 2);
+  });
+
   test('has everything of the home page in one answer, and counts from the first request on', async () => {
     const before = await read<Overview>('/overview');
     expect(before.events).toMatchObject({ today: 0 });
@@ -123,12 +134,19 @@ describe('lists with what the console shows beside them', () => {
         const { next_attempt_at: next } = await read<WebhookStatus>(`/webhooks/${id}`);
         expect(Date.parse(next ?? '')).toBeGreaterThan(Date.now());
       });
+      const problems = async () => (await read<StatusReport>('/status')).problems;
+      expect(await problems()).toMatchObject([
+        { code: 'webhook_held', until: null, hint: expect.stringMatching(/503/) },
+      ]);
+      const viewer = await fixture.key({ name: 'viewer', scopes: ['read'], read: [ANA] });
+      expect((await viewer.get('/status')).json).not.toHaveProperty('problems');
       isUp = true;
       const before = receiver.deliveries.length;
       expect((await fixture.service.post(`/webhooks/${id}/retry`, {})).status).toBe(202);
       // Without this request the next attempt would come ten seconds after the third failure.
       await eventually(() => expect(receiver.deliveries.length).toBe(before + 1));
       await eventually(async () => expect(await read<WebhookStatus>(`/webhooks/${id}`)).toMatchObject({ held: null }));
+      expect(await problems()).toMatchObject([{ code: 'webhook_held', until: expect.stringMatching(/Z$/) }]);
       const { subjects } = await read<StatisticSeries>('/stats/webhooks?by=hour&last=1');
       expect(subjects?.[id]?.points.at(-1)?.counts.failed).toBeGreaterThan(0);
     } finally {

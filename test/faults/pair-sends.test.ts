@@ -1,8 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { Chance } from '../../src/simulator/chatter.ts';
 import { isLong } from '../support/conditions.ts';
-import { describedSends, drawSendSchedule, sendFailureOf } from '../support/pair-sends.ts';
+import { describedSends, drawSendSchedule, type SendStepName, sendFailureOf } from '../support/pair-sends.ts';
 import { newSeed } from '../support/seed.ts';
+
+const steps = (which: number, ...names: readonly SendStepName[]) => names.map((name) => ({ do: name, which }));
+const times = (count: number) => Array.from({ length: count }, (): SendStepName => 'go');
 
 const SCHEDULES = isLong ? 20_000 : 300;
 
@@ -18,4 +21,20 @@ test(
     expect(SCHEDULES).toBeGreaterThan(0);
   },
   SCHEDULES * 500,
+);
+
+test.each(['the first', 'the second'])(
+  'of two requests with one key, %s is not told that nothing was sent when the Mac of the other one sent and died',
+  async (loser) => {
+    const asked = [...steps(0, 'send'), ...steps(3, 'send')];
+    for (let together = 0; together < 24; together += 1) {
+      for (let alone = 0; alone < 12; alone += 1) {
+        // From some point on, only one of the two is let through.
+        const ahead = steps(loser === 'the first' ? 1 : 0, ...times(alone));
+        const died = steps(0, 'take', 'run', 'die');
+        const all = [...asked, ...steps(0, ...times(together)), ...ahead, ...died, ...steps(0, ...times(12))];
+        expect([together, alone, await sendFailureOf(all)]).toEqual([together, alone, undefined]);
+      }
+    }
+  },
 );

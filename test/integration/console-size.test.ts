@@ -11,7 +11,7 @@ const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8');
 const HTML = 'console.html';
 /** Without the separate style sheets, which are served as one. */
 const ALL = readdirSync(FOLDER).filter((name) => /^(?!docs).*\.(?:js|html|svg)$|^console\.css$/.test(name));
-const SCRIPTS = ALL.filter((name) => name.endsWith('.js'));
+const SCRIPTS = readdirSync(FOLDER).filter((name) => name.endsWith('.js'));
 
 let gateway: HttpGateway;
 beforeAll(async () => {
@@ -53,11 +53,19 @@ test('the first view has at most 45 kB compressed: the others load when somebody
   expect([...first].filter((name) => name.startsWith('view-'))).toEqual(['view-overview.js']);
 });
 
+/** Returns what a script means: its syntax tree, without comments, line feeds and commas after a last item. */
+function meaning(text: string): string {
+  const described = (node: ts.Node): unknown => {
+    const children: unknown[] = [];
+    ts.forEachChild(node, (child) => void children.push(described(child)));
+    return [node.kind, children.length === 0 ? (node as Partial<ts.LiteralLikeNode>).text : undefined, children];
+  };
+  return JSON.stringify(described(ts.createSourceFile('a.js', text, ts.ScriptTarget.ESNext)));
+}
+
 test('a script loses its comments and indentation on the way to the browser, and nothing else', async () => {
-  const options = { removeComments: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext };
-  const code = (text: string): string => ts.transpileModule(text, { compilerOptions: options }).outputText;
   for (const name of SCRIPTS) {
-    expect(code(forBrowser(read(name)))).toBe(code(read(name)));
+    expect([name, meaning(forBrowser(read(name))) === meaning(read(name))]).toEqual([name, true]);
   }
   const { text } = await gateway.get('/console/console.js', { key: false });
   expect(text).toBe(forBrowser(read('console.js')));

@@ -26,6 +26,8 @@ export class FleetMac {
   readonly #osascriptPath: string;
   readonly chatDbPath: string;
   database: ChatFixture | undefined;
+  /** Address of `canary.self`. */
+  canarySelf = '';
   /** Hardware id; undefined for that of the machine that runs the tests. */
   machine: string | undefined;
   settings: Partial<Record<string, unknown>>;
@@ -65,6 +67,7 @@ export class FleetMac {
       auth: { api_key: KEY },
       backend: { chat_db_path: this.chatDbPath, osascript_path: this.#osascriptPath, poll_interval_ms: 20n },
       fleet: this.settings,
+      canary: { self: this.canarySelf },
     };
     const checked = checkConfig(tables, dir, processEnvironment({ HOME: this.folder }, 'linux'));
     if ('mistakes' in checked) throw new Error(checked.mistakes.join(' '));

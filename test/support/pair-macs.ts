@@ -63,14 +63,15 @@ export class PairMacs {
     this.#change({ message, what }, which, size, (place) => isFirst || states[place] === undefined);
   }
 
-  /** Brings pending messages in any order; an old message may get another guid at one of the Macs. */
+  /** Brings pending messages in any order; one that is old at both Macs may get another guid at one of them. */
   arrive(mac: string, count: number, which: number, nowMs: number): void {
     const coming = this.#coming[mac] ?? [];
     for (let left = count; left > 0 && coming.length > 0; left -= 1) {
       const [row] = coming.splice(which % coming.length, 1);
       if (row === undefined) return;
-      const isOld = mac === 'm2' && which % 5 === 0 && nowMs - row.writtenMs > 1_900_000;
-      this.#rows[mac]?.push(isOld ? { ...row, guid: `N${row.message}` } : row);
+      const isOld = nowMs - row.writtenMs > 1_900_000 && !this.#rows.m1?.includes(row);
+      const isRenamed = mac === 'm2' && which % 5 === 0 && isOld;
+      this.#rows[mac]?.push(isRenamed ? { ...row, guid: `N${row.message}` } : row);
     }
     this.#arriveChanges(mac, count, which);
   }

@@ -231,7 +231,7 @@ class SendSimulation {
   readonly #macs = MACS.map((id) => new ModelMac(id, this.#broker, this.#clock));
   readonly #away = new Set<string>();
   readonly #hubs: readonly HubSender[];
-  readonly #answers: { readonly key: string; readonly answer: string }[] = [];
+  readonly #answers: { readonly key: string; readonly answer: string; readonly wasSent: boolean }[] = [];
   readonly #running = new Set<Promise<void>>();
 
   constructor() {
@@ -296,7 +296,7 @@ class SendSimulation {
         (error: unknown) => (isAppError(error) ? error.code : String(error)),
       )
       .then((answer) => {
-        this.#answers.push({ key, answer });
+        this.#answers.push({ key, answer, wasSent: this.#macs.some(({ sent }) => sent.includes(key)) });
         this.#running.delete(running);
       });
     this.#running.add(running);
@@ -310,6 +310,9 @@ class SendSimulation {
       if (this.#macs.every(({ claimed }) => claimed.has(key))) return `${key} was tried at both Macs`;
       const isSaid = this.#answers.some((one) => one.key === key && one.answer === 'sent');
       if (isSaid && runs.length === 0) return `${key} was answered as sent, and was not`;
+      // A client that trusts this answer sends the message in another way.
+      const isMisled = this.#answers.some((one) => one.key === key && one.answer === 'mac_away' && one.wasSent);
+      if (isMisled) return `${key} was answered as not sent, and was`;
     }
     return undefined;
   }

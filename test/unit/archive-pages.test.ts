@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { ArchiveIndex } from '../../src/archive/archive-index.ts';
 import { linked, safeLink } from '../../src/archive/html.ts';
+import { INDEX } from '../../src/archive/layout.ts';
 import { messageHtml } from '../../src/archive/message-html.ts';
 import { Calendar } from '../../src/archive/page-frame.ts';
 import { pagesOf } from '../../src/archive/pages.ts';
 import { storedExtension } from '../../src/archive/stored-files.ts';
+import { writeYear } from '../../src/archive/year-pages.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { archived, everythingIn } from '../support/archive-fixture.ts';
 import { EVIL, hostileChat } from '../support/hostile-archive.ts';
@@ -67,26 +70,55 @@ test('pages are made again when their messages or their neighbours have changed,
 });
 
 test('a year with too many messages has a page for each month, and a month several', () => {
-  const at = (...dates: string[]): number[] => dates.map((date) => Date.parse(`2026-${date}T00:00:00Z`) / 1000);
-  const dates = at('01-05', '03-01', '03-02', '03-03', '12-31');
   const named = (max: number) =>
-    pagesOf('2026', dates, new Calendar('UTC'), max).map(({ name, title, offset, count }) => [
-      name,
-      title,
-      offset,
-      count,
-    ]);
-  expect(named(5)).toEqual([['2026.html', '2026', 0, 5]]);
+    pagesOf(
+      '2026',
+      [
+        ['01', 1],
+        ['03', 3],
+        ['12', 1],
+      ],
+      new Calendar('UTC'),
+      max,
+    ).map(({ name, title, count }) => [name, title, count]);
   expect(named(3)).toEqual([
-    ['2026-01.html', 'January', 0, 1],
-    ['2026-03.html', 'March', 1, 3],
-    ['2026-12.html', 'December', 4, 1],
+    ['2026-01.html', 'January', 1],
+    ['2026-03.html', 'March', 3],
+    ['2026-12.html', 'December', 1],
   ]);
   expect(named(2).slice(1, 3)).toEqual([
-    ['2026-03.html', 'March, part 1', 1, 2],
-    ['2026-03-2.html', 'March, part 2', 3, 1],
+    ['2026-03.html', 'March, part 1', 2],
+    ['2026-03-2.html', 'March, part 2', 1],
   ]);
 });
+
+test('each page of a year goes on where the page before it ended, in order of date', async () => {
+  const { chatDb, write } = hostileChat(join(root, 'months'));
+  const folder = join(root, 'months', 'archive');
+  const bodies = Array.from({ length: 120 }, (_, n) => `${String(n).padStart(3, '0')} of them`);
+  // The newest is written first, and two share each second.
+  for (const [n, body] of bodies.entries()) {
+    write(body, new Date(Date.UTC(2027, 0, 1, 12, 0, 60 - Math.floor(n / 2))).toISOString());
+  }
+  await archived(chatDb, folder);
+  const index = new ArchiveIndex(join(folder, INDEX));
+  const record = [...index.files()].find(({ path }) => path.includes('2027'));
+  if (record === undefined) throw new Error('There is no file of 2027.');
+  expect(index.months(record.id)).toEqual([['01', 120]]);
+  const pages = [70, 50].map((count, n) => ({ name: `2027-0${n + 1}.html`, title: String(n), count }));
+  const conversation = { title: 'Ana', subtitle: '', isGroup: false, years: [{ year: '2027', pages }] };
+  const [calendar, names] = [new Calendar('UTC'), { nameOf: () => undefined }];
+  await writeYear({ folder, index, names, calendar, conversation, record, pages });
+  index.close();
+  const shown = pages.map(({ name }) => {
+    const page = readFileSync(join(folder, record.path, '..', name), 'utf8');
+    return Array.from(page.matchAll(/\d{3} of them/g), ([body]) => body);
+  });
+  const inOrder = bodies.toSorted((a, b) => secondOf(b) - secondOf(a));
+  expect(shown).toEqual([inOrder.slice(0, 70), inOrder.slice(70)]);
+});
+
+const secondOf = (body: string): number => Math.floor(Number.parseInt(body, 10) / 2);
 
 test.each([
   ['https://example.com/a?b=1&c=2', 'https://example.com/a?b=1&c=2'],

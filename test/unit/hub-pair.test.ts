@@ -127,6 +127,17 @@ test('an old message to which iCloud gave another guid comes once, and two equal
   expect([hub.receive('m1', 'E1', unknown), hub.receive('m2', 'E2', unknown)]).toEqual([[6], [7]]);
 });
 
+test('a late message is not taken for one of equal text that the other Mac showed live', () => {
+  const hub = new PairedStore('live.db');
+  const writtenMs = NOW_MS - HOUR_MS;
+  expect(hub.receive('m1', 'A1', { writtenMs, atMs: writtenMs, body: 'ok' })).toEqual([1]);
+  expect(hub.receive('m2', 'A2', { writtenMs, body: 'ok' })).toEqual([2]);
+  expect([hub.receive('m2', 'A1', { writtenMs, body: 'ok' }), hub.receive('m1', 'A2', { writtenMs })]).toEqual([
+    [],
+    [],
+  ]);
+});
+
 test('history that iCloud brings to a new standby is published', () => {
   const hub = new PairedStore('history.db');
   const years = { writtenMs: NOW_MS - 1000 * 24 * HOUR_MS };

@@ -100,6 +100,28 @@ describe('Automation', () => {
     rmSync(join(folder, 'answered'));
   });
 
+  test('a person who thinks about the dialog does not make Messages look slow', async () => {
+    const { fake, clock, permissions } = setUp();
+    const answered = join(folder, 'thought-about');
+    const takes = async (ms: number): Promise<void> => {
+      const runs = fake.runs().length;
+      fake.plan({ waitsForFile: answered });
+      const asked = permissions.automation();
+      await eventually(() => expect(fake.runs().length).toBe(runs + 1));
+      await clock.advance(ms);
+      writeFileSync(answered, '');
+      await asked;
+      rmSync(answered);
+    };
+    await takes(9000);
+    expect(permissions.answer).toBeUndefined();
+    await takes(120);
+    expect(permissions.answer).toEqual({ answer_ms: 120, checked_at: '2026-01-02T03:04:14Z' });
+    fake.plan({ exit: 1, stderr: 'execution error: AppleEvent timed out. (-1712)' });
+    await permissions.automation();
+    expect(permissions.answer?.answer_ms).toBe(120);
+  });
+
   test('is unknown where there is no osascript, or it dies or babbles', async () => {
     const missing = new MacPermissions({
       platform: 'linux',

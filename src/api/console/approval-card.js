@@ -5,7 +5,7 @@ import { fill, h, icon } from './dom.js';
 import { avatar, button, countdown, face, note } from './parts.js';
 import { pathOfConversation } from './route.js';
 import { keyName, may } from './service.js';
-import { showExactly } from './visible.js';
+import { exactly, showExactly } from './visible.js';
 import { addressIn, bytesOf, counted, listed, personOf, timeOf } from './words.js';
 
 /** @import { Shown } from './view-approvals.js' */
@@ -40,18 +40,11 @@ export function cardOf(approval, names, decide) {
   const name = recipientOf(approval);
   const exact = h('div', { class: 'exact', dir: 'auto', role: 'region', 'aria-label': 'Exact text', tabindex: 0 });
   const marks = showExactly(exact, text ?? '');
-  const address = h('p', 'quiet small address');
   // The address identifies the person; a name proves nothing.
-  if (members.length > 1)
-    showExactly(
-      address,
-      `Read by ${listed(members.map((one) => (personOf(one, known) === one ? one : `${personOf(one, known)} (${one})`)))}`,
-    );
-  else showExactly(address, to);
-  const title = h('h2', { dir: 'auto' });
-  showExactly(title, `To ${name}`);
-  const asker = h('span', 'asker');
-  showExactly(asker, keyName(key, names));
+  const readers =
+    members.length > 1
+      ? `Read by ${listed(members.map((one) => (personOf(one, known) === one ? one : `${personOf(one, known)} (${one})`)))}`
+      : to;
   const label = (/** @type {string} */ words) => ({ 'aria-label': `${words}: to ${name}` });
   const isOdd = marks > 0;
   const approve = button(
@@ -72,7 +65,12 @@ export function cardOf(approval, names, decide) {
       'div',
       'to',
       conversation ? face(peopleIn(conversation)) : avatar(name, members[0] ?? to),
-      h('div', 'grow', title, address),
+      h(
+        'div',
+        'grow',
+        exactly(h('h2', { dir: 'auto' }), `To ${name}`),
+        exactly(h('p', 'quiet small address'), readers),
+      ),
       h('span', 'time-left'),
     ),
     exact,
@@ -107,7 +105,7 @@ export function cardOf(approval, names, decide) {
     h(
       'div',
       'meta',
-      h('span', 'row', icon('key'), asker),
+      h('span', 'row', icon('key'), exactly(h('span', 'asker'), keyName(key, names))),
       h('span', null, `asked ${timeOf(at)}`),
       approval.send_at && h('span', 'row', icon('clock'), `to be sent ${timeOf(approval.send_at)}`),
       approval.service && h('span', null, `by ${approval.service}`),
@@ -142,13 +140,11 @@ export function showLeft(card) {
 
 /** @param {{ readonly name: string, readonly bytes: number, readonly sha256: string }} file */
 function fileRow({ name, bytes, sha256 }) {
-  const shown = h('span', 'cut');
-  showExactly(shown, name);
   return h(
     'li',
     { class: 'row', title: `sha256 ${sha256}` },
     icon('clip'),
-    shown,
+    exactly(h('span', 'cut'), name),
     h('span', 'quiet small', bytesOf(bytes)),
   );
 }

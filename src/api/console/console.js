@@ -57,8 +57,10 @@ async function enter(candidate) {
     setHome(places()[0]?.view ?? 'settings');
     showNavigation();
     showFrame();
-    await showView();
-    if (may('events')) listen(await newestPosition(status), () => leave(CHANGED_KEY), restart);
+    showBackend(status.backend);
+    // Events after this position are not missed while the view loads.
+    const [position] = await Promise.all([may('events') ? newestPosition(status) : undefined, showView()]);
+    if (position !== undefined) listen(position, () => leave(CHANGED_KEY), restart);
     if (status.held_sends !== undefined && may('approve'))
       (await import('./held-watch.js')).watchHeld(status.held_sends);
   } catch (error) {
@@ -117,6 +119,7 @@ function leave(reason, isRefused = true) {
   isIn = false;
   showFrame();
   say(reason);
+  void checkHealth();
   /** @type {HTMLInputElement} */ (element('key')).select();
 }
 
@@ -198,22 +201,24 @@ async function showView() {
  */
 async function checkHealth(options = {}) {
   try {
-    const { backend } = await call('health', options);
-    const text = backend.message ?? (backend.connected ? 'Connected' : 'no reason given');
-    if (!backend.connected) showConnection('bad', `Postern cannot read your messages: ${text}`);
-    else showConnection(backend.message === null ? 'good' : 'warning', text);
-    fill(
-      element('sign-in-health'),
-      h('span', `dot ${backend.connected ? 'good' : 'bad'}`),
-      backend.connected
-        ? 'Postern is running and can read messages'
-        : `Postern is running, but cannot read messages: ${text}`,
-    );
+    showBackend((await call('health', options)).backend);
   } catch (error) {
     if (statusOf(error) === 0 && options.isByItself === true) return;
     showConnection('bad', reasonOf(error));
     fill(element('sign-in-health'), h('span', 'dot bad'), reasonOf(error));
   }
+}
+
+/** @param {import('../../domain/status.ts').StatusReport['backend']} backend */
+function showBackend({ connected: isConnected, message }) {
+  const text = message ?? (isConnected ? 'Connected' : 'no reason given');
+  if (!isConnected) showConnection('bad', `Postern cannot read your messages: ${text}`);
+  else showConnection(message === null ? 'good' : 'warning', text);
+  fill(
+    element('sign-in-health'),
+    h('span', `dot ${isConnected ? 'good' : 'bad'}`),
+    isConnected ? 'Postern is running and can read messages' : `Postern is running, but cannot read messages: ${text}`,
+  );
 }
 
 applyScheme();
@@ -251,14 +256,17 @@ addEventListener('keydown', (event) => {
   if (key === '/' || key === '?') event.preventDefault();
   void load(key);
 });
+let wasLost = false;
 onLiveState((state) => {
-  if (state === 'open') void checkHealth();
-  else showConnection('bad', 'Postern does not answer. The page connects again by itself.');
+  if (state === 'open' && wasLost) void checkHealth();
+  wasLost = state !== 'open';
+  if (wasLost) showConnection('bad', 'Postern does not answer. The page connects again by itself.');
 });
 setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
 offerDismissing();
 /** @type {HTMLInputElement} */ (element('remember')).checked = isRemembered();
-void checkHealth();
 const key = await keyToEnter();
-if (key === '') showFrame();
-else await enter(key);
+if (key === '') {
+  showFrame();
+  void checkHealth();
+} else await enter(key);

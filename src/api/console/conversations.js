@@ -1,13 +1,13 @@
 // The list of conversations. Only those near the visible ones are in the document.
 
 import { pageOf } from './api.js';
-import { isGroup, nameOf, noteConversations, peopleIn } from './directory.js';
+import { isGroup, nameOf, newestConversations, noteConversations, peopleIn } from './directory.js';
 import { fill, h } from './dom.js';
 import { isOfChosenMac, macTag } from './macs.js';
 import { codeLine, empty, face } from './parts.js';
 import { currentRoute, pathOfConversation } from './route.js';
 import { noteSeen, unseenIn } from './seen.js';
-import { commandOf, isHub, partsToInclude } from './service.js';
+import { commandOf, isHub } from './service.js';
 import { setBadge } from './shell.js';
 import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 
@@ -15,7 +15,6 @@ import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 
 /** @typedef {{ conversation: Conversation, readonly item: HTMLElement, readonly link: HTMLAnchorElement }} Entry */
 
-const AT_ONCE = 50;
 /** Distance from the end, in pixels, at which the next page loads. */
 const NEAR = 400;
 /** Number of items in the document at once, and the minimum before and after the visible ones. */
@@ -41,9 +40,9 @@ let isUnreadOnly = false;
 /** @param {string} id */
 export const shownConversation = (id) => known.get(id)?.conversation;
 
-/** @param {{ readonly isByItself?: boolean }} [options] */
-export async function showConversations(options) {
-  const page = await pageOf(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`, options);
+/** @param {{ readonly isByItself?: boolean, readonly isFresh?: boolean }} [options] */
+export async function showConversations({ isByItself, isFresh = true } = {}) {
+  const page = await newestConversations({ isByItself, isFresh });
   const missing = page.headers.get('Postern-Partial');
   partial.hidden = missing === null;
   partial.textContent = missing === null ? '' : `Without ${missing}: away.`;
@@ -51,7 +50,6 @@ export async function showConversations(options) {
     ? /** @type {HTMLElement} */ (document.activeElement).dataset.id
     : undefined;
   known.clear();
-  noteConversations(page.items);
   items = chosenIn(page.items).map(itemOf);
   next = page.next;
   place();

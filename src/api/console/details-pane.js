@@ -1,19 +1,16 @@
 // Facts about the open conversation: its people, its keys, and the request that reads it.
 
-import { call, curlOf } from './api.js';
+import { curlOf } from './api.js';
 import { filesOf } from './conversation-files.js';
 import { isGroup, nameOf, peopleIn } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { avatar, codeLine, copy, face, iconButton, tag } from './parts.js';
-import { isHub, isOwner, macOf, partsToInclude } from './service.js';
+import { isHub, isOwner, knownKeys, macOf, partsToInclude } from './service.js';
 import { personOf } from './words.js';
 
 /** @import { Conversation } from '../../domain/conversation.ts' */
-/** @import { KeyRecord } from '../../domain/key.ts' */
 
 export const pane = h('aside', { class: 'info', 'aria-label': 'Details' });
-/** @type {Promise<readonly KeyRecord[]> | undefined} */
-let keys;
 
 /** @param {Conversation} conversation */
 export function showDetails(conversation) {
@@ -84,13 +81,12 @@ function personRow(address, names) {
  * @param {HTMLElement} place
  */
 async function showRights({ id, participants }, place) {
-  keys ??= call('keys', { isByItself: true }).catch(() => []);
   const identifier = id.split(/;[+-];/).at(-1);
   /** @param {'*' | readonly string[]} list */
   const has = (list) =>
     list === '*' ||
     list.some((one) => one.split(/;[+-];/).at(-1) === identifier || (id.includes(';-;') && participants.includes(one)));
-  const rows = (await keys).flatMap((key) => {
+  const rows = (await knownKeys().catch(() => [])).flatMap((key) => {
     const reads = key.scopes.some((scope) => scope === 'read' || scope === 'events') && has(key.read);
     const writes = key.scopes.includes('send') && has(key.send);
     return reads || writes ? [{ key, reads, writes }] : [];
@@ -111,9 +107,4 @@ async function showRights({ id, participants }, place) {
       ),
     ),
   );
-}
-
-/** Forgets the keys, because their rights may have changed. */
-export function forgetRights() {
-  keys = undefined;
 }

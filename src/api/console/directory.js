@@ -1,6 +1,7 @@
 // The conversations and people whose names the page knows: for suggestions, filters and titles.
 
 import { call, pageOf, statusOf } from './api.js';
+import { onEvent } from './live.js';
 import { isHub, macOf, partsToInclude } from './service.js';
 import { addressIn, personOf } from './words.js';
 
@@ -14,8 +15,11 @@ const SUGGESTED = 8;
 
 /** @type {Map<string, Conversation>} */
 const known = new Map();
-/** @type {Promise<unknown> | undefined} */
-let loading;
+/** @typedef {Awaited<ReturnType<typeof pageOf>>} Page */
+
+/** The newest conversations, until an event makes them old. @type {Promise<Page> | undefined} */
+let newest;
+let isRead = false;
 
 /**
  * Returns the name of a conversation as people know it.
@@ -54,16 +58,32 @@ export const peopleIn = (conversation) =>
     ? conversation.participants.map((address) => ({ name: personOf(address, conversation.names), id: address }))
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
-/** Reads the newest conversations, unless some are already known. */
-export function readDirectory() {
-  if (known.size > 0) return Promise.resolve();
-  loading ??= pageOf(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`)
-    .then(({ items }) => noteConversations(items))
-    .finally(() => {
-      loading = undefined;
-    });
-  return loading;
+/**
+ * Reads the newest conversations, with one request for all who ask until something happens in one.
+ * @param {{ readonly isByItself?: boolean | undefined, readonly isFresh?: boolean }} [options]
+ */
+export function newestConversations({ isByItself, isFresh = false } = {}) {
+  if (newest !== undefined && !isFresh) return newest;
+  const own = pageOf(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`, { isByItself });
+  newest = own;
+  own.then(
+    ({ items }) => {
+      isRead = true;
+      noteConversations(items);
+    },
+    () => {
+      if (newest === own) newest = undefined;
+    },
+  );
+  return own;
 }
+
+onEvent(() => {
+  newest = undefined;
+});
+
+/** Reads the newest conversations, unless some are already known. */
+export const readDirectory = async () => void (isRead || (await newestConversations()));
 
 /** Known conversations, newest first. */
 export const knownConversations = () => [...known.values()];

@@ -12,22 +12,19 @@ const watchers = new Set();
 let isWatching = false;
 
 /**
- * Calls `watch` with the held sends whenever they have been read.
+ * Calls `watch` with the held sends whenever they have been read here.
  * @param {(held: readonly any[]) => void} watch
  */
 export function onHeld(watch) {
   watchers.add(watch);
 }
 
-/** @param {readonly any[]} held */
-export function noteHeld(held) {
-  setBadge('approvals', held.length, 'waiting');
-  for (const watch of watchers) watch(held);
-}
+/** @param {number} count */
+export const noteHeld = (count) => setBadge('approvals', count, 'waiting');
 
 /** @param {number} count what the status said */
 export function watchHeld(count) {
-  setBadge('approvals', count, 'waiting');
+  noteHeld(count);
   if (isWatching) return;
   isWatching = true;
   void watch(count);
@@ -43,7 +40,8 @@ async function watch(before) {
       // An empty list arrives only after the wait.
       const held = await call(`approvals?state=held${count > 0 ? '' : `&wait=${WAIT_S}`}`, { isByItself: true });
       count = held.length;
-      noteHeld(held);
+      noteHeld(count);
+      for (const tell of watchers) tell(held);
     } catch {
       // The next turn will try again.
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));

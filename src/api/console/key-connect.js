@@ -1,7 +1,7 @@
 // The last step of a new key: its secret, the lines for clients, and the wait for its first request.
 
 import { call } from './api.js';
-import { field } from './choices.js';
+import { segments } from './choices.js';
 import { fill, h } from './dom.js';
 import { codeLine, note } from './parts.js';
 
@@ -36,11 +36,7 @@ export function connectStep(made) {
       codeLine(text.join('\n'), `Copy the lines for ${name}`),
     );
   };
-  const chooser = h(
-    'select',
-    { class: 'input', onchange: () => showClient(chooser.value) },
-    clients.map((/** @type {any} */ { client }) => h('option', null, client)),
-  );
+  const names = clients.map((/** @type {any} */ { client }) => /** @type {const} */ ([client, client]));
   if (clients.length > 0) showClient(clients[0].client);
   looking = setInterval(async () => {
     if (!waiting.isConnected || document.hidden) return;
@@ -63,7 +59,7 @@ export function connectStep(made) {
       ),
     ),
     h('div', 'field', h('span', 'label', 'Key'), codeLine(made.key, 'Copy the key')),
-    clients.length > 0 && [field('For which client?', chooser), lines],
+    clients.length > 0 && [segments('For which client?', names, clients[0].client, showClient), lines],
     waiting,
   );
 }

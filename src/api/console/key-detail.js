@@ -21,11 +21,11 @@ export const rightList = (rights) =>
       h(
         'li',
         kind,
-        icon({ yes: 'check', held: 'hand', no: 'x' }[kind]),
+        icon({ yes: 'check', held: 'hand', later: 'clock', no: 'x' }[kind]),
         h(
           'span',
           { dir: 'auto' },
-          h('span', 'unseen', { yes: 'Yes: ', held: 'After approval: ', no: 'No: ' }[kind]),
+          h('span', 'unseen', { yes: 'Yes: ', held: 'After approval: ', later: 'Not yet: ', no: 'No: ' }[kind]),
           text,
         ),
       ),

@@ -1,7 +1,7 @@
 // The limits of a key as form fields, for a new key and for changing one.
 
-import { field, option } from './choices.js';
-import { h } from './dom.js';
+import { field, option, segments } from './choices.js';
+import { h, newId } from './dom.js';
 import { nameOfEntry } from './key-words.js';
 import { note } from './parts.js';
 import { peopleField } from './suggest.js';
@@ -10,56 +10,86 @@ import { peopleField } from './suggest.js';
 /** @import { Rights } from './key-words.js' */
 
 /**
+ * Everybody, nobody on purpose, or the chosen ones, who may still be missing.
+ * @typedef {'*' | '' | readonly Entry[]} People
+ */
+
+/**
  * The choices for a key so far.
- * @typedef {{ preset: string, scopes: string[], name: string, read: '*' | readonly Entry[], send: '*' | readonly Entry[],
+ * @typedef {{ preset: string, scopes: string[], name: string, read: People, send: People,
  *   approval: string, caps: { per_day: number, per_minute: number, new_contacts_per_day: number }, days: string,
  *   dry_run: boolean }} Draft
  */
 
-/** @param {'*' | readonly string[]} list @returns {'*' | readonly Entry[]} */
+/** @param {'*' | readonly string[]} list @returns {People} */
 export const entriesOf = (list) =>
-  list === '*' ? '*' : list.map((id) => ({ id, name: nameOfEntry(id), detail: id, isGroup: id.includes(';+;') }));
+  list === '*'
+    ? '*'
+    : list.length === 0
+      ? ''
+      : list.map((id) => ({ id, name: nameOfEntry(id), detail: id, isGroup: id.includes(';+;') }));
 
-/** @param {'*' | readonly Entry[]} list @returns {'*' | readonly string[]} */
-export const idsOf = (list) => (list === '*' ? '*' : list.map(({ id }) => id));
+/** @param {People} list @returns {'*' | readonly string[]} */
+export const idsOf = (list) => (list === '*' ? '*' : (list || []).map(({ id }) => id));
 
 /** @param {Draft} draft @returns {Rights} */
 export const rightsIn = ({ scopes, read, send, approval, caps, dry_run }) => ({
   scopes,
-  read: idsOf(read),
-  send: idsOf(send),
+  read: read && idsOf(read),
+  send: send && idsOf(send),
   approval,
   caps,
   dry_run,
 });
 
+/** Names of the ways to choose. */
+const WAYS = /** @type {const} */ ([
+  ['some', 'People'],
+  ['all', 'Everybody'],
+  ['none', 'Nobody'],
+]);
+
 /**
- * Returns a field for the people whom a key may read or write to. Everyone must be chosen explicitly.
+ * Returns a field for the people whom a key may read or write to. Everybody and nobody must be chosen explicitly.
  * @param {string} label
  * @param {string} hint
- * @param {'*' | readonly Entry[]} list
- * @param {(list: '*' | readonly Entry[]) => void} changed
+ * @param {People} list
+ * @param {(list: People) => void} changed
  */
 export function listField(label, hint, list, changed) {
-  let chosen = list === '*' ? [] : list;
-  const { box } = peopleField(label, chosen, (entries) => {
+  let chosen = typeof list === 'string' ? [] : list;
+  /** @type {'some' | 'all' | 'none'} */
+  let way = list === '*' ? 'all' : list === '' ? 'none' : 'some';
+  const below = h('span', 'hint');
+  const { box, input } = peopleField(label, chosen, (entries) => {
     chosen = entries;
-    changed(entries);
+    show();
+    changed(chosen);
   });
-  const everybody = h('input', { type: 'checkbox', checked: list === '*' });
-  box.hidden = list === '*';
-  everybody.addEventListener('change', () => {
-    box.hidden = everybody.checked;
-    changed(everybody.checked ? '*' : chosen);
+  const show = () => {
+    box.hidden = way !== 'some';
+    const isMissing = way === 'some' && chosen.length === 0;
+    input.setCustomValidity(isMissing ? 'Add somebody, or choose everybody or nobody.' : '');
+    input.removeAttribute('aria-invalid');
+    below.className = 'hint';
+    below.textContent = { some: hint, all: 'Also people who write for the first time.', none: '' }[way];
+  };
+  input.addEventListener('invalid', (event) => {
+    event.preventDefault();
+    input.setAttribute('aria-invalid', 'true');
+    below.className = 'err';
+    below.textContent = input.validationMessage;
+    if (input.form?.querySelector('input:invalid') === input) input.focus();
   });
-  return h(
-    'div',
-    'field',
-    h('span', 'label', label),
-    box,
-    h('span', 'hint', hint),
-    h('label', 'check', everybody, h('span', null, 'Everybody, also people who write for the first time')),
-  );
+  below.id = newId();
+  input.setAttribute('aria-describedby', below.id);
+  show();
+  const ways = segments(label, WAYS, way, (now) => {
+    way = now;
+    show();
+    changed(way === 'all' ? '*' : way === 'none' ? '' : chosen);
+  });
+  return h('div', 'field', h('span', 'label', label), ways, box, below);
 }
 
 /** @type {readonly (readonly [string, string, string])[]} */

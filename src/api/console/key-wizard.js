@@ -2,14 +2,14 @@
 
 import { call } from './api.js';
 import { field, option } from './choices.js';
-import { fill, h } from './dom.js';
+import { fill, h, icon } from './dom.js';
 import { connectStep, stopLooking } from './key-connect.js';
 import { rightList } from './key-detail.js';
 import { expiresAt, expiryField, idsOf, limitFields, listField, rightsIn } from './key-limits.js';
-import { peopleIn, rightsOf } from './key-words.js';
+import { rightsOf } from './key-words.js';
 import { busily, note, pageHead } from './parts.js';
 import { goTo } from './route.js';
-import { forgetKeyNames } from './service.js';
+import { forgetKeys } from './service.js';
 import { reasonOf } from './words.js';
 
 /** @import { Draft } from './key-limits.js' */
@@ -87,17 +87,10 @@ export function showWizard(root, wanted) {
     made = undefined;
     draft = newDraft();
   }
-  const step = made === undefined ? Math.min(Math.max(1, wanted), draft.name === '' ? 1 : 3) : 4;
+  const most = draft.name === '' ? 1 : isUndecided() ? 2 : 3;
+  const step = made === undefined ? Math.min(Math.max(1, wanted), most) : 4;
   const rights = h('div', 'body');
-  const changed = () =>
-    fill(
-      rights,
-      rightList(
-        rightsOf(rightsIn(draft), (list) =>
-          list !== '*' && list.length === 0 ? (step < 2 ? 'people you choose next' : 'nobody yet') : peopleIn(list),
-        ),
-      ),
-    );
+  const changed = () => fill(rights, rightList(rightsOf(rightsIn(draft))));
   changed();
   const result = h('p', { class: 'err', role: 'alert', id: 'key-result' });
   const next = h('button', { type: 'submit', class: 'btn first' }, NEXT[step - 1] ?? '');
@@ -138,7 +131,7 @@ export function showWizard(root, wanted) {
         h(
           'li',
           { class: place + 1 < step ? 'done' : '', 'aria-current': place + 1 === step ? 'step' : undefined },
-          name,
+          h('span', 'row', place + 1 < step && icon('check'), name),
         ),
       ),
     ),
@@ -146,6 +139,13 @@ export function showWizard(root, wanted) {
   );
   if (step < 4) /** @type {HTMLElement | null} */ (form.querySelector('input:checked, input'))?.focus();
 }
+
+const reads = () => draft.scopes.some((scope) => scope === 'read' || scope === 'events');
+const sends = () => draft.scopes.includes('send');
+/** Reports whether the people of a list are still to be chosen. */
+const isUndecided = () =>
+  (reads() && draft.read !== '' && draft.read.length === 0) ||
+  (sends() && draft.send !== '' && draft.send.length === 0);
 
 /** @param {() => void} changed */
 function purposeStep(changed) {
@@ -211,13 +211,11 @@ function purposeStep(changed) {
 
 /** @param {() => void} changed */
 function peopleStep(changed) {
-  const reads = draft.scopes.some((scope) => scope === 'read' || scope === 'events');
-  const sends = draft.scopes.includes('send');
   return h(
     'fieldset',
     'stack loose',
     h('legend', null, 'Whose conversations?'),
-    reads &&
+    reads() &&
       listField(
         'It may read',
         'Conversations not listed do not exist for it: not in lists, search or events.',
@@ -227,17 +225,17 @@ function peopleStep(changed) {
           changed();
         },
       ),
-    sends &&
-      listField('It may write to', 'Nobody listed: it can write to nobody.', draft.send, (list) => {
+    sends() &&
+      listField('It may write to', 'It can write to nobody else.', draft.send, (list) => {
         draft.send = list;
         changed();
       }),
-    (reads || sends) &&
+    (reads() || sends()) &&
       note(
         'warn',
         h('p', null, '“Everybody” has to be chosen on purpose. A message can tell an agent to forward what it reads.'),
       ),
-    !reads && !sends && note('', h('p', null, 'It neither reads nor sends, so there is nobody to choose.')),
+    !reads() && !sends() && note('', h('p', null, 'It neither reads nor sends, so there is nobody to choose.')),
   );
 }
 
@@ -269,7 +267,7 @@ async function make(result) {
         expires_at: expiresAt(draft),
       },
     });
-    forgetKeyNames();
+    forgetKeys();
     goTo('#/keys/new?step=4', { replaces: true });
   } catch (error) {
     result.textContent = reasonOf(error);

@@ -35,47 +35,67 @@ export const scopesIn = (scopes) => scopes.map((scope) => SCOPES[scope] ?? scope
 export const nameOfEntry = (id, names = {}) =>
   nameIn(id) ?? nameIn(`any;-;${id}`) ?? personOf(id.includes(';') ? addressIn(id) : id, names);
 
-/** @param {'*' | readonly string[]} list */
+/** @param {People} list */
 export const peopleIn = (list) =>
-  list === '*' ? 'everybody' : list.length === 0 ? 'nobody' : listed(list.map((id) => nameOfEntry(id)));
+  list === '*' ? 'everybody' : list === '' || list.length === 0 ? 'nobody' : listed(list.map((id) => nameOfEntry(id)));
 
 /**
- * @typedef {{ readonly scopes: readonly string[], readonly read: '*' | readonly string[], readonly send: '*' | readonly string[],
+ * @typedef {'*' | '' | readonly string[]} People `''` is nobody; an empty list is not decided yet
+ * @typedef {{ readonly scopes: readonly string[], readonly read: People, readonly send: People,
  *   readonly approval: string, readonly caps: { readonly per_day: number, readonly per_minute: number, readonly new_contacts_per_day: number } | null,
  *   readonly dry_run: boolean }} Rights
- * @typedef {{ readonly kind: 'yes' | 'held' | 'no', readonly text: string }} Right
+ * @typedef {{ readonly kind: 'yes' | 'held' | 'later' | 'no', readonly text: string }} Right
  */
 
 /**
  * Returns the rights of a key in words, and the rights that it lacks.
  * @param {Rights} rights
- * @param {(list: '*' | readonly string[]) => string} [people]
  * @returns {readonly Right[]}
  */
-export function rightsOf({ scopes, read, send, approval, caps, dry_run: isDry }, people = peopleIn) {
-  const has = (/** @type {string} */ scope) => scopes.includes(scope);
+export function rightsOf({ scopes, read, send, approval, caps, dry_run: isDry }) {
+  /**
+   * @param {string} scope
+   * @param {People} list
+   * @param {string} lacking
+   * @param {(people: string) => string} text
+   * @returns {Right}
+   */
+  const right = (scope, list, lacking, text, kind = /** @type {'yes' | 'held'} */ ('yes')) =>
+    !scopes.includes(scope) || list === ''
+      ? { kind: 'no', text: lacking }
+      : list.length === 0
+        ? { kind: 'later', text: text('people you choose') }
+        : { kind, text: text(peopleIn(list)) };
   const limit = caps === null ? '' : `, ${caps.per_day} a day`;
   const when = isDry
     ? ', only as a trial: nothing is sent'
     : { always: ', after you approve', new: ', first messages after you approve', never: ', at once' }[approval];
-  const isHeld = approval !== 'never' && !isDry;
+  const isOne = read === '*' || read.length === 1;
   return [
-    has('read') ? { kind: 'yes', text: `Read messages of ${people(read)}` } : { kind: 'no', text: 'Read messages' },
-    has('events')
-      ? { kind: 'yes', text: `Learn when ${people(read)} ${read === '*' || read.length === 1 ? 'writes' : 'write'}` }
-      : { kind: 'no', text: 'Learn when somebody writes' },
-    has('send')
-      ? { kind: isHeld ? 'held' : 'yes', text: `Write to ${people(send)}${when}${limit}` }
-      : { kind: 'no', text: 'Send messages' },
-    ...(has('webhooks') ? [{ kind: /** @type {const} */ ('yes'), text: 'Register webhooks on this machine' }] : []),
-    ...(has('approve') ? [{ kind: /** @type {const} */ ('yes'), text: 'Decide on sends that wait' }] : []),
-    ...(read === '*' && has('read')
-      ? []
-      : [{ kind: /** @type {const} */ ('no'), text: 'See other conversations or people' }]),
-    { kind: 'no', text: 'Send files of this Mac by their path' },
-    { kind: 'no', text: 'Change keys or settings' },
+    right('read', read, 'Read messages', (people) => `Read messages of ${people}`),
+    right(
+      'events',
+      read,
+      'Learn when somebody writes',
+      (people) => `Learn when ${people} ${isOne ? 'writes' : 'write'}`,
+    ),
+    right(
+      'send',
+      send,
+      'Send messages',
+      (people) => `Write to ${people}${when}${limit}`,
+      approval !== 'never' && !isDry ? 'held' : 'yes',
+    ),
+    ...(scopes.includes('webhooks') ? [right('webhooks', '*', '', () => 'Register webhooks on this machine')] : []),
+    ...(scopes.includes('approve') ? [right('approve', '*', '', () => 'Decide on sends that wait')] : []),
+    ...(read === '*' && scopes.includes('read') ? [] : [no('See other conversations or people')]),
+    no('Send files of this Mac by their path'),
+    no('Change keys or settings'),
   ];
 }
+
+/** @param {string} text @returns {Right} */
+const no = (text) => ({ kind: 'no', text });
 
 /** @param {KeyRecord} key */
 export function expiryOf({ expires_at: at }) {

@@ -7,6 +7,7 @@ import { isNotice, marksOf, notesOf, styledParts, textOf } from './content.js';
 import { fill, h, icon } from './dom.js';
 import { avatar, busily, toast } from './parts.js';
 import { pathOfConversation } from './route.js';
+import { keyName, namesOfKeys } from './service.js';
 import { linked } from './web-link.js';
 import { counted, personOf, timeOf } from './words.js';
 
@@ -174,11 +175,19 @@ function underOf(message, mark) {
     // Files cannot be sent again from here, because the user would have to choose them again.
     isFailed && body !== '' && attachments.length === 0 && again,
     isOwn && !isFailed && h('span', 'state receipt', receiptOf(status, details)),
-    details?.origin?.by === 'gateway' &&
-      details.origin.key_name !== undefined &&
-      h('span', null, `by ${details.origin.key_name}`),
+    details?.origin?.key_id && byKey(details.origin.key_id),
     details?.late === true && h('span', null, 'Arrived late'),
   );
+}
+
+/** Names the limited key that sent a message. @param {string} id */
+function byKey(id) {
+  const place = h('span');
+  namesOfKeys().then(
+    (names) => fill(place, `by ${keyName(id, names)}`),
+    () => {},
+  );
+  return place;
 }
 
 /** @param {string} text */

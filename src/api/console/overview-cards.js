@@ -5,7 +5,7 @@ import { h } from './dom.js';
 import { NEARLY_FULL } from './overview-needs.js';
 import { codeLine, empty, stateMark } from './parts.js';
 import { responseOf, STATES, shareOf, ticksOf } from './webhook-words.js';
-import { agoOf, bytesOf, counted, number, spanOf } from './words.js';
+import { agoOf, bytesOf, counted, number, spanOf, timeOf } from './words.js';
 
 /** @import { StatusReport } from '../../domain/status.ts' */
 
@@ -207,6 +207,38 @@ const wordsOf = ({ sent = 0, read = 0, refused = 0 }) =>
   [sent > 0 && `${number(sent)} sent`, read > 0 && `${number(read)} read`, refused > 0 && `${number(refused)} refused`]
     .filter(Boolean)
     .join(', ') || 'nothing today';
+
+/** @type {Readonly<Record<string, string>>} */
+const PROBLEMS = {
+  chat_db_unavailable: 'chat.db could not be read',
+  full_disk_access_denied: 'Full Disk Access was missing',
+  automation_denied: 'Messages could not be automated',
+  webhook_failing: 'Deliveries failed',
+  webhook_held: 'Deliveries had to wait',
+  search_failing: 'Search did not work',
+  push_dead: 'Messages did not arrive',
+};
+
+/** @param {StatusReport} status */
+export function latelyCard({ problems = [] }) {
+  if (problems.length === 0) return undefined;
+  return h(
+    'section',
+    'card c4 top',
+    h('header', null, h('h2', null, 'Lately')),
+    problems.slice(0, SHOWN).map(({ code, since, until, subject, hint }) => {
+      const lastedS = (Date.parse(until ?? '') - Date.parse(since)) / 1000;
+      return h(
+        'div',
+        { class: 'keyline', title: hint ?? '' },
+        h('span', 'what', PROBLEMS[code] ?? hint ?? code),
+        h('span', 'quiet small end', until === null ? `since ${timeOf(since)}` : timeOf(since)),
+        h('span', { class: 'quiet small cut', dir: 'auto' }, subject ?? ''),
+        until !== null && h('span', 'quiet small end', `for ${spanOf(lastedS)}`),
+      );
+    }),
+  );
+}
 
 /** @param {any} overview */
 export function hostCard({ host, status }) {

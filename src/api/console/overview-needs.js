@@ -3,6 +3,7 @@
 import { nameIn } from './directory.js';
 import { h, icon } from './dom.js';
 import { countdown, empty, tag } from './parts.js';
+import { exactly } from './visible.js';
 import { addressIn, bytesOf, counted, listed, personOf } from './words.js';
 
 export const NEARLY_FULL = 0.9;
@@ -34,8 +35,8 @@ export function needsCard({ status, approvals = [], webhooks = [], host }) {
         'accent',
         `${who} ${names.size === 1 ? 'asks' : 'ask'} to send ${count === 1 ? 'a message' : `${count} messages`}`,
         [
-          h('span', null, 'To ', h('bdi', null, recipientOf(first)), ': '),
-          h('q', { class: 'cut2', dir: 'auto' }, first.text ?? ''),
+          h('span', null, 'To ', exactly(h('bdi'), recipientOf(first)), ': '),
+          exactly(h('q', { class: 'cut2', dir: 'auto' }), first.text ?? ''),
         ],
         h('a', { class: 'btn mini first', href: '#/approvals' }, count === 1 ? 'Review' : 'Review all'),
         countdown(first.created_at, first.expires_at),
@@ -97,7 +98,7 @@ const todo = (name, tone, title, text, ...actions) =>
     h(
       'div',
       'stack tight',
-      h('b', { dir: 'auto' }, title),
+      exactly(h('b', { dir: 'auto' }), title),
       h('span', 'soft', text),
       actions.length > 0 && h('div', 'acts', actions),
     ),

@@ -5,19 +5,22 @@ import { fill, h, icon } from './dom.js';
 import { busily, button, toast } from './parts.js';
 import { isHub, may } from './service.js';
 import { openedConversation } from './thread.js';
+import { exactly } from './visible.js';
 import { timeOf } from './words.js';
 
 /** @import { Conversation } from '../../domain/conversation.ts' */
 
 export const scheduled = h('ul', { id: 'scheduled', 'aria-label': 'Scheduled', hidden: true });
 
-const KEPT_MS = 30_000;
+const KEPT_MS = 120_000;
 
 /** @type {Promise<readonly any[]> | undefined} */
 let asked;
 let askedAt = 0;
 
-function waitingSends() {
+/** Reads the scheduled messages of all conversations. */
+export function waitingSends() {
+  if (isHub() || !may('send')) return Promise.resolve([]);
   if (asked === undefined || Date.now() - askedAt > KEPT_MS) {
     askedAt = Date.now();
     asked = call('scheduled?source=postern', { isByItself: true }).catch(() => []);
@@ -28,7 +31,6 @@ function waitingSends() {
 /** @param {Conversation} conversation */
 export async function showScheduled({ id, participants }) {
   scheduled.hidden = true;
-  if (isHub() || !may('send')) return;
   const waiting = await waitingSends();
   if (openedConversation() !== id) return;
   const here = waiting.filter(({ to }) => to === id || (id.includes(';-;') && participants.includes(to)));
@@ -50,7 +52,7 @@ export async function showScheduled({ id, participants }) {
         'row',
         icon('clock'),
         h('span', 'small quiet nowrap', state === 'sending' ? 'Being sent' : `Goes out ${timeOf(at)}`),
-        h('span', { class: 'grow cut', dir: 'auto' }, text ?? ''),
+        exactly(h('span', { class: 'grow cut', dir: 'auto' }), text ?? ''),
         state === 'scheduled' && cancel,
       );
       return item;

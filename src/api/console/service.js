@@ -9,8 +9,6 @@ import { call, statusOf } from './api.js';
 let status;
 /** @type {KeyRecord | undefined} */
 let key;
-/** @type {Promise<Map<string, string>> | undefined} */
-let keyNames;
 
 /** Reads the status and the rights of the key. Throws a Refusal. */
 export async function readService() {
@@ -18,7 +16,7 @@ export async function readService() {
   const own = report.macs === undefined ? await call('keys/me') : undefined;
   status = report;
   key = own;
-  keyNames = undefined;
+  asked = undefined;
   return report;
 }
 
@@ -54,27 +52,71 @@ export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
  */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);
 
-/** Returns the owner's names for the limited keys. Read once, and again after `forgetKeyNames`. */
-export function namesOfKeys() {
-  keyNames ??= call('keys', { isByItself: true }).then(
-    (/** @type {KeyRecord[]} */ keys) => new Map(keys.map(({ id, name }) => [id, name])),
-    (error) => {
-      keyNames = undefined;
-      if (statusOf(error) === undefined) throw error;
-      return new Map();
-    },
-  );
-  return keyNames;
+/** Ids of keys that an answer lacked after they had been looked for. @type {Set<string>} */
+const revoked = new Set();
+/** @type {readonly KeyRecord[]} */
+let keys = [];
+/** @type {Promise<readonly KeyRecord[]> | undefined} */
+let asked;
+
+/**
+ * Reads the limited keys, with one request for all who ask meanwhile.
+ * @param {import('./api.js').CallOptions} [options]
+ * @returns {Promise<readonly KeyRecord[]>}
+ */
+export function readKeys(options) {
+  const own = call('keys', options).then((now) => {
+    for (const { id } of keys) revoked.add(id);
+    for (const { id } of now) revoked.delete(id);
+    keys = now;
+    return now;
+  });
+  asked = own;
+  own.catch(() => {
+    if (asked === own) asked = undefined;
+  });
+  return own;
 }
 
-export function forgetKeyNames() {
-  keyNames = undefined;
+/** Returns the limited keys, or the last known ones if the service refuses to tell. Reads them once. */
+export async function knownKeys() {
+  if (!isOwner() || isHub()) return keys;
+  try {
+    return await (asked ?? readKeys({ isByItself: true }));
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
+    return keys;
+  }
 }
 
 /**
- * Returns the name of a key, or of the owner.
+ * Returns the owner's names for the limited keys. Reads them again if one of these ids is not among them.
+ * @param {Iterable<string>} [ids]
+ * @returns {Promise<ReadonlyMap<string, string>>}
+ */
+export async function namesOfKeys(ids = []) {
+  const known = new Set([...(await knownKeys()).map(({ id }) => id), ...revoked, 'owner', 'tapback']);
+  const missing = [...ids].filter((id) => !known.has(id));
+  if (missing.length > 0 && isOwner()) {
+    asked = undefined;
+    const now = await knownKeys();
+    if (asked !== undefined) for (const id of missing) if (!now.some((key) => key.id === id)) revoked.add(id);
+  }
+  return new Map(keys.map(({ id, name }) => [id, name]));
+}
+
+export function forgetKeys() {
+  asked = undefined;
+}
+
+/**
+ * Returns the name of a key, or of the owner. A key is called revoked only if a list of all keys lacks it.
  * @param {string} id
  * @param {ReadonlyMap<string, string>} names
  */
 export const keyName = (id, names) =>
-  id === 'owner' ? 'You' : id === 'tapback' ? 'You, by tapback' : (names.get(id) ?? `revoked key ${id}`);
+  id === 'owner'
+    ? 'You'
+    : id === 'tapback'
+      ? 'You, by tapback'
+      : (names.get(id) ?? `${revoked.has(id) ? 'revoked ' : ''}key ${id}`);

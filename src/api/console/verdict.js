@@ -104,7 +104,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
  * @param {StatusReport} status
  * @returns {readonly Fact[]}
  */
-export function factsOf({ backend, newest_event: newest, permissions, webhooks, search, macs, canary }) {
+export function factsOf({ backend, newest_event: newest, permissions, messages, webhooks, search, macs, canary }) {
   const away = macs?.filter(({ state }) => state !== 'present').length ?? 0;
   const behind = webhooks.filter(isBehind);
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
@@ -136,7 +136,8 @@ export function factsOf({ backend, newest_event: newest, permissions, webhooks, 
       tone: /** @type {Tone} */ (state === 'granted' ? 'good' : state === 'denied' ? 'bad' : 'warn'),
       name: name === 'full_disk_access' ? 'Full Disk Access' : 'Automation',
       text: { granted: 'Granted', denied: 'Not granted', unknown: 'Not known' }[state],
-      more: state === 'granted' ? '' : detail,
+      more:
+        state !== 'granted' ? detail : name === 'automation' && messages ? `answers in ${messages.answer_ms} ms` : '',
     })),
     ...(canary === undefined ? [] : [canaryFact(canary)]),
     {

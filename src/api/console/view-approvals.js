@@ -14,7 +14,8 @@ import { reasonOf, timeOf } from './words.js';
 /** @typedef {Approval & { readonly names?: Readonly<Record<string, string>>, readonly new_contact?: boolean }} Shown */
 
 const DECIDED = 12;
-const INCLUDE = 'include=contacts';
+/** Length of an answer that may lack older ones that still wait. */
+const MOST = 200;
 const MINUTE_MS = 60_000;
 const list = h('div', { class: 'c8 stack loose', id: 'approval-list' });
 const decided = h('ul', { class: 'decided', id: 'decided-list' });
@@ -39,8 +40,8 @@ export function create() {
   if (!isListening) {
     isListening = true;
     onHeld((held) => {
-      if (root.isConnected && !root.hidden && held.some(({ id }) => !cards.has(id))) void read().catch(() => {});
-      else if (held.length !== openCards().length) void read().catch(() => {});
+      const isKnown = held.length === openCards().length && held.every(({ id }) => cards.has(id));
+      if (root.isConnected && !root.hidden && !isKnown) void read().catch(() => {});
     });
     setInterval(() => {
       if (!root.hidden && root.isConnected) for (const card of openCards()) showLeft(card);
@@ -51,7 +52,7 @@ export function create() {
     async show() {
       // Cards decided since the view was last opened are removed.
       for (const [id, card] of cards) if (card.dataset.ended !== undefined) drop(id);
-      [names] = await Promise.all([namesOfKeys(), may('read') && readDirectory().catch(() => {})]);
+      if (may('read')) await readDirectory().catch(() => {});
       await read();
     },
   };
@@ -66,23 +67,28 @@ function drop(id) {
 }
 
 async function read() {
-  const [held, all] = await Promise.all([call(`approvals?state=held&${INCLUDE}`), call(`approvals?${INCLUDE}`)]);
-  noteHeld(held);
-  const ids = new Set(held.map((/** @type {Shown} */ { id }) => id));
+  /** @type {readonly Shown[]} */
+  const all = await call('approvals?include=contacts');
+  names = await namesOfKeys(all.map(({ key_id: id }) => id));
+  /** @type {Shown[]} */
+  const held =
+    all.length < MOST
+      ? all.filter(({ state }) => state === 'held')
+      : await call('approvals?state=held&include=contacts');
+  noteHeld(held.length);
+  const ids = new Set(held.map(({ id }) => id));
   for (const [id, card] of cards) {
     // A card that the user is about to decide must not move away under the pointer or the focus.
     if (!ids.has(id)) end(card, 'It was decided elsewhere, or nobody decided in time.');
   }
-  /** @type {Shown[]} */
-  const sorted = [...held].sort((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at));
-  for (const approval of sorted) {
+  for (const approval of held.sort((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at))) {
     if (cards.has(approval.id)) continue;
     const card = cardOf(approval, names, decide);
     cards.set(approval.id, card);
     list.append(card);
   }
   showNone();
-  showDecided(all.filter((/** @type {Shown} */ { state }) => state !== 'held').slice(0, DECIDED));
+  showDecided(all.filter(({ state }) => state !== 'held').slice(0, DECIDED));
 }
 
 function showNone() {

@@ -114,7 +114,7 @@ export function create() {
 
 /** @param {Route} route */
 async function open({ query }) {
-  [names, , approvals] = await Promise.all([namesOfKeys(), readDirectory().catch(() => {}), recipients()]);
+  [names, approvals] = await Promise.all([namesOfKeys(), recipients(), readDirectory().catch(() => {})]);
   const before = query.get('key') ?? keySelect.value;
   fill(
     keySelect,
@@ -155,6 +155,7 @@ async function read() {
   asked += 1;
   const own = asked;
   const page = await pageOf(pathOfFirst());
+  names = await namesOfKeys(page.items.map(({ key_id: id }) => id));
   if (own !== asked) return;
   entries = page.items;
   next = page.next;

@@ -2,16 +2,15 @@
 
 import { call } from './api.js';
 import { meter } from './charts.js';
-import { forgetRights } from './details-pane.js';
 import { readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { confirmed, menu } from './floating.js';
 import { APPROVAL, expiryOf, kindOf, peopleIn, scopesIn } from './key-words.js';
 import { button, codeLine, empty, note, pageHead, tag, toast } from './parts.js';
 import { goTo } from './route.js';
-import { commandOf, forgetKeyNames } from './service.js';
+import { commandOf, forgetKeys, readKeys } from './service.js';
 import { setTitle } from './shell.js';
-import { showExactly } from './visible.js';
+import { exactly } from './visible.js';
 import { agoOf, number, reasonOf } from './words.js';
 
 /** @import { KeyRecord } from '../../domain/key.ts' */
@@ -47,7 +46,7 @@ export const pathOf = (id) => `keys/${encodeURIComponent(id)}`;
 
 async function showTable() {
   /** @type {readonly Key[]} */
-  const keys = await call('keys');
+  const keys = await readKeys();
   fill(
     root,
     pageHead('Keys', {
@@ -117,8 +116,7 @@ function rowOf(key, hasToday) {
   const [symbol, kind] = kindOf(scopes);
   const canSend = scopes.includes('send');
   const expiry = expiryOf(key);
-  const link = h('a', { class: 'what cut', href: `#/keys/${id}`, dir: 'auto' });
-  showExactly(link, name);
+  const link = exactly(h('a', { class: 'what cut', href: `#/keys/${id}`, dir: 'auto' }), name);
   const reads = scopes.some((scope) => scope === 'read' || scope === 'events');
   const people = h('td', { class: 'aside' });
   const words = [reads && `reads ${peopleIn(read)}`, canSend && `writes to ${peopleIn(send)}`]
@@ -229,8 +227,7 @@ export async function rotate({ id, name }) {
 export async function run(action) {
   try {
     await action();
-    forgetKeyNames();
-    forgetRights();
+    forgetKeys();
   } catch (error) {
     toast(reasonOf(error), true);
   }

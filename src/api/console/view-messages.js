@@ -22,9 +22,9 @@ import { onEvent } from './live.js';
 import { macChooser, macTag } from './macs.js';
 import { face, iconButton, toast } from './parts.js';
 import { currentRoute, goTo } from './route.js';
-import { scheduled, showScheduled } from './scheduled.js';
+import { scheduled, showScheduled, waitingSends } from './scheduled.js';
 import { closeSearch, found, input, searchForm, takeWanted } from './search.js';
-import { isDemo, isOwner, may, partsToInclude } from './service.js';
+import { isDemo, isOwner, knownKeys, may, partsToInclude } from './service.js';
 import { setTitle } from './shell.js';
 import { showSpeakers, speakBox } from './speak.js';
 import {
@@ -118,7 +118,11 @@ export function create() {
 
 /** @param {Route} route */
 async function show({ id, item: message, query }) {
-  if (list.childElementCount === 0) await showConversations();
+  if (list.childElementCount === 0) {
+    // Every conversation needs these, so that opening one costs only its own.
+    void Promise.all([waitingSends(), knownKeys()]).catch(() => {});
+    await showConversations({ isFresh: false });
+  }
   markCurrent();
   const isNew = query.has('new');
   mail.classList.toggle('has-thread', id !== undefined || isNew);
@@ -146,6 +150,7 @@ async function show({ id, item: message, query }) {
   const isByKeyboard = document.activeElement?.matches('#conversation-list a:focus-visible') === true;
   const wanted = message === undefined ? undefined : takeWanted(message);
   const known = shownConversation(id);
+  const isUnread = known?.details?.unread_count !== 0;
   showHead(id, known);
   if (known === undefined) void readHead(id);
   if (isSame && wanted === undefined) return;
@@ -157,7 +162,8 @@ async function show({ id, item: message, query }) {
   const conversation = shownConversation(id);
   if (conversation === undefined) return;
   void showScheduled(conversation);
-  if (isDemo() && isOwner()) void call('demo/read', { method: 'POST', body: { conversation_id: id } }).catch(() => {});
+  if (isUnread && isDemo() && isOwner())
+    void call('demo/read', { method: 'POST', body: { conversation_id: id } }).catch(() => {});
 }
 
 /** @param {boolean} isShown */

@@ -4,7 +4,7 @@ import { call } from './api.js';
 import { readDirectory } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { noteHeld } from './held-watch.js';
-import { hostCard, keyCard, macCards, sendCard, webhookCard } from './overview-cards.js';
+import { hostCard, keyCard, latelyCard, macCards, sendCard, webhookCard } from './overview-cards.js';
 import { eventCard } from './overview-events.js';
 import { needsCard } from './overview-needs.js';
 import { busily, button, codeLine, toast } from './parts.js';
@@ -31,12 +31,7 @@ async function read(options) {
   readAtMs = Date.now();
   const { status } = overview;
   noteStatus(status);
-  if (
-    status.held_sends !== undefined &&
-    overview.approvals !== undefined &&
-    overview.approvals.length === status.held_sends
-  )
-    noteHeld(overview.approvals);
+  if (status.held_sends !== undefined) noteHeld(status.held_sends);
   if (may('read')) await readDirectory().catch(() => {});
   const focused = document.activeElement?.id;
   const isNew = root.childElementCount === 0;
@@ -58,6 +53,7 @@ async function read(options) {
         sendCard(overview),
         keyCard(overview),
         hostCard(overview),
+        latelyCard(status),
       ),
     ];
     if (isNew) await pause();

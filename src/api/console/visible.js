@@ -3,7 +3,7 @@
  * in a row.
  */
 const INVISIBLE =
-  /[ \t]{9,}|(?![\n\t ])(?:\p{C}|\p{Z}|\p{Default_Ignorable_Code_Point}|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u{1d159}])/gu;
+  /[ \t]{9,}|(?![\n\t ])(?:\p{C}|\p{Z}|\p{Default_Ignorable_Code_Point}|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\ufffd\u{1d159}])/gu;
 
 /**
  * Shows a text with every invisible character as a mark, such as ⟨U+202E⟩, and long gaps as ⟨40 blanks⟩. Returns the
@@ -27,4 +27,15 @@ export function showExactly(element, text) {
   }
   element.replaceChildren(...parts, text.slice(end));
   return count;
+}
+
+/**
+ * Returns the element, with the text as `showExactly` shows it.
+ * @template {Element} Shown
+ * @param {Shown} element
+ * @param {string} text
+ */
+export function exactly(element, text) {
+  showExactly(element, text);
+  return element;
 }

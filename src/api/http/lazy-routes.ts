@@ -14,10 +14,11 @@ export function withLazyRoutes(
   loaded: Omit<Handlers, keyof OnDemand>,
   access: () => Promise<AccessService>,
   home: Home,
+  ownUrl: () => string,
 ): Handlers {
   let loading: Promise<OnDemand> | undefined;
   const load = (): Promise<OnDemand> =>
-    (loading ??= import('./routes/on-demand.ts').then((module) => module.onDemandRoutes(access, home)));
+    (loading ??= import('./routes/on-demand.ts').then((module) => module.onDemandRoutes(access, home, ownUrl)));
   const lazy = (Object.keys(ROUTES) as (keyof OnDemand)[])
     .filter((id) => !(id in loaded))
     .map((id): [string, Handlers[typeof id]] => [id, async (exchange) => (await load())[id](exchange)]);

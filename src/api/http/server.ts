@@ -140,7 +140,7 @@ export class HttpServer implements ExchangeContext {
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),
     };
-    const handlers = withLazyRoutes(loaded, parts.access, parts.home);
+    const handlers = withLazyRoutes(loaded, parts.access, parts.home, () => this.#url);
     const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
     this.#router = new Router(served, open, parts.people && demoRoutes(parts.people));
   }

@@ -221,6 +221,16 @@ export const examples = {
       },
     ],
     ...permissions,
+    messages: { answer_ms: 240, checked_at: '2026-01-31T09:30:12Z' },
+    problems: [
+      {
+        code: 'webhook_held',
+        since: '2026-01-31T08:10:00Z',
+        until: '2026-01-31T08:40:00Z',
+        subject: 'https://example.net',
+        hint: '503 Service Unavailable',
+      },
+    ],
     capabilities: {
       send: { available: true },
       format: { available: true },

@@ -32,7 +32,7 @@ export async function listApprovals(
     const { id, state: now, created_at: at, key_id: key, text } = approval;
     const shortId = columns === undefined ? id : id.slice(0, SHORT_ID);
     const asked = shownTime(at, systemClock.now());
-    return [shortId, now, asked, oneLine(keys.get(key) ?? key), oneLine(recipient(approval)), oneLine(text ?? '')];
+    return [shortId, now, asked, ...[keys.get(key) ?? key, recipient(approval), text ?? ''].map(shownInRow)];
   });
   list(approvals, APPROVALS, rows, 'No send is waiting for a decision.');
 }
@@ -101,6 +101,10 @@ function description(approval: Approval, keys: ReadonlyMap<string, string>): rea
     ...attachments.map(({ name, bytes, sha256 }) => `File: ${shown(name)}, ${bytes} bytes, sha256 ${sha256}`),
     `Asked by key ${key === undefined ? keyId : `${shown(key)} (${keyId})`}; ${state}, expires ${expires} (approval ${id})`,
   ];
+}
+
+function shownInRow(text: string): string {
+  return oneLine(visible(text));
 }
 
 function shown(text: string): string {

@@ -67,7 +67,9 @@ export async function addKey(name: string, options: AddOptions, service: Served)
   const mcp = invocationOf('mcp', options, service);
   const { command, args } = invocationOf('imsg', options, service);
   const imsg = [command, ...args].map(quoted).join(' ');
-  const setup = { url: serviceUrl(options, service), mcp, imsg, blueBubblesUrl: blueBubblesUrl(options, service) };
+  // Only the service knows a port that was given when it started, or that the system chose.
+  const url = (await client.status()).url ?? serviceUrl(options, service);
+  const setup = { url, mcp, imsg, blueBubblesUrl: blueBubblesUrl(options, service) };
   answer(key, ...made(key, setup));
 }
 

@@ -24,7 +24,16 @@ export interface PermissionReport {
   readonly reason?: PermissionReason | undefined;
 }
 
+/** How long Messages took for the last call that it answered. */
+export interface MessagesAnswer {
+  /** Milliseconds, including the start of osascript. */
+  readonly answer_ms: number;
+  readonly checked_at: string;
+}
+
 export interface Permissions {
+  /** Undefined before the first answer. */
+  readonly answer: MessagesAnswer | undefined;
   /** The last known state; empty before the first check. */
   readonly known: readonly PermissionReport[];
   fullDiskAccess(): Promise<PermissionReport>;

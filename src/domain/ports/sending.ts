@@ -105,6 +105,8 @@ export interface SendRequest extends SendPreferences {
    * claimed.
    */
   readonly recordedAs?: IdempotencyKey;
+  /** Recorded with the parts: id of the limited key that sends; absent for the owner. */
+  readonly keyId?: string;
   /** Included in every log line of this send (decision E8). */
   readonly requestId?: string;
   /** Only reports what would happen (decision L1). */

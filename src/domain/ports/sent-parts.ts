@@ -16,6 +16,8 @@ export interface NewSentPart {
   /** Why its service was used, if the request chose one (decision X3). */
   readonly serviceReason?: ServiceReason | undefined;
   readonly idempotencyKey: IdempotencyKey | undefined;
+  /** Id of the limited key that sent it. */
+  readonly keyId?: string | undefined;
   /** Highest row id before the run; undefined if chat.db was unavailable. */
   readonly afterRowId: number | undefined;
   readonly chat: ExpectedChat;
@@ -24,7 +26,7 @@ export interface NewSentPart {
 }
 
 /** A part whose row may still appear. */
-export interface OpenPart extends Omit<NewSentPart, 'requestId' | 'idempotencyKey'> {
+export interface OpenPart extends Omit<NewSentPart, 'requestId' | 'idempotencyKey' | 'keyId'> {
   readonly number: number;
   readonly afterRowId: number;
 }
@@ -36,6 +38,7 @@ export interface PairedPart {
   readonly serviceReason: ServiceReason | undefined;
   /** The client's `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined;
+  readonly keyId: string | undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
+import type { LogEntry } from '../../domain/event.ts';
 import { guidOfId } from '../../domain/fleet.ts';
 import { type Include, type IncludeSet, includeSet } from '../../domain/include.ts';
 import { rowOffset } from '../../domain/offset.ts';
@@ -99,14 +100,14 @@ export class Answers {
   }
 
   #events({ epoch, after, before }: CheckedRead<'events'>): readonly RowEvent[] | null {
-    const { store, messages, feed, settings, json } = this.#parts;
+    const { store, settings, json } = this.#parts;
     const isOfChanges = isChangesEpoch(epoch);
     const current = isOfChanges ? this.#changesEpoch() : store.epoch();
     if (current === undefined && settings.changes) throw problem('mac_busy');
     if (epoch !== current) return null;
     const entries = isOfChanges
-      ? loggedChanges(feed, { after, before, limit: MAX_ROWS })
-      : messages.entries(rowOffset(after), rowOffset(before - 1), MAX_ROWS);
+      ? loggedChanges(this.#parts.feed, { after, before, limit: MAX_ROWS })
+      : this.#rows(after, before);
     return (
       entries?.map((entry) => ({
         row: entry.change ?? entry.rowId,
@@ -115,6 +116,17 @@ export class Answers {
         json: settings.content === 'metadata' ? withoutText(entry) : json(entry),
       })) ?? null
     );
+  }
+
+  /** Returns the first rows between two; an empty list means that there are no more. */
+  #rows(after: number, before: number): readonly LogEntry[] {
+    for (let from = after; ; ) {
+      const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);
+      const shown = entries.filter(({ isCanary }) => isCanary !== true);
+      const last = entries.at(-1);
+      if (shown.length > 0 || last === undefined) return shown;
+      from = last.rowId;
+    }
   }
 
   async #chunk({ id, n, form, at, bytes: wanted }: CheckedRead<'attachment'>): Promise<AttachmentChunk | undefined> {

@@ -14,6 +14,7 @@ import {
   isChangesEpoch,
 } from '../protocol/event-message.ts';
 import type { JoinedParts } from './agent.ts';
+import type { Start } from './position.ts';
 
 /** The facts that decide where the changes of an agent continue. */
 export interface ChangesKnown {
@@ -32,6 +33,16 @@ export function chainIn(
 ): ChainState | undefined {
   const state = isChangesEpoch(last.epoch) === isOfChanges ? last : last.other;
   return state !== undefined && isChangesEpoch(state.epoch) === isOfChanges ? state : undefined;
+}
+
+/** Returns the chain of rows for a start; `sequence` is that of this Mac's newest message. */
+export function rowsFrom(
+  { epoch, previousRow: row }: Start,
+  last: ChainState | undefined,
+  sequence: number,
+): ChainState {
+  if (last?.epoch === epoch && last.row === row) return last;
+  return { epoch, row, sequence: last?.sequence ?? sequence, id: '' };
 }
 
 /**
@@ -85,7 +96,7 @@ export function loggedChanges(
   }
   for (;;) {
     const { entries, upTo } = feed.page(position, limit, { changes: true });
-    const found = entries.filter(({ change = before }) => change < before);
+    const found = entries.filter(({ change = before, isCanary }) => change < before && isCanary !== true);
     if (found.length > 0 || upTo.change >= before - 1 || !isAfter(upTo, position)) return found;
     position = upTo;
   }

@@ -16,7 +16,7 @@ import {
 } from '../protocol/event-message.ts';
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
 import type { JoinedParts } from './agent.ts';
-import { chainIn, chainStart, changeKey, changesAfter } from './change-chain.ts';
+import { chainIn, chainStart, changeKey, changesAfter, rowsFrom } from './change-chain.ts';
 import { startAfter } from './position.ts';
 
 const PUBLISH_MS = 5000;
@@ -103,6 +103,8 @@ export class Uplink implements ConsumerTask<undefined> {
   async handle(entry: LogEntry): Promise<Handled<undefined>> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
+    // Canaries are not for hubs (decision AA4), which see no gap: the next event names the row published before them.
+    if (entry.isCanary === true) return { isDone: true };
     const { mac } = this.#parts;
     const isChange = entry.change !== undefined;
     const before = isChange ? chain.changes : chain.rows;
@@ -209,10 +211,7 @@ export class Uplink implements ConsumerTask<undefined> {
       this.#parts.log.info('publishing to the fleet', { after: start.after.rowId, before: position?.rowId ?? null });
     }
     this.#seen = sequence;
-    const { epoch: rowEpoch, previousRow: row } = start;
-    const isSameEpoch = lastRow?.epoch === rowEpoch && lastRow.row === row;
-    const rows = isSameEpoch ? lastRow : { epoch: rowEpoch, row, sequence: lastRow?.sequence ?? sequence, id: '' };
-    const chain: Chain = { sequence, rows, changes };
+    const chain: Chain = { sequence, rows: rowsFrom(start, lastRow, sequence), changes };
     if (changes?.sequence === 0) await this.#startChanges(chain, changes);
     this.#chain = chain;
   }

@@ -114,9 +114,8 @@ export class PairCopies {
       if ((Number(macs) & bit) === 0) this.#markSeen(member, Number(number));
       return Number(number);
     }
-    const writtenMs = Date.parse(data.timestamp);
-    if (event.mac === pair.standby && writtenMs < pair.sinceMs - DAY_MS) return 0;
-    return event.atMs - writtenMs > LATE_S * MS_PER_S ? this.#renamed(member, data, bit) : undefined;
+    if (event.mac === pair.standby && Date.parse(data.timestamp) < pair.sinceMs - DAY_MS) return 0;
+    return isLate(event, data) ? this.#renamed(member, data, bit) : undefined;
   }
 
   /** Remembers a published event. */
@@ -130,7 +129,10 @@ export class PairCopies {
     const data = this.#dataOf(event);
     if (data === undefined) return;
     this.#pairs.noteEvent(this.#pairs.nameOf(event.mac));
-    if (data.guid !== '') this.#insert(pair.mac, data, event.number, bitOf(event, pair));
+    if (data.guid === '') return;
+    // Only a row that is late too may be the same message under another guid (decision AA2).
+    const content = isLate(event, data) ? contentOf(pair.mac, data) : undefined;
+    this.#insert(pair.mac, data.guid, event.number, bitOf(event, pair), content);
   }
 
   /** Returns an event as clients receive it. */
@@ -173,13 +175,13 @@ export class PairCopies {
     const number = this.#database.number(sql, content, member, bit);
     if (number === undefined) return undefined;
     this.#markSeen(member, number);
-    this.#insert(member, data, number, 3);
+    this.#insert(member, data.guid, number, 3);
     return number;
   }
 
-  #insert(member: string, data: Event['data'], number: number, macs: number): void {
+  #insert(member: string, guid: string, number: number, macs: number, content?: number): void {
     const sql = 'INSERT OR IGNORE INTO known (member, guid, number, content, macs) VALUES (?, ?, ?, ?, ?)';
-    this.#database.run(sql, member, data.guid, number, contentOf(member, data) ?? null, macs);
+    this.#database.run(sql, member, guid, number, content ?? null, macs);
   }
 
   #markSeen(member: string, number: number): void {
@@ -202,6 +204,11 @@ export class PairCopies {
 
 function bitOf({ mac }: MacEvent, pair: Pair): number {
   return mac === pair.mac ? 1 : 2;
+}
+
+/** Reports whether a message was dated long before it arrived. */
+function isLate({ atMs }: MacEvent, { timestamp }: Event['data']): boolean {
+  return atMs - Date.parse(timestamp) > LATE_S * MS_PER_S;
 }
 
 /** Returns a hash of conversation, sender, second and text; undefined without text and attachments. */

@@ -63,7 +63,7 @@ export class HubSender implements CallerSender {
     const content = { body, ...(attachments.length > 0 && { attachments }) };
     const askedHash = hashOfRequest({ recipient, from, ...content });
     const earlier = key === undefined ? undefined : await this.#claims.find(key);
-    const claim = earlier ?? { ...(await this.#route(request)), askedHash };
+    const claim = earlier ?? { ...(await this.#route(request).catch((error) => this.#refused(error, key))), askedHash };
     const order: Order = {
       ...claim,
       key: key ?? randomUUID(),
@@ -85,11 +85,19 @@ export class HubSender implements CallerSender {
     const request = { ...order.request, recipient: claim.recipient };
     if (stored !== undefined) return { ...this.#result({ ...order, ...claim, request }, stored), replayed: true };
     const delivered = this.#deliver({ ...order, ...claim, request });
-    if (!isRepeated || !this.#parts.macs.nameOf(claim.mac).isPair) return delivered;
-    // The outcome of the first attempt is unknown, so the other Mac of a pair must never try.
-    return delivered.catch((error: unknown) => {
-      throw isAppError(error) && error.code === 'mac_away' ? problem('send_outcome_unknown') : error;
-    });
+    return this.#parts.macs.nameOf(claim.mac).isPair
+      ? delivered.catch((error) => this.#refused(error, key))
+      : delivered;
+  }
+
+  /** Throws the error, or `send_outcome_unknown` if the Mac is away and another request with the key may have sent. */
+  async #refused(error: unknown, key: string | undefined): Promise<never> {
+    if (key === undefined || !isAppError(error) || error.code !== 'mac_away') throw error;
+    const isTried = await this.#claims.find(key).then(
+      (claim) => claim !== undefined,
+      () => true,
+    );
+    throw isTried ? problem('send_outcome_unknown') : error;
   }
 
   /** Returns the Mac to send by. In a pair, its lease decides. */

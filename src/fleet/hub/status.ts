@@ -116,7 +116,8 @@ export class HubStatus {
     const { member, isPair } = macs.nameOf(mac);
     const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';
     const { holder, refused } = macs.machinesOf(mac) ?? {};
-    const copied = presence && (store.lastRow(mac, presence.epoch) ?? presence.publishedRow);
+    // A Mac is also past rows that it does not publish, its canaries.
+    const copied = presence && Math.max(store.lastRow(mac, presence.epoch) ?? 0, presence.publishedRow);
     return {
       id: mac,
       state,

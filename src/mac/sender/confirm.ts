@@ -96,13 +96,13 @@ export class Confirmations {
 
   /** Records the part before it can have been sent. Call this right before the run. */
   expect(chat: ExpectedChat, content: Content, request: SendRequest, serviceReason?: ServiceReason): Expectation {
-    const { requestId, recordedAs: idempotencyKey = request.idempotencyKey } = request;
+    const { requestId, keyId, recordedAs: idempotencyKey = request.idempotencyKey } = request;
     const { lookup, clock } = this.#options;
     const afterRowId = lookup.highestRowId();
     const hash = contentHash(content);
     const atMs = clock.now();
     const number = this.#stored((store) =>
-      store.record({ atMs, requestId, idempotencyKey, afterRowId, chat, content: hash, serviceReason }),
+      store.record({ atMs, requestId, idempotencyKey, keyId, afterRowId, chat, content: hash, serviceReason }),
     );
     const expectation = { number, chat, content: hash, notedAtMs: clock.monotonic(), atMs };
     if (afterRowId === undefined) return { ...expectation, afterRowId };

@@ -66,11 +66,12 @@ export class Origins {
     if (part === undefined && confirmations.findOwner(rowId, contents)) part = store.ofRow(rowId);
     if (part !== undefined) {
       if (part.guid !== message.guid) return undefined;
-      const { requestId, idempotencyKey, serviceReason } = part;
+      const { requestId, idempotencyKey, keyId, serviceReason } = part;
       const origin: Origin = {
         by: 'gateway',
         ...(requestId !== undefined && { request_id: requestId }),
         ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+        ...(keyId !== undefined && { key_id: keyId }),
       };
       if (serviceReason === undefined) return { origin };
       // Taken from the row, because Messages may have used another service than the requested one.

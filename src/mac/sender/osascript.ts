@@ -29,16 +29,23 @@ export interface OsascriptOptions {
   /** Absolute path of osascript. `open` is expected in the same folder. */
   readonly path: string;
   readonly clock: Clock;
+  /** Called with the time that a send took, if Messages accepted it. */
+  readonly onAnswer?: (tookMs: number) => void;
 }
 
 /** Drives Messages by constant scripts, each in a separate process (decisions D1 to D3). */
-export function osascript({ path, clock }: OsascriptOptions): MessagesApp {
+export function osascript({ path, clock, onAnswer }: OsascriptOptions): MessagesApp {
   const run = commandRunner(ENVIRONMENT, clock);
   const runScript = (script: string, signal: AbortSignal, env: Record<string, string> = {}): Promise<CommandResult> =>
     run(path, [script], { timeoutMs: RUN_LIMIT_MS, hasOwnGroup: true, signal, env });
 
   return {
-    run: async (part, signal) => outcomeOf(await runScript(SEND_SCRIPT, signal, environment(part))),
+    async run(part, signal) {
+      const startedMs = clock.monotonic();
+      const outcome = outcomeOf(await runScript(SEND_SCRIPT, signal, environment(part)));
+      if (outcome.kind === 'done') onAnswer?.(clock.monotonic() - startedMs);
+      return outcome;
+    },
 
     async open(signal) {
       const endMs = clock.monotonic() + OPEN_LIMIT_MS;

@@ -1,3 +1,4 @@
+import { OWNER } from '../../domain/audit.ts';
 import { isAppError } from '../../domain/errors.ts';
 import type { IdempotencyKey } from '../../domain/idempotency-key.ts';
 import type { Cancel } from '../../domain/ports/host.ts';
@@ -70,7 +71,7 @@ export class ScheduledRun {
 
   async #send(entry: StoredScheduled): Promise<void> {
     const { store, clock, sender, files, admit } = this.#parts;
-    const { id, to, text, attachments, requestId } = entry;
+    const { id, key_id: keyId, to, text, attachments, requestId } = entry;
     const later = this.#later.get(id);
     if (this.#isMissed(entry)) {
       this.#end(entry, 'scheduled', 'missed', later?.code);
@@ -88,6 +89,7 @@ export class ScheduledRun {
         recordedAs: keyOf(entry),
         ...sendOptions({ service: entry.service, fallback: entry.fallback }),
         ...(requestId !== null && { requestId }),
+        ...(keyId !== OWNER && { keyId }),
         check: () => {
           check();
           if (hasBegun) return;

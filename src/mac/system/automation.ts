@@ -26,6 +26,8 @@ export interface AutomationOptions {
   readonly signal: AbortSignal;
   /** True if the user has answered a dialog before. An immediate refusal is then the user's. */
   readonly wasAsked?: boolean;
+  /** Called with the time that the last request took, if Messages answered it. */
+  readonly onAnswer?: (tookMs: number) => void;
 }
 
 /**
@@ -52,7 +54,9 @@ export async function askAutomation(options: AutomationOptions): Promise<Permiss
       result = await ask();
     }
   }
-  const isAtOnce = clock.monotonic() - startedMs < DIALOG_TAKES_MS && options.wasAsked !== true;
+  const tookMs = clock.monotonic() - startedMs;
+  if (result.code === 0) options.onAnswer?.(tookMs);
+  const isAtOnce = tookMs < DIALOG_TAKES_MS && options.wasAsked !== true;
   return report(result, isAtOnce);
 }
 

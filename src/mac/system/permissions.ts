@@ -1,5 +1,6 @@
+import { isoSecond } from '../../domain/iso-second.ts';
 import type { Clock } from '../../domain/ports/host.ts';
-import type { PermissionReport, Permissions } from '../../domain/ports/permissions.ts';
+import type { MessagesAnswer, PermissionReport, Permissions } from '../../domain/ports/permissions.ts';
 import { askAutomation, asking } from './automation.ts';
 
 /** Shorter than the 30 s a request may take (decision E7). */
@@ -30,6 +31,7 @@ export class MacPermissions implements Permissions {
   #question: Promise<PermissionReport> | undefined;
   /** True once the user has answered a dialog of this process. */
   #wasAsked = false;
+  #answer: MessagesAnswer | undefined;
 
   constructor(options: PermissionOptions) {
     this.#options = options;
@@ -38,6 +40,16 @@ export class MacPermissions implements Permissions {
   get known(): readonly PermissionReport[] {
     // Returned in this order, whichever was requested first.
     return (['full_disk_access', 'automation'] as const).flatMap((name) => this.#known.get(name) ?? []);
+  }
+
+  get answer(): MessagesAnswer | undefined {
+    return this.#answer;
+  }
+
+  /** Notes that Messages answered a call after this time. */
+  noteAnswer(tookMs: number): void {
+    const checkedAt = isoSecond(this.#options.clock.now());
+    this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
   }
 
   /** Decided by opening chat.db. A native probe reads other files, and is only a hint (decision T5). */
@@ -82,11 +94,14 @@ export class MacPermissions implements Permissions {
 
   async #ask(): Promise<PermissionReport> {
     const { osascriptPath, clock } = this.#options;
+    // Without the permission, the time until the answer may be that of a person at a dialog.
+    const wasGranted = this.#known.get('automation')?.state === 'granted';
     const report = await askAutomation({
       osascriptPath,
       clock,
       signal: this.#stop.signal,
       wasAsked: this.#wasAsked,
+      ...(wasGranted && { onAnswer: (tookMs: number) => this.noteAnswer(tookMs) }),
     });
     this.#question = undefined;
     if (report.reason === 'refused') this.#wasAsked = true;

@@ -292,4 +292,5 @@ export const MIGRATIONS = [
      delay_ms INTEGER,
      dead_since_ms INTEGER
    ) STRICT;`,
+  'ALTER TABLE sent_part ADD COLUMN key_id TEXT',
 ];

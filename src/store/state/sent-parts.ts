@@ -11,8 +11,9 @@ const KEPT_PARTS = 100_000;
 /** Stores the parts of sends and their rows in chat.db (decision I5). */
 export function sentPartStore(database: Sqlite): SentPartStore {
   const insert = database.prepare(
-    `INSERT INTO sent_part (at_ms, request_id, idempotency_key, after_row_id, chat, content, is_open, service_reason)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO sent_part (at_ms, request_id, idempotency_key, after_row_id, chat, content, is_open, service_reason,
+       key_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const newest = database.prepare('SELECT max(number) FROM sent_part');
   const oldest = database.prepare(
@@ -26,7 +27,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
     'SELECT number, at_ms, after_row_id, chat, content FROM sent_part WHERE is_open <> 0 ORDER BY number',
   );
   const ofRow = database.prepare(
-    'SELECT guid, request_id, idempotency_key, service_reason FROM sent_part WHERE row_id = ?',
+    'SELECT guid, request_id, idempotency_key, service_reason, key_id FROM sent_part WHERE row_id = ?',
   );
   const rowOf = database.prepare(
     'SELECT row_id FROM sent_part WHERE idempotency_key = ? AND row_id IS NOT NULL ORDER BY number DESC LIMIT 1',
@@ -51,11 +52,12 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   };
 
   return {
-    record: ({ atMs, requestId = null, idempotencyKey, afterRowId = null, chat, content, serviceReason = null }) =>
+    record: ({ atMs, requestId = null, idempotencyKey, keyId = null, afterRowId = null, chat, content, ...part }) =>
       durably(database, () => {
         const key = idempotencyKey === undefined ? null : storedKey(idempotencyKey);
         const isOpen = afterRowId === null ? 0 : 1;
-        insert.run(atMs, requestId, key, afterRowId, textOf(chat), content, isOpen, serviceReason);
+        const { serviceReason = null } = part;
+        insert.run(atMs, requestId, key, afterRowId, textOf(chat), content, isOpen, serviceReason, keyId);
         forget(atMs);
         return Number(newest.get()?.[0]);
       }),
@@ -81,6 +83,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
         requestId: textOrNothing(row[1]),
         idempotencyKey: key === undefined ? undefined : clientKey(key),
         serviceReason: textOrNothing(row[3]) as ServiceReason | undefined,
+        keyId: textOrNothing(row[4]),
       };
     },
     unpaired(rowId, contents) {

@@ -9,7 +9,7 @@ import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
 /** The limited keys (decision L1). */
-export function keyRoutes(access: () => Promise<AccessService>, home: Home) {
+export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
   return {
     async listKeys() {
       const { keys, audit } = await access();
@@ -21,7 +21,7 @@ export function keyRoutes(access: () => Promise<AccessService>, home: Home) {
       const { include } = readQuery(newKeyQuery, exchange.query);
       const { name, preset, scopes, ...settings } = readBody(keyBody, await exchange.json());
       const key = (await access()).keys.add({ name, preset, scopes, settings: given(settings) });
-      const body = include === undefined ? key : { ...key, clients: home.clientsOf(key) };
+      const body = include === undefined ? key : { ...key, clients: home.clientsOf(key, ownUrl()) };
       return { status: 201, body, headers: { Location: `${API}/keys/${key.id}` } };
     },
 

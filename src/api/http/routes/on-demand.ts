@@ -10,12 +10,12 @@ import { searchRoutes } from './search.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 /** The handlers that `withLazyRoutes` loads. */
-export function onDemandRoutes(access: () => Promise<AccessService>, home: Home) {
+export function onDemandRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
   return {
     ...peopleRoutes(),
     ...searchRoutes(),
     ...scheduledRoutes(),
-    ...keyRoutes(access, home),
+    ...keyRoutes(access, home, ownUrl),
     ...auditRoutes(access),
     ...approvalRoutes(access),
     ...webhookRoutes(),

@@ -1,0 +1,74 @@
+import type { StatusProblem, StatusReport } from '../domain/status.ts';
+
+/** A problem that exists now. */
+export interface CurrentProblem extends Pick<StatusProblem, 'code' | 'subject' | 'hint'> {
+  /** Distinguishes problems of one code; the same as long as the problem lasts. */
+  readonly key?: string | undefined;
+}
+
+/** Number of ended problems that are kept. */
+const ENDED_KEPT = 20;
+
+type Kept = { -readonly [Member in keyof StatusProblem]: StatusProblem[Member] } & { readonly key: string };
+
+/** Remembers problems from when they are noticed until they are gone: all that last, and the newest that ended. */
+export class ProblemLog {
+  /** Newest first. */
+  #kept: readonly Kept[] = [];
+
+  /** Notes the problems that exist now, and the end of all others. */
+  note(current: readonly CurrentProblem[], now: string): void {
+    const open = new Map(this.#kept.filter(({ until }) => until === null).map((one) => [one.key, one]));
+    const begun: Kept[] = [];
+    for (const { key: name = '', ...problem } of current) {
+      const key = `${problem.code} ${name}`;
+      const known = open.get(key);
+      open.delete(key);
+      if (known === undefined) begun.unshift({ ...problem, since: now, until: null, key });
+      else Object.assign(known, problem);
+    }
+    for (const gone of open.values()) gone.until = now;
+    let ended = 0;
+    this.#kept = [...begun, ...this.#kept].filter(({ until }) => {
+      if (until !== null) ended += 1;
+      return until === null || ended <= ENDED_KEPT;
+    });
+  }
+
+  /** Returns the problems, those noticed last first. */
+  list(): readonly StatusProblem[] {
+    return this.#kept.map(({ key: _key, ...problem }) => problem);
+  }
+}
+
+/** Returns the problems that a status shows. */
+export function problemsIn({
+  backend,
+  permissions,
+  webhooks,
+  search,
+  fleet,
+  canary,
+}: StatusReport): readonly CurrentProblem[] {
+  const named = (code: string, hint: string | null, subject: string | null = null) => ({ code, subject, hint });
+  const others = [
+    ...(search?.state === 'failing' ? [named('search_failing', search.problem)] : []),
+    ...(fleet !== undefined && fleet.state !== 'connected' ? [named(`fleet_${fleet.state}`, fleet.problem)] : []),
+    ...(canary?.state === 'push_dead' ? [named('push_dead', backend.message)] : []),
+  ];
+  return [
+    ...(backend.connected ? [] : [named('chat_db_unavailable', backend.message)]),
+    ...permissions.filter(({ state }) => state === 'denied').map(({ name, detail }) => named(`${name}_denied`, detail)),
+    ...webhooks
+      .filter(({ state }) => state === 'failing' || state === 'held')
+      .map(({ id, name, origin, state, last_error: error }) => ({
+        ...named(`webhook_${state}`, error, name ?? origin),
+        key: id,
+      })),
+    ...others,
+    // The message of a healthy backend may be about one of the others.
+    ...(backend.connected && backend.message !== null && others.length === 0
+      ? [named('warning', backend.message)]
+      : []),
+  ];
+}

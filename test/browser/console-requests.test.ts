@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { Request } from 'playwright-core';
+import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const GARDEN = '#conversation-list [data-id="any;+;chat424242"]';
+const BEN = '#conversation-list [data-id="any;-;+15550101"]';
+
+const folder = temporaryFolder();
+let stage: BrowserStage | undefined;
+/** Paths asked for since the last count. */
+let asked: string[] = [];
+/** Requests without an answer, except the one that waits for approvals. */
+const open = new Set<Request>();
+
+function there(): BrowserStage {
+  if (stage === undefined) throw new Error('there is no browser');
+  return stage;
+}
+
+const pathOf = (request: Request): string => new URL(request.url()).pathname.split('/api/v1/')[1] ?? '';
+const isWaiting = (request: Request): boolean => request.url().includes('wait=');
+
+beforeAll(async () => {
+  stage = await BrowserStage.open(folder, 1000);
+  if (stage === undefined) return;
+  const { page } = stage;
+  page.on('request', (request) => {
+    if (pathOf(request) === '') return;
+    asked.push(pathOf(request));
+    if (!isWaiting(request)) open.add(request);
+  });
+  page.on('response', (response) => open.delete(response.request()));
+  page.on('requestfailed', (request) => open.delete(request));
+  await page.clock.install();
+  await page.goto(`${stage.url}/console`);
+  await page.fill('#key', stage.key);
+  await page.keyboard.press('Enter');
+  await page.locator('#verdict').waitFor();
+});
+afterAll(async () => {
+  await stage?.close();
+});
+
+/** Waits until every request is answered. */
+const answered = (): Promise<void> => eventually(() => expect([...open].map(pathOf)).toEqual([]));
+
+/** Returns what the action asked for, without pictures, which are part of the messages. */
+async function askedBy(action: () => Promise<unknown>): Promise<readonly string[]> {
+  await answered();
+  asked = [];
+  await action();
+  // Timers that begin with an answer, such as those of a picture, have then run.
+  await there().page.clock.runFor(1000);
+  await answered();
+  return asked.filter((path) => !path.includes('/attachments/'));
+}
+
+const goTo = (view: string) => there().page.locator('#views a', { hasText: view }).click();
+
+describe('the requests of the console, whose minute all clients share', () => {
+  inBrowser('asks for each thing once when a view opens', async () => {
+    const { page } = there();
+    await page.locator('#overview .plot svg').waitFor();
+    const messages = await askedBy(async () => {
+      await goTo('Messages');
+      await page.locator(GARDEN).waitFor();
+    });
+    // The overview may have read the conversations just before, and nothing has happened in one since.
+    expect(messages.filter((path) => path !== 'conversations')).toEqual(['scheduled', 'keys']);
+    const first = await askedBy(async () => {
+      await page.locator(GARDEN).click();
+      await page.locator('#message-list .msg').first().waitFor();
+    });
+    expect([first, first.length <= 3]).toEqual([expect.arrayContaining(['messages']), true]);
+    const second = await askedBy(async () => {
+      await page.locator(BEN).click();
+      await page.locator('#thread-title', { hasText: 'Ben' }).waitFor();
+      await page.locator('#message-list .msg').first().waitFor();
+    });
+    expect([second, second.length <= 3, second.includes('keys')]).toEqual([
+      expect.arrayContaining(['messages']),
+      true,
+      false,
+    ]);
+    const approvals = await askedBy(async () => {
+      await goTo('Approvals');
+      await page.locator('#approvals .empty').waitFor();
+    });
+    expect(approvals).toEqual(['approvals']);
+    const audit = await askedBy(async () => {
+      await goTo('Audit log');
+      await page.locator('#audit .empty').waitFor();
+    });
+    expect([...audit].sort()).toEqual(['approvals', 'audit']);
+  });
+
+  inBrowser('asks at most 20 times in a minute by itself, whichever view is open', async () => {
+    const { page } = there();
+    for (const view of ['Overview', 'Webhooks', 'Approvals', 'Messages']) {
+      await goTo(view);
+      await page.locator(`[data-view="${view.toLowerCase()}"]`).waitFor();
+      await answered();
+      asked = [];
+      for (let second = 0; second < 60; second += 5) {
+        await page.clock.runFor(5000);
+        await answered();
+      }
+      expect([view, asked, asked.length <= 20]).toEqual([view, expect.anything(), true]);
+    }
+  });
+});

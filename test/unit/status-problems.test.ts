@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import { ProblemLog } from '../../src/app/problem-log.ts';
+import { openStatus, type StatusParts } from '../../src/app/status.ts';
+import { Cleanup } from '../../src/runtime/cleanup.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+
+const found = (code: string, hint = 'why') => ({ code, subject: null, hint });
+
+describe('problems', () => {
+  test('keep their beginning while they last, show the newest hint, and end when they are gone', () => {
+    const log = new ProblemLog();
+    log.note([found('a', 'first')], '1');
+    log.note([found('a', 'second'), found('b')], '2');
+    log.note([found('b')], '3');
+    expect(log.list()).toEqual([
+      { ...found('b'), since: '2', until: null },
+      { ...found('a', 'second'), since: '1', until: '3' },
+    ]);
+    log.note([found('a')], '4');
+    expect(log.list().map(({ code, since }) => code + since)).toEqual(['a4', 'b2', 'a1']);
+  });
+
+  test('of two webhooks with one name are two problems', () => {
+    const log = new ProblemLog();
+    const held = { ...found('webhook_held'), subject: 'same' };
+    log.note(
+      [
+        { ...held, key: '1' },
+        { ...held, key: '2' },
+      ],
+      '1',
+    );
+    log.note([{ ...held, key: '2' }], '2');
+    expect(log.list().map(({ until }) => until)).toEqual([null, '2']);
+  });
+
+  test('that come and go all night fill neither the memory nor the list, and hide none that lasts', () => {
+    const log = new ProblemLog();
+    for (let minute = 0; minute < 500; minute += 1) {
+      log.note(minute % 2 === 0 ? [found('lasts'), found('flaps')] : [found('lasts')], String(minute));
+    }
+    const all = log.list();
+    expect(all.filter(({ code }) => code === 'flaps')).toHaveLength(20);
+    expect(all[0]).toMatchObject({ code: 'flaps', since: '498', until: '499' });
+    expect(all.at(-1)).toEqual({ ...found('lasts'), since: '0', until: null });
+  });
+});
+
+describe('the status', () => {
+  const setUp = () => {
+    const clock = new FakeClock();
+    const log = collectingLog();
+    const now = { connected: true, message: null as string | null, isBroken: false };
+    const parts: StatusParts = {
+      ...{ version: '1', clock, log, columns: () => undefined, fleet: () => undefined, canary: () => undefined },
+      database: { health: () => ({ connected: now.connected, message: now.message }) },
+      clockWatch: { warning: () => null },
+      messages: {
+        newest: () => {
+          throw new Error('away');
+        },
+      } as unknown as StatusParts['messages'],
+      publisher: { checkLag: () => null, lastPublished: { rowId: 1, atMs: undefined } },
+      webhooks: {
+        list() {
+          if (now.isBroken) throw new Error('disk I/O error');
+          return [];
+        },
+      } as unknown as StatusParts['webhooks'],
+      permissions: { known: [], answer: undefined } as unknown as StatusParts['permissions'],
+      contacts: { health: () => ({ state: 'off', message: null }) } as unknown as StatusParts['contacts'],
+      search: { status: () => ({ isEnabled: false }) } as unknown as StatusParts['search'],
+      changes: { status: () => ({ state: 'off' }) } as unknown as StatusParts['changes'],
+    };
+    const closers = new Cleanup(log);
+    return { clock, log, now, closers, status: openStatus({ ...parts, closers }) };
+  };
+
+  test('tells of a failure in the night that nobody looked at', async () => {
+    const { clock, now, status } = setUp();
+    Object.assign(now, { connected: false, message: 'It cannot be opened.' });
+    await clock.advance(60_000);
+    Object.assign(now, { connected: true, message: null });
+    await clock.advance(3 * 60_000);
+    expect(status.report().problems).toEqual([
+      {
+        code: 'chat_db_unavailable',
+        since: '2026-01-02T03:05:05Z',
+        until: '2026-01-02T03:06:05Z',
+        subject: null,
+        hint: 'It cannot be opened.',
+      },
+    ]);
+  });
+
+  test('goes on looking after a failure to look, and ends with the service', async () => {
+    const { clock, log, now, closers, status } = setUp();
+    now.isBroken = true;
+    await clock.advance(60_000);
+    expect(log.lines).toMatchObject([{ message: 'could not look for problems' }]);
+    Object.assign(now, { isBroken: false, connected: false });
+    await clock.advance(60_000);
+    expect(status.report().problems).toMatchObject([{ since: '2026-01-02T03:06:05Z' }]);
+    await closers.close();
+    expect(clock.pending).toBe(0);
+  });
+});

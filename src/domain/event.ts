@@ -59,7 +59,13 @@ export interface ChangedRange {
 
 /** The envelope of a change (decision I3). Only readers that ask for changes receive changes. */
 export type ChangeEvent =
-  | { readonly type: 'message.updated'; readonly data: Message; readonly changes: readonly ChangeName[] }
+  | {
+      readonly type: 'message.updated';
+      readonly data: Message;
+      readonly changes: readonly ChangeName[];
+      /** When it was last edited or unsent; only from a Mac to a hub, which puts the edits of a pair in order. */
+      readonly edited_at?: string | undefined;
+    }
   | { readonly type: 'message.removed'; readonly data: RemovedMessage }
   | { readonly type: 'messages.changed'; readonly data: ChangedRange };
 

@@ -21,6 +21,10 @@ export class ChangesReader {
   readonly offsets: string[] = [];
   partial: string | null = null;
 
+  constructor(after?: string) {
+    this.after = after;
+  }
+
   /** Reads a page; without an offset it begins now. Returns status and code. */
   async read(hub: HubFixture): Promise<readonly [number, string | undefined]> {
     const answer = await hub.get(

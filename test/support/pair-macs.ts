@@ -38,25 +38,20 @@ export class PairMacs {
     }
   }
 
-  /** Edits a message. A Mac never sees it only if it has seen no other edit. */
+  /** Edits a message. */
   edit(which: number, size: number): void {
     const message = 1 + (which % this.#messages);
     // Messages cannot be edited any more when iCloud gives them other guids, which are recognized by the text.
     const isComing = MACS.some((mac) => this.#coming[mac]?.some((row) => row.message === message));
     const isOld = this.#rows.m2?.some(({ guid }) => guid === `N${message}`) === true;
     if (this.#messages === 0 || isComing || isOld) return;
-    this.#change(
-      { message, what: 'edited' },
-      which,
-      size,
-      (place) => this.#known(MACS[place] ?? '', message, true).length === 0,
-    );
+    this.#change({ message, what: 'edited' }, which, size, () => true);
   }
 
   /** Deletes or restores a message. The Macs that see it deleted see it restored too, and then deleted again. */
   toggle(which: number, size: number, what: 'deleted' | 'restored'): void {
     const message = 1 + (which % this.#messages);
-    const states = MACS.map((mac) => this.#known(mac, message, false).at(-1));
+    const states = MACS.map((mac) => this.#toggles(mac, message).at(-1));
     const isDeleted = states.includes('deleted');
     if (this.#messages === 0 || isDeleted !== (what === 'restored')) return;
     const isFirst = states.every((state) => state === undefined);
@@ -91,7 +86,9 @@ export class PairMacs {
     const found = this.#rows[mac]?.[row - 1];
     if (message === undefined || what === undefined || found === undefined) return undefined;
     const data = dataOf(found, row, this.#versionAt(mac, message, number));
-    const event: ChangeEvent = { type: 'message.updated', data, changes: [what] };
+    const editedAt = new Date(found.writtenMs + this.#versionAt(mac, message, number) * 1000).toISOString();
+    const edited_at = what === 'edited' ? editedAt.replace(/\.\d+/, '') : undefined;
+    const event: ChangeEvent = { type: 'message.updated', data, changes: [what], edited_at };
     return { row: number, type: event.type, messageId: `${mac}-c${number}`, body: Buffer.from(JSON.stringify(event)) };
   }
 
@@ -140,10 +137,10 @@ export class PairMacs {
     }
   }
 
-  /** Returns the changes of a message that a Mac has seen or will see. */
-  #known(mac: string, message: number, isEdit: boolean): readonly Change['what'][] {
+  /** Returns how a Mac has seen a message deleted and restored, or will see it. */
+  #toggles(mac: string, message: number): readonly Change['what'][] {
     const all = [...(this.changes[mac] ?? []), ...(this.#comingChanges[mac] ?? [])];
-    return all.filter((one) => one.message === message && (one.what === 'edited') === isEdit).map(({ what }) => what);
+    return all.filter((one) => one.message === message && one.what !== 'edited').map(({ what }) => what);
   }
 
   #rowOf(mac: string, message: number): number {

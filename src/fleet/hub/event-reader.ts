@@ -32,18 +32,22 @@ export class EventReader {
   read(event: SealedEvent): Event | ChangeEvent {
     const text = openEvent(event, event.keyId ?? undefined, event.body, this.#envelope);
     const isChange = isChangesEpoch(event.epoch);
-    const read = (isChange ? changeEventSchema : eventSchema).safeParse(jsonOf(text));
+    const json = jsonOf(text);
+    const read = (isChange ? changeEventSchema : eventSchema).safeParse(json);
     // The type of a stored event decides who receives it.
     const isTyped = read.success && (read.data.type === event.type || event.type === CHAIN_START);
     if (!isTyped || (event.type === CHAIN_START && !isChange))
       throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
-    return qualifiedEvent(this.#nameOf(event.mac), read.data);
+    const edited_at = editDateIn(json);
+    const qualified = qualifiedEvent(this.#nameOf(event.mac), read.data);
+    return qualified.type === 'message.updated' && edited_at !== undefined ? { ...qualified, edited_at } : qualified;
   }
 
   /** Returns the log entry of an event. Throws like `read`. */
   entryOf(stored: StoredEvent): LogEntry {
     const { number, mac, epoch, row } = stored;
-    const event = this.#merged(stored, stored.read ?? this.read(stored));
+    const merged = this.#merged(stored, stored.read ?? this.read(stored));
+    const event = merged.type === 'message.updated' ? { ...merged, edited_at: undefined } : merged;
     // A change is no row, and its message has other changes.
     const guid = isChangesEpoch(epoch) || !('guid' in event.data) ? '' : event.data.guid;
     return {
@@ -55,6 +59,11 @@ export class EventReader {
       generation: GENERATION,
     };
   }
+}
+
+function editDateIn(json: unknown): string | undefined {
+  const at = (json as { readonly edited_at?: unknown }).edited_at;
+  return typeof at === 'string' && /^[\d-]{10}T[\d:]{8}Z$/.test(at) ? at : undefined;
 }
 
 function jsonOf(text: string): unknown {

@@ -7,7 +7,7 @@ import { HoleTable } from './hole-table.ts';
 import type { PairCopies } from './pair-copies.ts';
 import { PlaceTable } from './place-table.ts';
 import { PositionTable } from './position-table.ts';
-import { type Source, SourceTable } from './source-table.ts';
+import { type MacSource, SourceTable } from './source-table.ts';
 import type {
   FilledRow,
   Hole,
@@ -177,7 +177,13 @@ export class EventStore {
    * Begins or continues a chain of changes. What it lacks is a hole; one that nobody can fill if this hub does not know
    * the chain, because earlier changes of the Mac were not published.
    */
-  #beginChanges(stream: string, source: Source, known: number | undefined, at: ReceivedEvent, openedMs: number): void {
+  #beginChanges(
+    stream: string,
+    source: MacSource,
+    known: number | undefined,
+    at: ReceivedEvent,
+    openedMs: number,
+  ): void {
     const { row: last } = at;
     if (known !== undefined && known >= last) return;
     this.#sources.setLastRow(source, last);
@@ -188,7 +194,7 @@ export class EventStore {
    * Reports whether this hub missed the message before the first one that it has from an epoch. Sequence 0 means that
    * the stream held nothing from the Mac, so that one was missed only if the Mac is known from another epoch.
    */
-  #isMissing({ mac, isOfChanges }: Pick<Source, 'mac' | 'isOfChanges'>, stream: string, sequence: number): boolean {
+  #isMissing({ mac, isOfChanges }: Pick<MacSource, 'mac' | 'isOfChanges'>, stream: string, sequence: number): boolean {
     if (sequence === 0) return this.#sources.of(mac, isOfChanges).length > 1;
     const sql = 'SELECT 1 FROM stream WHERE created = ? AND first_sequence <= ?';
     return this.#database.get(sql, stream, sequence) !== undefined;
@@ -196,7 +202,7 @@ export class EventStore {
 
   #openHole(
     stream: string,
-    source: Source,
+    source: MacSource,
     hole: Omit<Hole, 'mac' | 'epoch'>,
     at: Pick<MacEvent, 'sequence' | 'atMs'>,
   ): void {
@@ -205,7 +211,7 @@ export class EventStore {
   }
 
   /** Handles an event from a refilled stream that was seen before, or that was missing. */
-  #addKnown(stream: string, source: Source, event: ReceivedEvent): readonly StoredEvent[] {
+  #addKnown(stream: string, source: MacSource, event: ReceivedEvent): readonly StoredEvent[] {
     const { row, previousRow, sequence, atMs } = event;
     if (this.#sources.waitsForRows(source)) return [];
     if (source.isWaiting) {
@@ -232,7 +238,7 @@ export class EventStore {
   }
 
   /** Inserts an event. Returns nothing for a copy of an event that the other Mac of a pair has published. */
-  #insert(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
+  #insert(stream: string, source: MacSource, event: MacEvent): readonly StoredEvent[] {
     if (this.#copies?.merge(stream, event) === true) return [];
     const floor = this.#floor(stream, event.sequence);
     this.#database.run(
@@ -248,21 +254,21 @@ export class EventStore {
   }
 
   /** Inserts an event whose number is not in the order of its sequence. */
-  #insertLate(stream: string, source: Source, event: MacEvent): readonly StoredEvent[] {
+  #insertLate(stream: string, source: MacSource, event: MacEvent): readonly StoredEvent[] {
     const added = this.#insert(stream, source, event);
     for (const { number } of added) this.#places.note(stream, event, number);
     return added;
   }
 
   /** Deletes a hole and inserts the events that waited behind it, up to the next hole of its Mac. */
-  #close(source: Source, before: number): readonly StoredEvent[] {
+  #close(source: MacSource, before: number): readonly StoredEvent[] {
     this.#holes.delete(source.id, before);
     const released = [source, ...this.#sources.of(source.mac, true).filter((one) => one !== source)];
     return released.flatMap((one) => this.#release(one));
   }
 
   /** Inserts the events of a source that no longer have to wait. */
-  #release(source: Source): readonly StoredEvent[] {
+  #release(source: MacSource): readonly StoredEvent[] {
     const { id } = source;
     const first = this.#holes.first(id);
     source.isWaiting = first !== undefined;

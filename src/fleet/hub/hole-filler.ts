@@ -12,9 +12,11 @@ const RETRY_MS = { first: 2000, longest: 60_000 };
 const UNKNOWN_MS = 60_000;
 /**
  * Rows that a Mac loses for good end every client's connection. A Mac may do that once an hour, counting all that it
- * loses within five seconds as one loss; after that its own events wait.
+ * loses within five seconds as one loss; after that its own events wait. Lost changes end fewer connections, and each
+ * beginning of a chain of changes counts as a loss.
  */
 const LOSS_MS = { one: 5000, again: 3_600_000 };
+const MAX_LOSSES = { rows: 1, changes: 4 };
 
 export interface HoleFillerParts extends HubParts {
   /** Publishes events that no longer wait. */
@@ -33,8 +35,8 @@ export class HoleFiller {
   /** For each unit that failed: how often, and when it is asked again. */
   readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;
-  /** When each unit last began to lose rows for good, on the monotonic clock. */
-  readonly #losses = new Map<string, number>();
+  /** When each unit began to lose something for good in the last hour, on the monotonic clock. */
+  readonly #losses = new Map<string, readonly number[]>();
   #isClosed = false;
   /** Numbers of rows that Macs supplied, and of holes that were given up. */
   readonly counts = { filled: 0, missing: 0 };
@@ -115,9 +117,13 @@ export class HoleFiller {
   async #giveUp(hole: Hole, reason: string): Promise<void> {
     const { store, clock, log } = this.#parts;
     const { mac, epoch, after, last } = hole;
-    const sinceMs = clock.monotonic() - (this.#losses.get(unitOf(hole)) ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs > LOSS_MS.one && sinceMs < LOSS_MS.again) throw new Error('it lost other rows less than an hour ago');
-    if (sinceMs >= LOSS_MS.again) this.#losses.set(unitOf(hole), clock.monotonic());
+    const nowMs = clock.monotonic();
+    const losses = (this.#losses.get(unitOf(hole)) ?? []).filter((atMs) => nowMs - atMs < LOSS_MS.again);
+    if (!losses.some((atMs) => nowMs - atMs <= LOSS_MS.one)) {
+      const most = isChangesEpoch(epoch) ? MAX_LOSSES.changes : MAX_LOSSES.rows;
+      if (losses.length >= most) throw new Error('it lost other rows less than an hour ago');
+      this.#losses.set(unitOf(hole), [...losses, nowMs]);
+    }
     if (isChangesEpoch(epoch)) log.info('earlier changes of a Mac are not known', { mac, after, last, reason });
     else {
       log.error('rows of a Mac are missing for good', { mac, after, last, reason });

@@ -9,12 +9,12 @@ import type { MacEvent, StoredEvent } from './stored-event.ts';
 
 /**
  * What a hub has told of the messages of pairs, in order: `part` is what changed, `value` the state it has since, or ""
- * if that is not visible. `teller` is the Mac that said so first, `macs` has a bit for each that has said it.
+ * if that is not visible, `at` the date of an edit, or "". `teller` is the Mac that said so first, `macs` has a bit for each that has said it.
  */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS told (
      place INTEGER PRIMARY KEY AUTOINCREMENT, member TEXT NOT NULL, guid TEXT NOT NULL, part TEXT NOT NULL,
-     value TEXT NOT NULL, number INTEGER NOT NULL, teller INTEGER NOT NULL, macs INTEGER NOT NULL
+     value TEXT NOT NULL, at TEXT NOT NULL, number INTEGER NOT NULL, teller INTEGER NOT NULL, macs INTEGER NOT NULL
    )`,
   'CREATE INDEX IF NOT EXISTS told_part ON told (member, guid, part)',
   'CREATE INDEX IF NOT EXISTS told_number ON told (number)',
@@ -31,11 +31,13 @@ export const STATUS_RANK: Readonly<Record<MessageStatus, number>> = {
   ...{ pending: 0, failed: 1, sent: 2, delivered: 3, read: 4 },
 };
 
-type ChangeOfOne = Extract<ChangeEvent, { readonly type: 'message.updated' | 'message.removed' }>;
+type Updated = Extract<ChangeEvent, { readonly type: 'message.updated' }>;
+type ChangeOfOne = Updated | Extract<ChangeEvent, { readonly type: 'message.removed' }>;
 
 interface Item {
   readonly part: string;
   readonly value: string;
+  readonly at: string;
 }
 
 /** A change by one Mac of a pair. `bit` stands for that Mac. */
@@ -76,8 +78,8 @@ export class PairChanges {
       if (found !== undefined) this.#mark(member, guid, item, found.place);
       else {
         this.#database.run(
-          'INSERT INTO told (member, guid, part, value, number, teller, macs) VALUES (?, ?, ?, ?, ?, ?, ?)',
-          ...[member, guid, item.part, item.value, number, bit, bit],
+          'INSERT INTO told (member, guid, part, value, at, number, teller, macs) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+          ...[member, guid, item.part, item.value, item.at, number, bit, bit],
         );
       }
     }
@@ -139,18 +141,22 @@ export class PairChanges {
   }
 
   /**
-   * Returns where the other Mac has said the same, since this one last said something new; or where it was said last.
+   * Returns where a later edit was told; or where the other Mac has said the same, since this one last said something
+   * new; or where it was said last.
    */
-  #find(member: string, guid: string, bit: number, { part, value }: Item) {
+  #find(member: string, guid: string, bit: number, { part, value, at }: Item) {
+    const later = `SELECT number FROM told WHERE ${OF_PART} AND at > ? ORDER BY place LIMIT 1`;
+    const number = at === '' ? undefined : this.#database.number(later, member, guid, part, at);
+    if (number !== undefined) return { place: 0, number };
     // A Mac may report several of what is not visible as one; then one too many is told rather than one too few.
     const own = `SELECT ifnull(max(place), 0) FROM told WHERE ${OF_PART} AND teller = ?`;
     const sql = `SELECT place, number FROM told WHERE ${OF_PART} AND value = ? AND (macs & ?) = 0 AND place > (${own})
       ORDER BY place ${value === '' ? 'DESC' : 'ASC'} LIMIT 1`;
     const found = this.#database.get(sql, member, guid, part, value, bit, member, guid, part, bit);
     if (found !== undefined) return { place: Number(found[0]), number: Number(found[1]) };
-    const [last, number, teller, place] = this.#last(member, guid, part);
+    const [last, lastNumber, teller, place] = this.#last(member, guid, part);
     const isState = value !== '' && last === value && Number(teller) !== bit;
-    return isState ? { place: Number(place), number: Number(number) } : undefined;
+    return isState ? { place: Number(place), number: Number(lastNumber) } : undefined;
   }
 
   /** Notes that both Macs have said this, and whatever was said before. */
@@ -162,8 +168,8 @@ export class PairChanges {
     const event = this.#read(stored);
     if (event?.type !== 'message.updated' && event?.type !== 'message.removed') return { guid: '', items: [] };
     const guid = this.#guidOf(member, stored, event);
-    if (event.type === 'message.removed') return { guid, items: [{ part: DELETION, value: 'removed' }] };
-    return { guid, items: event.changes.map((name) => itemOf(name, event.data.body)) };
+    if (event.type === 'message.removed') return { guid, items: [{ part: DELETION, value: 'removed', at: '' }] };
+    return { guid, items: event.changes.map((name) => itemOf(name, event)) };
   }
 
   /**
@@ -184,8 +190,9 @@ function guidIn(event: LogEntry['event'] | undefined): string {
   return event !== undefined && isRowEvent(event) ? event.data.guid : '';
 }
 
-function itemOf(name: string, body: string): Item {
+function itemOf(name: string, { data, edited_at: editedAt = '' }: Updated): Item {
   const part = PARTS[name] ?? name;
-  if (name !== 'edited') return { part, value: part === name ? '' : name };
-  return { part, value: body === '' ? '' : createHash('sha256').update(body).digest('base64') };
+  const at = part === 'content' ? editedAt : '';
+  if (name !== 'edited') return { part, value: part === name ? '' : name, at };
+  return { part, value: data.body === '' ? '' : createHash('sha256').update(data.body).digest('base64'), at };
 }

@@ -2,7 +2,7 @@ import { isChangesEpoch } from '../protocol/event-message.ts';
 import type { HubDatabase } from './database.ts';
 
 /** The rows, or the changes, of a Mac in one epoch. */
-export interface Source {
+export interface MacSource {
   readonly id: number;
   readonly mac: string;
   readonly isOfChanges: boolean;
@@ -14,19 +14,19 @@ export interface Source {
 /** The sources of the events in hub.db. Callers that write hold a transaction. */
 export class SourceTable {
   readonly #database: HubDatabase;
-  readonly #sources = new Map<string, Source>();
+  readonly #sources = new Map<string, MacSource>();
 
   constructor(database: HubDatabase) {
     this.#database = database;
     this.load();
   }
 
-  find(mac: string, epoch: string): Source | undefined {
+  find(mac: string, epoch: string): MacSource | undefined {
     return this.#sources.get(`${mac} ${epoch}`);
   }
 
   /** Returns a source, which is added if it is new. */
-  get(mac: string, epoch: string): Source {
+  get(mac: string, epoch: string): MacSource {
     const known = this.find(mac, epoch);
     if (known !== undefined) return known;
     this.#database.run('INSERT INTO source (mac, epoch, last_row) VALUES (?, ?, 0)', mac, epoch);
@@ -34,7 +34,7 @@ export class SourceTable {
     return this.#remember(epoch, { id, mac, lastRow: 0, isWaiting: false });
   }
 
-  setLastRow(source: Source, row: number): void {
+  setLastRow(source: MacSource, row: number): void {
     source.lastRow = row;
     this.#database.run('UPDATE source SET last_row = ? WHERE id = ?', row, source.id);
   }
@@ -44,12 +44,12 @@ export class SourceTable {
   }
 
   /** Returns the sources of a Mac's rows, or of its changes. */
-  of(mac: string, isOfChanges: boolean): readonly Source[] {
+  of(mac: string, isOfChanges: boolean): readonly MacSource[] {
     return [...this.#sources.values()].filter((source) => source.mac === mac && source.isOfChanges === isOfChanges);
   }
 
   /** Reports whether changes wait for rows, which a client would otherwise receive later in an earlier state. */
-  waitsForRows({ mac, isOfChanges }: Source): boolean {
+  waitsForRows({ mac, isOfChanges }: MacSource): boolean {
     return isOfChanges && this.of(mac, false).some(({ isWaiting }) => isWaiting);
   }
 
@@ -62,7 +62,7 @@ export class SourceTable {
     }
   }
 
-  #remember(epoch: string, source: Omit<Source, 'isOfChanges'>): Source {
+  #remember(epoch: string, source: Omit<MacSource, 'isOfChanges'>): MacSource {
     const made = { ...source, isOfChanges: isChangesEpoch(epoch) };
     this.#sources.set(`${source.mac} ${epoch}`, made);
     return made;

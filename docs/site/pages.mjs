@@ -144,7 +144,7 @@ export const NAVIGATION = {
   ],
 };
 
-/** What the first page leads to, with the reason to go there. */
+/** The cards of the first page: where each leads, and the reason to go there. */
 export const CARDS = [
   ['README.md', 'Quick start', 'See it work in a minute, on a simulated Mac and without an account.'],
   ['docs/install.md', 'Install on a Mac', 'Two permissions and one command, and it runs at every login.'],

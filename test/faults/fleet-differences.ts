@@ -8,7 +8,7 @@ interface Differences {
   unknown: number;
 }
 
-/** What the stream and each client have that the databases do not, and the other way round. */
+/** Differences between the databases and what the stream and each client received. */
 export interface FleetDifferences {
   readonly stream: Differences;
   /** The clients that listen. */

@@ -202,7 +202,7 @@ test('a hub that is killed while a pair is made publishes no message twice', () 
   before.pairs.add(PAIR);
   expect(before.store.mergeStep()).toBe(true);
   const after = before.reopened();
-  // What comes before everything is merged waits.
+  // An event that arrives before the merge has ended waits.
   expect([after.receive('m2', 'A1'), after.receive('m2', 'A599'), after.receive('m1', 'B')]).toEqual([[], [], []]);
   expect(after.store.release('m2')).toBeUndefined();
   while (after.store.mergeStep());

@@ -25,64 +25,64 @@ const NAMED: readonly Named[] = [
   {
     change: 'a missing member is named as a member',
     upgrade: 'A missing member is called a member',
-    changelog: 'A member that a request lacks is named as a member',
+    changelog: 'A missing member of a request is called a member',
     explains: / \/ body \/ .*: "The body is missing\." → "The member \\"body\\" is missing\."$/,
   },
   {
     change: 'unsent messages are not edited, and have no files',
     upgrade: 'an unsent message has `retracted_at` and no `edited_at`',
-    changelog: '**An unsent message has `retracted_at`, and `edited_at` is null**',
+    changelog: '**An unsent message has `retracted_at`, and `edited_at` is null.**',
     explains:
       /\b1[01]\b.* \/ details \/ (edited_at|retracted_at):|\b11\b.*(\battachments \/ |\/attachments\/0).*picture\.jpg/,
   },
   {
     change: 'files of unsent messages and link previews are not served',
     upgrade: 'Its files are not listed, and are 404.',
-    changelog: 'Files of an unsent message are not listed any more, and answer 404.',
+    changelog: 'Its files are no longer listed, and are 404.',
     explains: /^GET \/messages\/1[167]\/attachments\/0 \/ /,
   },
   {
     change: 'files of link previews are not attachments',
     upgrade: 'Files of link previews are not attachments, and are 404.',
-    changelog: 'Files of link previews (`*.pluginPayloadAttachment`) are no attachments',
+    changelog: 'Files of link previews are no longer attachments.',
     explains:
       /\b1[67]\b.* \/ attachments \/ .*(preview|large)\.pluginPayloadAttachment|\b17\b.* \/ photo.jpg \/ n: absent → 1$/,
   },
   {
     change: 'the row of a link names the row of its text',
     upgrade: 'the row of a link that Messages wrote beside its text has `part_of`',
-    changelog: 'The row of the link has `details.part_of`.',
+    changelog: 'the row of the link has `details.part_of`',
     explains: / \/ details \/ part_of: absent → \{"id":/,
   },
   {
     change: 'copies of messages to oneself are known ten minutes long',
     upgrade: '`mirror` marks copies of messages to yourself up to ten minutes apart',
-    changelog: '`mirror` is true for a copy up to ten minutes apart',
+    changelog: '`mirror` is true for copies up to ten minutes apart',
     explains: /\b30\b.* \/ details \/ mirror: absent → true$/,
   },
   {
     change: 'what came long after it was written is late',
     upgrade: 'In `details`, a message that arrived more than 30 minutes after it was written has `late`.',
-    changelog: 'have `late: true` in their',
+    changelog: 'messages that arrived more than 30 minutes after they were written',
     explains: / \/ message\.received 44 \/ data \/ details \/ late: absent → true$/,
   },
   {
     change: 'details say what a message contains',
     upgrade: '`details` has new members for what a message contains',
-    changelog: '**`include=details` says what a row contains**',
+    changelog: '**`include=details` says [what a row contains](docs/content.md)**',
     explains:
       / \/ details \/ (sentence|part|parts|reply_to_part|reply_to_range|unsent_parts|link|app|poll|group_event|scheduled): absent → | \/ details \/ (attachments|reactions) \/ .*(guid|part): absent → /,
   },
   {
     change: 'polls are polls',
     upgrade: 'A poll has the `kind` `poll`',
-    changelog: '**A poll has the `kind` `poll`**',
+    changelog: '**A poll has the `kind` `poll`.**',
     explains: / \/ details \/ kind: "app" → "poll"$/,
   },
   {
     change: 'reactions of apps and polls have details',
     upgrade: 'Reaction events with `include=details` have `data.details.kind`',
-    changelog: 'with details their events carry `details.kind`: `app`, `poll_vote` or `poll_update`',
+    changelog: 'Events of apps and polls have `details.kind`',
     explains: /reaction\.added \d+ \/ data \/ details: absent → \{.*"kind":"(app|poll_vote|poll_update)"/,
   },
   {
@@ -94,37 +94,37 @@ const NAMED: readonly Named[] = [
   {
     change: 'an own row that was inserted as an incoming one is sent, not received',
     upgrade: 'and is then `message.sent` and not `message.received`',
-    changelog: '**Your own messages are no longer reported as received**',
+    changelog: '**What you sent is no longer reported as received**',
     explains: /arrivals \/ (message\.received 45: .* → absent|message\.sent 45: absent → |order: .*message\.sent 45"$)/,
   },
   {
     change: 'a bare identifier of no conversation is refused before Messages is asked',
     upgrade: 'only `chat123`, with no such conversation, is 400 `unknown_conversation`',
-    changelog: 'that no conversation has, is 400 `unknown_conversation`**',
+    changelog: 'only `chat123`, and no conversation, is 400 `unknown_conversation`.**',
     explains: /^POST \/messages \{"recipient":"chat999"/,
   },
   {
     change: 'a send with a link is confirmed, and both rows have its origin',
     upgrade: 'A send of a text that starts or ends with a link is 201',
-    changelog: '**A send of a text with a link is confirmed by the row with its text**',
+    changelog: '**A send of a text with a link is 201, with the row of its text**',
     explains: /^send look at |message\.sent 4[89] \/ data \/ details \/ origin \/ /,
   },
   {
     change: 'a send beside its group has failed',
     upgrade: 'A send to a group for which Messages created a new conversation is 502 `misdirected`',
-    changelog: '**A send to a group whose row turns up in a new conversation beside it is 502 `misdirected`**',
+    changelog: 'new conversation beside its group is 502 `misdirected`.**',
     explains: /^send beside the group \/ |message\.sent 50 \/ data \/ details \/ origin \/ /,
   },
   {
     change: 'header lines are bounded',
     upgrade: 'A request with more than 200 header lines is 431',
-    changelog: '**More than 200 header lines are 431**',
+    changelog: '**A request with more than 200 header lines is 431**',
     explains: /^GET \/health with 300 header lines \/ status: 200 → 431$/,
   },
   {
     change: 'MCP takes one call a request',
     upgrade: 'A JSON-RPC array at `/mcp` is 400',
-    changelog: '**A JSON-RPC array at `/mcp` is 400 with the error −32600**',
+    changelog: '**A JSON-RPC array at `/mcp` is 400** (error −32600)',
     explains: /^POST \/mcp with an array \/ status: 200 → 400$/,
   },
 ];

@@ -103,6 +103,15 @@ export class Typedstream {
       case 'B':
         this.#skip(1);
         return type === 'c' ? this.#bytes.readInt8(this.#at - 1) : this.#bytes.readUInt8(this.#at - 1);
+      case 's':
+      case 'S':
+      case 'i':
+      case 'I':
+      case 'l':
+      case 'L':
+      case 'q':
+      case 'Q':
+        return this.#integer(false);
       case 'f':
         return this.#real(4);
       case 'd':
@@ -112,8 +121,7 @@ export class Typedstream {
       case '{':
         return this.#structure(type, depth);
       default:
-        if (!'sSiIlLqQ'.includes(type)) throw BROKEN;
-        return this.#integer(false);
+        throw BROKEN;
     }
   }
 
@@ -257,7 +265,8 @@ export class Typedstream {
 
 /** Returns the end of the type that starts at `at` in a type encoding. A bracketed group is one type. */
 function endOfType(types: string, at: number): number {
-  if (!'[{('.includes(types[at] ?? '')) return at + 1;
+  const first = types[at];
+  if (first !== '[' && first !== '{' && first !== '(') return at + 1;
   let open = 0;
   for (let end = at; end < types.length; end += 1) {
     const letter = types[end] ?? '';

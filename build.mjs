@@ -82,23 +82,52 @@ const compiledImports = {
  */
 const GROUPS = {
   program: {
-    service: /^(?:app\/service|cli\/commands\/(?:serve|run|demo))$/,
-    access: /^(?:access\/|app\/limited-access|api\/http\/routes\/on-demand|schema\/(?:demo|sign-in))/,
-    mcp: /^api\/mcp\//,
-    documents: /^api\/openapi\//,
-    search: /^search\//,
-    programs:
-      /^(?:api\/(?:oauth|wires)\/|events\/webhooks\/subscriptions\/|api\/http\/(?:issuer-door|wire-port|multipart))/,
-    storage: /^(?:store\/state\/(?:oauth|subscriptions)|runtime\/public-document|config\/settings-report)$/,
-    fleet: /^(?:app\/(?:hub|fleet)|cli\/commands\/hub)$/,
+    service: ['app/service', 'cli/commands/serve-command', 'cli/commands/run-command', 'cli/commands/demo-command'],
+    access: [
+      'access/*',
+      'app/access-parts',
+      'api/http/routes/on-demand-routes',
+      'schema/demo-request',
+      'schema/sign-in-schema',
+    ],
+    mcp: ['api/mcp/*'],
+    documents: ['api/openapi/*'],
+    search: ['search/*'],
+    programs: [
+      'api/oauth/*',
+      'api/wires/*',
+      'events/webhooks/subscriptions/*',
+      'api/http/issuer-door',
+      'api/http/wire-port',
+      'api/http/multipart',
+    ],
+    storage: [
+      'store/state/oauth-store',
+      'store/state/subscriptions-store',
+      'runtime/public-document',
+      'config/settings-report',
+    ],
+    fleet: ['app/hub', 'app/open-fleet', 'cli/commands/hub-command'],
   },
   commands: {
-    fleet: /^(?:cli\/commands\/fleet|cli\/doctor\/fleet|fleet\/)/,
-    mac: /^cli\/(?:doctor\/|commands\/(?:doctor|install|uninstall|agent|logs)$)/,
-    demo: /^cli\/commands\/demo-people$/,
-    files: /^cli\/commands\/(?:export|export-verify|backup|restore)$/,
-    programs: /^cli\/(?:commands\/(?:imsg|mcp)|mcp-channel)$/,
-    client: /^(?:cli|client)\//,
+    fleet: ['cli/commands/fleet-*', 'fleet/*'],
+    mac: [
+      'cli/doctor/*',
+      'cli/commands/doctor-command',
+      'cli/commands/install-command',
+      'cli/commands/uninstall-command',
+      'cli/commands/agent-command',
+      'cli/commands/logs-command',
+    ],
+    demo: ['cli/commands/demo-people-commands'],
+    files: [
+      'cli/commands/export-command',
+      'cli/commands/export-verify-command',
+      'cli/commands/backup-command',
+      'cli/commands/restore-command',
+    ],
+    programs: ['cli/commands/imsg-command', 'cli/commands/mcp-command', 'cli/mcp-channel'],
+    client: ['cli/*', 'client/*'],
   },
 };
 const DYNAMIC_IMPORT = /(?<!typeof )\bimport\('(\.[^']+\.ts)'\)/g;
@@ -106,9 +135,11 @@ const DYNAMIC_IMPORT = /(?<!typeof )\bimport\('(\.[^']+\.ts)'\)/g;
 /** Returns the path below src/, without the file extension. */
 const moduleOf = (file) => relative(`${root}src`, file).replace(/\.ts$/, '');
 const memberOf = (file) => moduleOf(file).replaceAll(/\W/g, '_');
+const names = (entry, file) =>
+  entry.endsWith('*') ? moduleOf(file).startsWith(entry.slice(0, -1)) : moduleOf(file) === entry;
 const groupIn = (bundle, file) =>
-  Object.entries(GROUPS[bundle]).find(([, pattern]) => pattern.test(moduleOf(file)))?.[0];
-const isCommand = (file) => /^cli\//.test(moduleOf(file)) && groupIn('program', file) === undefined;
+  Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
+const isCommand = (file) => moduleOf(file).startsWith('cli/') && groupIn('program', file) === undefined;
 
 /** Every module that another one loads on demand. */
 const onDemand = new Set(
@@ -118,6 +149,11 @@ const onDemand = new Set(
       [...readFileSync(join(parentPath, name), 'utf8').matchAll(DYNAMIC_IMPORT)].map(([, to]) => join(parentPath, to)),
     ),
 );
+
+const unused = Object.values(GROUPS)
+  .flatMap((groups) => Object.values(groups).flat())
+  .filter((entry) => ![...onDemand].some((file) => names(entry, file)));
+if (unused.length > 0) throw new Error(`GROUPS names modules that nothing loads on demand: ${unused.join(', ')}`);
 
 /**
  * Puts modules into the files of GROUPS, each as a member of its file. Makes `import.meta.url` in a bundle the place

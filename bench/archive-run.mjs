@@ -6,7 +6,7 @@ import { exportArchive } from '../dist/src/archive/export.js';
 import { verifyArchive } from '../dist/src/archive/verify.js';
 import { ArchiveSource } from '../dist/src/mac/chatdb/archive-source.js';
 import { Connection } from '../dist/src/mac/chatdb/connection.js';
-import { withDetails } from '../dist/src/mac/chatdb/details.js';
+import { withDetails } from '../dist/src/mac/chatdb/message-details.js';
 import { ChatLog } from '../dist/src/mac/chatdb/message-log.js';
 import { systemClock } from '../dist/src/runtime/clock.js';
 

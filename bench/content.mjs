@@ -1,13 +1,13 @@
 // Rows about what a message contains besides its text: decoding it, reading it with a list, and searching it.
 import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
+import { ChatDbHandle } from '../dist/src/mac/chatdb/chatdb-handle.js';
 import { Connection } from '../dist/src/mac/chatdb/connection.js';
 import { readAttributedText } from '../dist/src/mac/chatdb/content/attributed-runs.js';
 import { decodeRow } from '../dist/src/mac/chatdb/content/message-content.js';
 import { Typedstream } from '../dist/src/mac/chatdb/content/typedstream.js';
-import { ChatDbHandle } from '../dist/src/mac/chatdb/database.js';
-import { withDetails } from '../dist/src/mac/chatdb/details.js';
 import { IndexReader } from '../dist/src/mac/chatdb/index-source.js';
 import { messageOf } from '../dist/src/mac/chatdb/message.js';
+import { withDetails } from '../dist/src/mac/chatdb/message-details.js';
 import { hasContent } from '../dist/src/mac/chatdb/row-kinds.js';
 import { Snapshot } from '../dist/src/mac/chatdb/snapshot.js';
 import { CONTENT_ROWS } from '../dist/src/simulator/content-rows.js';
@@ -28,7 +28,7 @@ export async function contentRows(path, effort, { isQuick }) {
   return [
     ...(await decodingRows(effort)),
     ...(await pageRows(path, effort)),
-    await transcriptRow(isQuick ? 10_000 : 200_000, effort),
+    await transcriptRow(isQuick ? 10_000 : 1_000_000, effort),
   ];
 }
 

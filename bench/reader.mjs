@@ -1,7 +1,7 @@
 // Rows about reading: in one process, without HTTP.
 import Sqlite from 'better-sqlite3';
+import { ChatDbHandle } from '../dist/src/mac/chatdb/chatdb-handle.js';
 import { Connection } from '../dist/src/mac/chatdb/connection.js';
-import { ChatDbHandle } from '../dist/src/mac/chatdb/database.js';
 import { ChatReader } from '../dist/src/mac/chatdb/reader.js';
 import { Snapshot } from '../dist/src/mac/chatdb/snapshot.js';
 import { sideBySide, summary } from './figures.mjs';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { AppError } from '../src/domain/errors.ts';
 import { Launchd, noSession } from '../src/mac/system/launchd.ts';
-import { Agent } from './agent.ts';
-import { LABEL, layoutOf } from './layout.ts';
+import { LABEL, layoutOf } from './install-layout.ts';
+import { Agent } from './launch-agent.ts';
 import type { Machine } from './machine.ts';
 import type { InstallOptions } from './options.ts';
 

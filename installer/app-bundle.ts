@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'plist';
 import { AppError } from '../src/domain/errors.ts';
-import { BUNDLE_ID, type Layout } from './layout.ts';
+import { BUNDLE_ID, type Layout } from './install-layout.ts';
 import { type MachSlice, replaceUuids } from './mach-o.ts';
 import type { Machine } from './machine.ts';
 import { type StagedFolder, stageFolder } from './staging.ts';

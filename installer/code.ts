@@ -3,7 +3,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import { AppError } from '../src/domain/errors.ts';
 import { runtimeOf } from './app-bundle.ts';
-import type { Layout } from './layout.ts';
+import type { Layout } from './install-layout.ts';
 import { installLibraries, lastLines } from './libraries.ts';
 import type { Machine } from './machine.ts';
 import { buildFolder } from './staging.ts';

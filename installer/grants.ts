@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { signatureOf } from './app-bundle.ts';
-import { BUNDLE_ID, type Layout } from './layout.ts';
+import { BUNDLE_ID, type Layout } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 import { writeWhole } from './staging.ts';
 

@@ -3,14 +3,14 @@ import { isPosternError, type PosternClient } from '../src/client/postern-client
 import { appMessages } from '../src/domain/app-messages.ts';
 import { AppError } from '../src/domain/errors.ts';
 import { Launchd, noSession } from '../src/mac/system/launchd.ts';
-import { Agent, type AgentConfig } from './agent.ts';
 import { settleGrants } from './grants.ts';
-import { LABEL, type Layout, layoutOf } from './layout.ts';
+import { LABEL, type Layout, layoutOf } from './install-layout.ts';
+import { Agent, type AgentConfig } from './launch-agent.ts';
 import type { Machine } from './machine.ts';
 import { linkMenuPlugin } from './menu-plugin.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { InstallOptions } from './options.ts';
-import { stillMissing, walkThroughPermissions } from './permissions.ts';
+import { stillMissing, walkThroughPermissions } from './permission-walk.ts';
 import { portState } from './port.ts';
 import { prepareRelease } from './release.ts';
 import { linkShellFiles } from './shell-files.ts';

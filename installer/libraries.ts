@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import { AppError, errorCode } from '../src/domain/errors.ts';
-import type { Layout } from './layout.ts';
+import type { Layout } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 
 /** The files that npm reads. */

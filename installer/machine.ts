@@ -1,4 +1,4 @@
-import type { Clock } from '../src/domain/ports/host.ts';
+import type { Clock } from '../src/domain/ports/host-ports.ts';
 import type { RunCommand } from '../src/runtime/command.ts';
 
 /** Everything outside the program that an installation touches, passed in so that tests can replace it. */

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Layout } from './layout.ts';
+import type { Layout } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 
 const NAME = 'postern.30s.sh';

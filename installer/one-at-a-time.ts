@@ -1,6 +1,6 @@
 import { AppError, isAppError } from '../src/domain/errors.ts';
 import { lockFile } from '../src/runtime/file-lock.ts';
-import type { Layout } from './layout.ts';
+import type { Layout } from './install-layout.ts';
 
 /**
  * Runs `work` while no other installer or uninstaller is working on this installation: two at once would remove each

@@ -1,5 +1,5 @@
 import type { NodePackage } from '../src/runtime/node-package.ts';
-import type { AgentConfig } from './agent.ts';
+import type { AgentConfig } from './launch-agent.ts';
 
 /** The configuration, as read by the version that is being installed. */
 export type Settings =

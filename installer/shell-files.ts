@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCode } from '../src/domain/errors.ts';
-import { type Layout, layoutOf } from './layout.ts';
+import { type Layout, layoutOf } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 
 /**

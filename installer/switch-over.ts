@@ -2,9 +2,9 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync }
 import { join } from 'node:path';
 import { AppError, isAppError } from '../src/domain/errors.ts';
 import type { Launchd } from '../src/mac/system/launchd.ts';
-import type { Agent } from './agent.ts';
 import { registerBundle } from './grants.ts';
-import type { Layout } from './layout.ts';
+import type { Layout } from './install-layout.ts';
+import type { Agent } from './launch-agent.ts';
 import type { Machine } from './machine.ts';
 import type { NewBundle, Release } from './release.ts';
 import { runSteps, type Step, type StepFailure, type UndoFailure, undoSteps, writeFileStep } from './steps.ts';

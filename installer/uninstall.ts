@@ -4,7 +4,7 @@ import { AppError, errorCode } from '../src/domain/errors.ts';
 import { readStagedFoldersInUse } from '../src/mac/chatdb/attachment-files.ts';
 import { Launchd } from '../src/mac/system/launchd.ts';
 import { resetPermissions, unregisterBundle } from './grants.ts';
-import { LABEL, type Layout, layoutOf } from './layout.ts';
+import { LABEL, type Layout, layoutOf } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 import { unlinkMenuPlugin } from './menu-plugin.ts';
 import { oneAtATime } from './one-at-a-time.ts';

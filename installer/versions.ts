@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Layout } from './layout.ts';
+import type { Layout } from './install-layout.ts';
 import type { Step } from './steps.ts';
 
 /** Returns the version in use, if there is one. */

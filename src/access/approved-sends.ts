@@ -1,9 +1,9 @@
 import type { ApprovalState } from '../domain/approval.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
-import type { ApprovalStore, StoredApproval } from '../domain/ports/access.ts';
-import type { Clock, Log } from '../domain/ports/host.ts';
-import type { Scheduler } from '../domain/ports/scheduled.ts';
-import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
+import type { ApprovalStore, StoredApproval } from '../domain/ports/access-ports.ts';
+import type { Clock, Log } from '../domain/ports/host-ports.ts';
+import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
+import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending-ports.ts';
 import { sendOptions } from '../domain/send-service.ts';
 
 /** How long the claim of an idempotency key is remembered. */

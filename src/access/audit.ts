@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type AuditEntry, OTHER_TARGETS } from '../domain/audit.ts';
-import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from '../domain/ports/access.ts';
-import type { Cancel, Clock } from '../domain/ports/host.ts';
+import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from '../domain/ports/access-ports.ts';
+import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
 import { type KeyUse, NO_USE } from '../domain/statistics.ts';
 import { startOfLocalDay } from '../runtime/clock.ts';
 

@@ -1,9 +1,9 @@
 import { hasEnded } from '../domain/approval.ts';
 import { OWNER } from '../domain/audit.ts';
-import type { Approvals, StoredApproval } from '../domain/ports/access.ts';
-import type { Clock } from '../domain/ports/host.ts';
+import type { Approvals, StoredApproval } from '../domain/ports/access-ports.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
-import { type ApprovalDesk, shownApproval } from './approvals.ts';
+import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { LimitedKey } from './limited-key.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Caps, Key, Remaining } from '../domain/key.ts';
-import type { AuditStore, SendCount } from '../domain/ports/access.ts';
+import type { AuditStore, SendCount } from '../domain/ports/access-ports.ts';
 import { problem } from '../domain/problems.ts';
 
 /** Maximum number of sends per day of all limited keys together. Accounts have been blocked for fewer in one hour. */

@@ -1,7 +1,7 @@
 import { memberKey, rightsAddress } from '../domain/address.ts';
 import type { Mistake } from '../domain/errors.ts';
 import type { AccessList, ListEntry } from '../domain/key.ts';
-import type { ChatDirectory, KeyChanges } from '../domain/ports/access.ts';
+import type { ChatDirectory, KeyChanges } from '../domain/ports/access-ports.ts';
 import { invalidRequest } from '../domain/problems.ts';
 
 /** Parses the lists of a key. Throws with every entry that matches no person or conversation. */

@@ -1,8 +1,8 @@
 import { OWNER } from '../domain/audit.ts';
-import type { Approvals } from '../domain/ports/access.ts';
-import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled.ts';
-import type { CallerSender, MessageSender } from '../domain/ports/sending.ts';
-import type { AccessParts, LimitedAccess } from './access.ts';
+import type { Approvals } from '../domain/ports/access-ports.ts';
+import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled-ports.ts';
+import type { CallerSender, MessageSender } from '../domain/ports/sending-ports.ts';
+import type { AccessParts, LimitedAccess } from './limited-access.ts';
 
 /** Loads `LimitedAccess` on first use: a service without limited keys never needs it. */
 export class LazyAccess {
@@ -20,7 +20,7 @@ export class LazyAccess {
   }
 
   load(): Promise<LimitedAccess> {
-    this.#loading ??= import('./access.ts').then(async (access) => {
+    this.#loading ??= import('./limited-access.ts').then(async (access) => {
       this.#loaded = new access.LimitedAccess(await this.#parts());
       return this.#loaded;
     });

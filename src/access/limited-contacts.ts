@@ -1,8 +1,8 @@
 import { rightsAddress } from '../domain/address.ts';
 import { folded } from '../domain/folded.ts';
 import type { Key } from '../domain/key.ts';
-import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts.ts';
-import type { People, PeopleView } from '../domain/ports/people.ts';
+import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts-ports.ts';
+import type { People, PeopleView } from '../domain/ports/people-ports.ts';
 import type { ReadableChats } from './readable.ts';
 
 /** Maximum number of hits in the Address Book that are checked against the key's lists. */

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../domain/event.ts';
-import type { EventFeed, FeedReader } from '../domain/ports/feed.ts';
+import type { EventFeed, FeedReader } from '../domain/ports/feed-ports.ts';
 
 /**
  * Returns the feed for a limited key. Positions are those of the log, and entries that the key may not read are left

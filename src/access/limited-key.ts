@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { StoredKey } from '../domain/ports/access.ts';
-import type { Cancel } from '../domain/ports/host.ts';
+import type { StoredKey } from '../domain/ports/access-ports.ts';
+import type { Cancel } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
 
 /** Maximum number of WebSockets and streams together. MCP subscriptions have a separate limit of the same size. */

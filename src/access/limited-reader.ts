@@ -1,7 +1,7 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
-import type { ChatDirectory } from '../domain/ports/access.ts';
-import type { AttachmentReader, MessageQuery, MessageReader } from '../domain/ports/reading.ts';
+import type { ChatDirectory } from '../domain/ports/access-ports.ts';
+import type { AttachmentReader, MessageQuery, MessageReader } from '../domain/ports/reading-ports.ts';
 import { problem } from '../domain/problems.ts';
 import type { ReadableChats } from './readable.ts';
 

@@ -1,4 +1,4 @@
-import type { ScheduledSends } from '../domain/ports/scheduled.ts';
+import type { ScheduledSends } from '../domain/ports/scheduled-ports.ts';
 import { problem } from '../domain/problems.ts';
 import type { ScheduledSend } from '../domain/scheduled.ts';
 import type { LimitedKey } from './limited-key.ts';

@@ -1,4 +1,4 @@
-import type { ChatNames, SearchIndex } from '../domain/ports/search.ts';
+import type { ChatNames, SearchIndex } from '../domain/ports/search-ports.ts';
 import type { ReadableChats } from './readable.ts';
 
 /** Searches only the conversations that a key may read. */

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve as resolvePath } from 'node:path';
 import { isAppError } from '../domain/errors.ts';
 import type { IdempotencyKey } from '../domain/idempotency-key.ts';
-import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access.ts';
-import type { Clock } from '../domain/ports/host.ts';
-import type { MessageReader } from '../domain/ports/reading.ts';
-import type { Scheduler } from '../domain/ports/scheduled.ts';
+import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access-ports.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
+import type { MessageReader } from '../domain/ports/reading-ports.ts';
+import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
 import type {
   CallerSender,
   DryRun,
@@ -14,10 +14,10 @@ import type {
   SendAnswer,
   SendRequest,
   SendResult,
-} from '../domain/ports/sending.ts';
+} from '../domain/ports/sending-ports.ts';
 import { problem } from '../domain/problems.ts';
 import { comparableSend, sendOptions } from '../domain/send-service.ts';
-import { type ApprovalDesk, shownApproval } from './approvals.ts';
+import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';

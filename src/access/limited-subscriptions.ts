@@ -1,6 +1,6 @@
 import { hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
 import type { Key } from '../domain/key.ts';
-import type { SubscriptionService, Subscriptions } from '../domain/ports/subscriptions.ts';
+import type { SubscriptionService, Subscriptions } from '../domain/ports/subscriptions-ports.ts';
 import { problem } from '../domain/problems.ts';
 import type { LimitedKey } from './limited-key.ts';
 

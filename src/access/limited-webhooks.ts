@@ -1,6 +1,6 @@
 import { hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
-import type { Clock } from '../domain/ports/host.ts';
-import type { WebhookRegistry } from '../domain/ports/webhooks.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
+import type { WebhookRegistry } from '../domain/ports/webhooks-ports.ts';
 import { problem } from '../domain/problems.ts';
 import type { StoredWebhook, WebhookSettings } from '../domain/webhook.ts';
 import { changedWebhook } from '../domain/webhook-settings.ts';

@@ -1,6 +1,6 @@
 import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
 import type { AccessList, ClosedGroup, ListEntry } from '../domain/key.ts';
-import type { ChatMembers } from '../domain/ports/access.ts';
+import type { ChatMembers } from '../domain/ports/access-ports.ts';
 
 const KNOWN_SERVICE = /^(?:any|iMessage|SMS|RCS)$/i;
 

@@ -1,7 +1,7 @@
 import type { MessageDetails } from '../domain/details.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { AccessList } from '../domain/key.ts';
-import type { ChatDirectory } from '../domain/ports/access.ts';
+import type { ChatDirectory } from '../domain/ports/access-ports.ts';
 import { mayRead } from './policy.ts';
 
 /** The conversations a key may read. Cached until chat.db or the key's list changes. */

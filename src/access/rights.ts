@@ -1,8 +1,8 @@
 import { rightsAddress } from '../domain/address.ts';
 import { isChatDbAway } from '../domain/errors.ts';
 import type { Key, SendRight } from '../domain/key.ts';
-import type { ChatDirectory } from '../domain/ports/access.ts';
-import type { Clock } from '../domain/ports/host.ts';
+import type { ChatDirectory } from '../domain/ports/access-ports.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { areSameMembers, type Destination, destinationOf, maySend } from './policy.ts';

@@ -1,6 +1,6 @@
-import type { AuditStore, ChatDirectory } from '../domain/ports/access.ts';
-import type { Clock } from '../domain/ports/host.ts';
-import type { StoredScheduled } from '../domain/ports/scheduled.ts';
+import type { AuditStore, ChatDirectory } from '../domain/ports/access-ports.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
+import type { StoredScheduled } from '../domain/ports/scheduled-ports.ts';
 import { problem } from '../domain/problems.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';

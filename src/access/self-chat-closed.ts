@@ -1,5 +1,5 @@
 import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
-import type { ChatDirectory, ChatMembers } from '../domain/ports/access.ts';
+import type { ChatDirectory, ChatMembers } from '../domain/ports/access-ports.ts';
 import { personId } from './policy.ts';
 
 /** Narrows the directory for limited keys while the owner decides by tapback: no list opens the owner's self-chat. */

@@ -1,10 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { memberKey } from '../domain/address.ts';
 import { isoSecond } from '../domain/iso-second.ts';
-import type { ChatDirectory } from '../domain/ports/access.ts';
-import type { Clock } from '../domain/ports/host.ts';
-import type { OwnerInChatDb, SelfChatProof, SelfChatRecord, SelfChatStore } from '../domain/ports/self-chat.ts';
-import type { MessageSender } from '../domain/ports/sending.ts';
+import type { ChatDirectory } from '../domain/ports/access-ports.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
+import type { OwnerInChatDb, SelfChatProof, SelfChatRecord, SelfChatStore } from '../domain/ports/self-chat-ports.ts';
+import type { MessageSender } from '../domain/ports/sending-ports.ts';
 import { problem } from '../domain/problems.ts';
 import { resolveRecipient } from './rights.ts';
 

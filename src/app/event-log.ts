@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Message } from '../domain/message.ts';
-import type { Log } from '../domain/ports/host.ts';
+import type { Log } from '../domain/ports/host-ports.ts';
 import { ChangeDetection } from '../events/changes/detection.ts';
 import { ChangeStream } from '../events/log/change-stream.ts';
 import { Channel } from '../events/log/channel.ts';
@@ -16,9 +16,9 @@ import type { AwakeClock } from '../runtime/awake-clock.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
-import { changeStore } from '../store/state/changes.ts';
-import { cursorStore } from '../store/state/cursor.ts';
-import { rowAgeStore } from '../store/state/row-ages.ts';
+import { changeStore } from '../store/state/changes-store.ts';
+import { cursorStore } from '../store/state/cursor-store.ts';
+import { rowAgeStore } from '../store/state/row-ages-store.ts';
 import type { Host } from './host.ts';
 import type { ThreadTargets } from './reader-worker.ts';
 

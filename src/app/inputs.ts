@@ -7,7 +7,7 @@ import { ownNumber } from '../mac/chatdb/owner.ts';
 import { AddressBook } from '../mac/contacts/address-book.ts';
 import { callingCodeOf } from '../mac/contacts/dialable-address.ts';
 import { noContacts } from '../mac/contacts/no-contacts.ts';
-import { PeopleReader } from '../mac/contacts/people.ts';
+import { PeopleReader } from '../mac/contacts/people-reader.ts';
 import { Conversions } from '../mac/media/conversions.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ReaderThread } from '../runtime/reader-thread.ts';

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { LazyAccess } from '../access/lazy-access.ts';
 import type { HttpServerParts } from '../api/http/server.ts';
 import type { Config } from '../config/config.ts';
-import type { McpService } from '../domain/ports/mcp.ts';
+import type { McpService } from '../domain/ports/mcp-ports.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import type { Host } from './host.ts';
 
@@ -27,7 +27,7 @@ export async function openIssuer({
   const [{ IssuerDoor }, { AuthorizationServer }, { oauthStore }, { readPublicDocument }] = await Promise.all([
     import('../api/http/issuer-door.ts'),
     import('../api/oauth/authorization-server.ts'),
-    import('../store/state/oauth.ts'),
+    import('../store/state/oauth-store.ts'),
     import('../runtime/public-document.ts'),
   ]);
   const { clock } = host;

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
-import type { Log } from '../domain/ports/host.ts';
+import type { Log } from '../domain/ports/host-ports.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
 import { Fingerprints } from '../mac/chatdb/fingerprints.ts';
 import { IndexReader } from '../mac/chatdb/index-source.ts';

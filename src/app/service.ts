@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { LazyAccess } from '../access/lazy-access.ts';
 import { HttpServer } from '../api/http/server.ts';
-import { lazyMcpService } from '../api/mcp/service.ts';
+import { lazyMcpService } from '../api/mcp/lazy-service.ts';
 import type { Config } from '../config/config.ts';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
@@ -18,11 +18,11 @@ import { junkAmong } from '../mac/chatdb/message-filter.ts';
 import { ChatLog } from '../mac/chatdb/message-log.ts';
 import { ChatReader } from '../mac/chatdb/reader.ts';
 import { namedReader } from '../mac/contacts/named-reader.ts';
-import { UPLOADS } from '../mac/sender/attachments.ts';
+import { UPLOADS } from '../mac/sender/checked-attachments.ts';
 import { OriginReader } from '../mac/sender/origins.ts';
 import type { Sender } from '../mac/sender/sender.ts';
+import { MacPermissions } from '../mac/system/mac-permissions.ts';
 import { PermissionWatcher } from '../mac/system/permission-watcher.ts';
-import { MacPermissions } from '../mac/system/permissions.ts';
 import { assertPortFree } from '../mac/system/port-listeners.ts';
 import { AwakeClock } from '../runtime/awake-clock.ts';
 import { Cleanup } from '../runtime/cleanup.ts';
@@ -32,23 +32,23 @@ import { Counters } from '../runtime/counters.ts';
 import { preferLittleMemory } from '../runtime/memory.ts';
 import { eventSerializer } from '../schema/event-json.ts';
 import { assertRestored } from '../store/state/backup.ts';
-import { openStateDatabase } from '../store/state/database.ts';
-import { idempotencyStore } from '../store/state/idempotency.ts';
-import { hasKeys } from '../store/state/keys.ts';
+import { idempotencyStore } from '../store/state/idempotency-store.ts';
+import { hasKeys } from '../store/state/keys-store.ts';
 import { lockFolder } from '../store/state/lock.ts';
-import { webhookStore } from '../store/state/webhooks.ts';
+import { openStateDatabase } from '../store/state/state-database.ts';
+import { webhookStore } from '../store/state/webhooks-store.ts';
 import { UploadStore } from '../store/uploads/upload-store.ts';
-import type { Canary } from './canary.ts';
-import { DiagnosticsRunner } from './diagnostics.ts';
+import { DiagnosticsRunner } from './diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
-import { HomePage, openStatistics } from './home.ts';
+import { HomePage, openStatistics } from './home-page.ts';
 import type { Host } from './host.ts';
 import { openChatDb, openContacts, openConversions } from './inputs.ts';
 import { openIssuer } from './issuer.ts';
-import { openSearchIndex } from './search.ts';
-import { openScheduler, openSender } from './sender.ts';
+import type { Canary } from './open-canary.ts';
+import { openSearchIndex } from './open-search.ts';
+import { openScheduler, openSender } from './open-sender.ts';
+import { openStatus } from './open-status.ts';
 import { listenElsewhere } from './socket.ts';
-import { openStatus } from './status.ts';
 import { wireJsonOf } from './wires.ts';
 
 /** Everything stops within 10 s (decision A7). osascript is killed after 8 s, and its request is still answered. */
@@ -178,7 +178,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     });
     closers.add('uploads', () => uploads.close());
     const access: LazyAccess = new LazyAccess(async () => {
-      const { accessParts } = await import('./limited-access.ts');
+      const { accessParts } = await import('./access-parts.ts');
       return accessParts({
         ...{ config, host, state, connection, idempotency, messages, json, sender, scheduler, files, uploads },
         owner: () => owner,
@@ -206,7 +206,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     };
     const fleet: FleetAgent | undefined =
       config.fleet &&
-      (await import('./fleet.ts')).openFleet({
+      (await import('./open-fleet.ts')).openFleet({
         ...{ settings: config.fleet, host, state, connection, idempotency, feed, owner, json, counters },
         messages: chatLog,
         health: () => status.health(),
@@ -271,7 +271,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     await uploads.start();
     if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();
     if (config.canary.selfAddress !== '') {
-      const [{ openCanary }, { selfChat }] = await Promise.all([import('./canary.ts'), access.load()]);
+      const [{ openCanary }, { selfChat }] = await Promise.all([import('./open-canary.ts'), access.load()]);
       canary = openCanary({ config, selfChat, state, detector, awake, reader, sender, clock, log });
     }
     detection.start();

@@ -1,7 +1,7 @@
 import type { LogEntry } from '../domain/event.ts';
 import { isoSecond } from '../domain/iso-second.ts';
-import type { StatisticCount, StatisticStore } from '../domain/ports/home.ts';
-import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { StatisticCount, StatisticStore } from '../domain/ports/home-ports.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 import {
   KEPT_SPANS,
   STATISTIC_SPANS,

@@ -1,8 +1,8 @@
 import type { HttpServer } from '../api/http/server.ts';
 import type { Config } from '../config/config.ts';
 import { hostClassOf } from '../domain/local-network.ts';
-import type { Log } from '../domain/ports/host.ts';
-import type { WireEventJson } from '../domain/ports/wires.ts';
+import type { Log } from '../domain/ports/host-ports.ts';
+import type { WireEventJson } from '../domain/ports/wires-ports.ts';
 import type { Counters } from '../runtime/counters.ts';
 
 export interface WirePorts {

@@ -5,9 +5,9 @@ import { lockFile } from '../runtime/file-lock.ts';
 import { claimPrivateFile } from '../runtime/private-file.ts';
 import { damaged } from './archive-errors.ts';
 import { ArchiveIndex, type ChainRecord, NOT_COMPARED, REMOVED } from './archive-index.ts';
+import { CONVERSATIONS, chainOf, INDEX, LOCK, LOG, MANIFEST, PART } from './archive-layout.ts';
 import { type ArchivedLine, countMissing, keyOfLine, secondsOf } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, type ReadLine, readChain } from './chain.ts';
-import { CONVERSATIONS, chainOf, INDEX, LOCK, LOG, MANIFEST, PART } from './layout.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { makeFolder } from './private-files.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { NameLookup } from '../domain/ports/contacts.ts';
-import { PEOPLE } from './layout.ts';
+import type { NameLookup } from '../domain/ports/contacts-ports.ts';
+import { PEOPLE } from './archive-layout.ts';
 import { readWhole, writeWhole } from './private-files.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { AppCard, LinkPreview, Poll } from '../domain/cards.ts';
 import type { MessagePart, TextRun } from '../domain/content.ts';
 import type { MessageDetails } from '../domain/details.ts';
-import type { NameLookup } from '../domain/ports/contacts.ts';
+import type { NameLookup } from '../domain/ports/contacts-ports.ts';
 import { appSentence, linkSentence } from '../domain/sentence.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 

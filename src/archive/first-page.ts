@@ -1,6 +1,6 @@
 import { isoSecond } from '../domain/iso-second.ts';
+import { CONVERSATIONS } from './archive-layout.ts';
 import { Html, html } from './html.ts';
-import { CONVERSATIONS } from './layout.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
 
 export interface ListedConversation {

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
 import type { ArchiveSource } from '../mac/chatdb/archive-source.ts';
 import type { ArchiveIndex, StoredPlace } from './archive-index.ts';
-import { FILES } from './layout.ts';
+import { FILES } from './archive-layout.ts';
 import type { StoredFiles } from './stored-files.ts';
 
 export interface LostFilesParts {

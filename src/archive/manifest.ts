@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { damaged } from './archive-errors.ts';
+import { chainOf, LOG, MANIFEST } from './archive-layout.ts';
 import { type Head, NO_LINES } from './chain.ts';
-import { chainOf, LOG, MANIFEST } from './layout.ts';
 import { Draft, readWhole } from './private-files.ts';
 
 export const FORMAT = 'postern-archive';

@@ -1,6 +1,6 @@
 import type { MessageDetails, MessageKind } from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
-import type { NameLookup } from '../domain/ports/contacts.ts';
+import type { NameLookup } from '../domain/ports/contacts-ports.ts';
 import type { Reaction } from '../domain/reaction.ts';
 import { eventSentence } from '../domain/sentence.ts';
 import type { ArchivedFile } from './archived-line.ts';

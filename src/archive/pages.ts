@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { NameLookup } from '../domain/ports/contacts.ts';
+import type { NameLookup } from '../domain/ports/contacts-ports.ts';
 import type { ArchiveIndex, ChainRecord } from './archive-index.ts';
+import { chainOf, FIRST_PAGE } from './archive-layout.ts';
 import type { ArchivedConversation } from './archived-line.ts';
 import { lineWindow } from './chain.ts';
 import { type ListedConversation, listHtml } from './first-page.ts';
-import { chainOf, FIRST_PAGE } from './layout.ts';
 import { Calendar } from './page-frame.ts';
 import { writeWhole } from './private-files.ts';
 import { writeYear, type YearPage } from './year-pages.ts';

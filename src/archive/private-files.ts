@@ -15,7 +15,7 @@ import {
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
-import { PART } from './layout.ts';
+import { PART } from './archive-layout.ts';
 
 // Files that only their owner can read: 0600, in folders of 0700. No link is followed.
 

@@ -3,6 +3,7 @@ import type { Message } from '../domain/message.ts';
 import type { Reaction } from '../domain/reaction.ts';
 import type { ArchiveSource, SourceChat, SourceEntry, SourceRow } from '../mac/chatdb/archive-source.ts';
 import { type ArchiveIndex, type Entry, REMOVED } from './archive-index.ts';
+import { chainOf, chainPath, conversationKey } from './archive-layout.ts';
 import {
   type ArchivedConversation,
   type ArchivedFile,
@@ -16,7 +17,6 @@ import {
 import { LineReader } from './chain.ts';
 import type { ChainFiles } from './chain-files.ts';
 import type { ExportReport } from './export.ts';
-import { chainOf, chainPath, conversationKey } from './layout.ts';
 import type { StoredFiles } from './stored-files.ts';
 
 export interface RowWriterParts {

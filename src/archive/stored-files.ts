@@ -4,10 +4,10 @@ import { dirname, extname, join } from 'node:path';
 import type { AttachmentDetails } from '../domain/details.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { Message } from '../domain/message.ts';
-import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../domain/ports/reading.ts';
+import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../domain/ports/reading-ports.ts';
 import { explained } from './archive-errors.ts';
+import { FILES, storedPath } from './archive-layout.ts';
 import type { ArchivedFile, StoredFile } from './archived-line.ts';
-import { FILES, storedPath } from './layout.ts';
 import { Draft, makeFolderOf, syncFile } from './private-files.ts';
 
 /** Extensions that stored files may have. No program that opens a file by its name executes any of these. */

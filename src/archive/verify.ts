@@ -5,10 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import { chainsIn } from './archive.ts';
 import { noArchiveAt } from './archive-errors.ts';
+import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, storedHash } from './archive-layout.ts';
 import type { ArchivedLine } from './archived-line.ts';
 import { isStored } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
-import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, storedHash } from './layout.ts';
 import { type Manifest, readManifest, sealOf } from './manifest.ts';
 
 /** A fault in one file of an archive; `line` if the fault is in one of its lines. */

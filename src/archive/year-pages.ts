@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message } from '../domain/message.ts';
-import type { NameLookup } from '../domain/ports/contacts.ts';
+import type { NameLookup } from '../domain/ports/contacts-ports.ts';
 import { type ArchiveIndex, type ChainRecord, type Entry, REMOVED } from './archive-index.ts';
+import { chainOf } from './archive-layout.ts';
 import type { ArchivedLine } from './archived-line.ts';
 import { LineReader } from './chain.ts';
 import { type Html, html } from './html.ts';
-import { chainOf } from './layout.ts';
 import { messageHtml, type ShownMessage } from './message-html.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
 import { Draft } from './private-files.ts';

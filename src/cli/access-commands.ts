@@ -18,7 +18,7 @@ export function declareAccessCommands(program: Command, runs: Runs): void {
     .option('--after <line>', 'only lines after this id', count)
     .option('--limit <number>', 'maximum number (100)', count)
     .addHelpText('after', helpExamples('postern audit', 'postern audit --key 7f3a9c1e --json'))
-    .action(runs(served(async () => (await import('./commands/audit.ts')).audit)));
+    .action(runs(served(async () => (await import('./commands/audit-command.ts')).audit)));
 }
 
 function declareKeyCommands(program: Command, runs: Runs): void {
@@ -45,16 +45,16 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .option('--expires <time>', 'an instant such as 2026-12-31T00:00:00Z, or never (in 90 days)', nonEmpty)
     .option('--dry-run', 'its sends only say what would happen')
     .addHelpText('after', helpExamples('postern keys add reporter --preset notifier --send me@example.com'))
-    .action(runs(served(async () => (await import('./commands/keys.ts')).addKey)));
+    .action(runs(served(async () => (await import('./commands/keys-commands.ts')).addKey)));
   connected(keys.command('list', { isDefault: true }))
     .description('List the keys (the default).')
     .addHelpText('after', helpExamples('postern keys list'))
-    .action(runs(served(async () => (await import('./commands/keys.ts')).listKeys)));
+    .action(runs(served(async () => (await import('./commands/keys-commands.ts')).listKeys)));
   connected(keys.command('show'))
     .description('Show what a key may do, and which groups closed.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys show agent'))
-    .action(runs(served(async () => (await import('./commands/keys.ts')).showKey)));
+    .action(runs(served(async () => (await import('./commands/keys-commands.ts')).showKey)));
   for (const change of ['allow', 'forbid'] as const) {
     connected(keys.command(change))
       .description(
@@ -67,24 +67,24 @@ function declareKeyCommands(program: Command, runs: Runs): void {
       .option('--send <whom>', 'whom it may write to; may be repeated', gathered)
       .option('--callback-host <host>', HOST, gathered)
       .addHelpText('after', helpExamples(`postern keys ${change} agent --send +15550100`))
-      .action(runs(served(async () => (await import('./commands/keys.ts')).changeLists.bind(null, change))));
+      .action(runs(served(async () => (await import('./commands/keys-commands.ts')).changeLists.bind(null, change))));
   }
   connected(keys.command('check'))
     .description('Say what would happen to a send with a key; exits with 1 if it would be refused.')
     .argument('<key>', NAME, nonEmpty)
     .requiredOption('--send <whom>', 'an address or a conversation id', nonEmpty)
     .addHelpText('after', helpExamples('postern keys check agent --send +15550100'))
-    .action(runs(served(async () => (await import('./commands/keys.ts')).checkKey)));
+    .action(runs(served(async () => (await import('./commands/keys-commands.ts')).checkKey)));
   connected(keys.command('rotate'))
     .description('Give a key a new secret. The old one works for another 24 hours.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys rotate agent'))
-    .action(runs(served(async () => (await import('./commands/keys.ts')).rotateKey)));
+    .action(runs(served(async () => (await import('./commands/keys-commands.ts')).rotateKey)));
   connected(keys.command('revoke'))
     .description('Revoke a key at once, with its webhooks and what waits for a decision.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys revoke agent'))
-    .action(runs(served(async () => (await import('./commands/keys.ts')).revokeKey)));
+    .action(runs(served(async () => (await import('./commands/keys-commands.ts')).revokeKey)));
 }
 
 function declareApprovalCommands(program: Command, runs: Runs): void {
@@ -97,26 +97,26 @@ function declareApprovalCommands(program: Command, runs: Runs): void {
     .addOption(new Option('--state <state>', 'those in this state').choices(APPROVAL_STATES))
     .option('--all', 'include those already decided')
     .addHelpText('after', helpExamples('postern approvals list --all'))
-    .action(runs(served(async () => (await import('./commands/approvals.ts')).listApprovals)));
+    .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).listApprovals)));
   connected(approvals.command('show'))
     .description('Show exactly what would be sent, and to whom.')
     .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern approvals show 0d4c'))
-    .action(runs(served(async () => (await import('./commands/approvals.ts')).showApproval)));
+    .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).showApproval)));
   connected(approvals.command('approve'))
     .description('Show it, ask, and send exactly that.')
     .argument('<approval>', ID, nonEmpty)
     .option('--yes', 'do not ask')
     .addHelpText('after', helpExamples('postern approvals approve 0d4c'))
-    .action(runs(served(async () => (await import('./commands/approvals.ts')).approve)));
+    .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).approve)));
   connected(approvals.command('prove'))
     .description('Prove which conversation is with yourself, so that you can decide there by tapback.')
     .argument('[code]', 'the code sent there; without it, one is sent and asked for', nonEmpty)
     .addHelpText('after', helpExamples('postern approvals prove', 'postern approvals prove 482913'))
-    .action(runs(served(async () => (await import('./commands/self-chat.ts')).proveSelfChat)));
+    .action(runs(served(async () => (await import('./commands/self-chat-command.ts')).proveSelfChat)));
   connected(approvals.command('deny'))
     .description('Deny it: it is never sent.')
     .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern approvals deny 0d4c'))
-    .action(runs(served(async () => (await import('./commands/approvals.ts')).deny)));
+    .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).deny)));
 }

@@ -24,11 +24,11 @@ export function declareClientCommands(program: Command, runs: Runs): void {
   connected(program.command('status'))
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
-    .action(runs(served(async () => (await import('./commands/status.ts')).status)));
+    .action(runs(served(async () => (await import('./commands/status-command.ts')).status)));
   connected(program.command('open'), { json: false })
     .description('Open the console in a browser, signed in.')
     .addHelpText('after', helpExamples('postern open', 'postern open --demo'))
-    .action(runs(async () => (await import('./commands/open.ts')).open));
+    .action(runs(async () => (await import('./commands/open-command.ts')).open));
   connected(program.command('send'))
     .description('Send a message.')
     .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)
@@ -58,19 +58,19 @@ export function declareClientCommands(program: Command, runs: Runs): void {
         "postern send +15550100 'Happy birthday!' --at 'tomorrow 08:00'",
       ),
     )
-    .action(runs(served(async () => (await import('./commands/send.ts')).send)));
+    .action(runs(served(async () => (await import('./commands/send-command.ts')).send)));
   connected(program.command('conversations'))
     .description('List conversations, most recent first.')
     .option('--limit <number>', 'maximum number (50)', count)
     .option('--unread', 'only those with unread messages')
     .addHelpText('after', helpExamples('postern conversations --limit 5', 'postern conversations --unread'))
-    .action(runs(served(async () => (await import('./commands/conversations.ts')).conversations)));
+    .action(runs(served(async () => (await import('./commands/conversations-command.ts')).conversations)));
   connected(program.command('people'))
     .description('List the people you have conversations with, each over all addresses.')
     .argument('[words...]', 'only those whose name or addresses contain every word')
     .option('--limit <number>', 'maximum number (50), at most 200', count)
     .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
-    .action(runs(served(async () => (await import('./commands/people.ts')).people)));
+    .action(runs(served(async () => (await import('./commands/people-command.ts')).people)));
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'a conversation id, or its address or name')
@@ -91,7 +91,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
         "postern messages --since 2h --json | jq -r '.[].body'",
       ),
     )
-    .action(runs(served(async () => (await import('./commands/messages.ts')).messages)));
+    .action(runs(served(async () => (await import('./commands/messages-command.ts')).messages)));
   connected(program.command('search'))
     .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
     .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
@@ -105,7 +105,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
         'postern search --status',
       ),
     )
-    .action(runs(served<[readonly string[]]>(async () => (await import('./commands/search.ts')).search)));
+    .action(runs(served<[readonly string[]]>(async () => (await import('./commands/search-command.ts')).search)));
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .argument('[conversation]', 'only this conversation: its id, address or name', nonEmpty)
@@ -129,7 +129,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
         "postern tail 'Ana Silva' --exec 'jq -r .data.body >> ana.txt'",
       ),
     )
-    .action(runs(served(async () => (await import('./commands/tail.ts')).tail)));
+    .action(runs(served(async () => (await import('./commands/tail-command.ts')).tail)));
   declareScheduledCommands(program, runs);
   declareAttachmentCommands(program, runs);
   declareWebhookCommands(program, runs);
@@ -141,14 +141,14 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       new Option('--since <row>', 'with --channel: start after this row id or offset, not now').argParser(rowOrOffset),
     )
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
-    .action(runs(async () => (await import('./commands/mcp.ts')).mcp));
+    .action(runs(async () => (await import('./commands/mcp-command.ts')).mcp));
   connected(program.command('imsg'), { json: false })
     .description("Speak imsg's JSON-RPC over stdin and stdout, for programs such as OpenClaw.")
     .argument('[words...]', 'rpc, status or help, as imsg takes them')
     .allowUnknownOption()
     .helpOption(false)
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
-    .action(runs<[readonly string[]]>(async () => (await import('./commands/imsg.ts')).imsg));
+    .action(runs<[readonly string[]]>(async () => (await import('./commands/imsg-command.ts')).imsg));
   connected(program.command('check-update', { hidden: true }), { json: false })
     .description('Read update.url in the background, so that the next command can mention a newer version.')
     .addHelpText('after', helpExamples('postern check-update'))
@@ -165,12 +165,12 @@ function declareScheduledCommands(program: Command, runs: Runs): void {
     .description('List pending messages, soonest first, and those that Messages itself will send later.')
     .addOption(new Option('--state <state>', 'those in this state').choices(SCHEDULED_STATES))
     .addHelpText('after', helpExamples('postern scheduled list --state missed'))
-    .action(runs(served(async () => (await import('./commands/scheduled.ts')).listScheduled)));
+    .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).listScheduled)));
   connected(scheduled.command('cancel'))
     .description('Cancel a scheduled message; fails if it is too late.')
     .argument('<id>', 'its id, or the beginning of it', nonEmpty)
     .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
-    .action(runs(served(async () => (await import('./commands/scheduled.ts')).cancelScheduled)));
+    .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).cancelScheduled)));
 }
 
 /** The commands for files of messages and files to send. */
@@ -193,12 +193,12 @@ function declareAttachmentCommands(program: Command, runs: Runs): void {
         'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg',
       ),
     )
-    .action(runs(served(async () => (await import('./commands/attachments.ts')).getAttachment)));
+    .action(runs(served(async () => (await import('./commands/attachments-commands.ts')).getAttachment)));
   connected(attachments.command('upload'))
     .description('Upload a file and print the id to send it with. postern send --attach does both.')
     .argument('<file>', 'the file', nonEmpty)
     .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
-    .action(runs(served(async () => (await import('./commands/attachments.ts')).uploadAttachment)));
+    .action(runs(served(async () => (await import('./commands/attachments-commands.ts')).uploadAttachment)));
 }
 
 function place(value: string): number {

@@ -5,7 +5,7 @@ const OF_THE_SERVICE: ReadonlySet<string | undefined> = new Set(['--port', '--qu
 
 /** The commands that change the simulated Mac of a running demo. */
 export function declareDemoCommands(demo: Command, runs: Runs): void {
-  const people = () => import('./commands/demo-people.ts');
+  const people = () => import('./commands/demo-people-commands.ts');
   demo
     .command('say')
     .description('Let one of the people write to you; with me, write on another device of yours.')

@@ -6,7 +6,7 @@ const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
 
 /** The commands for running a fleet of Macs. */
 export function declareFleetCommands(program: Command, runs: Runs): void {
-  const code = () => import('./commands/fleet.ts');
+  const code = () => import('./commands/fleet-commands.ts');
   const fleet = program
     .command('fleet')
     .description('Set up a fleet: many Macs behind hubs, over nats-server.')
@@ -42,13 +42,13 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .argument('<mac>', 'the id of the Mac: lowercase letters, digits and hyphens, at most 32', macId)
     .option('--replace', 'the machine replaces the one that has this id in the fleet')
     .addHelpText('after', helpExamples('postern fleet invite m7', 'postern fleet invite m7 --replace'))
-    .action(runs(async () => (await import('./commands/fleet-invite.ts')).inviteMac));
+    .action(runs(async () => (await import('./commands/fleet-invite-command.ts')).inviteMac));
   fleet
     .command('join')
     .description('Make this machine a Mac of a fleet, with the token of an invitation: on the terminal, or on stdin.')
     .option('--token-file <file>', 'read the token from a file', nonEmpty)
     .addHelpText('after', helpExamples('postern fleet join', 'postern fleet join --token-file token.txt'))
-    .action(runs(async () => (await import('./commands/fleet-join.ts')).joinAsMac));
+    .action(runs(async () => (await import('./commands/fleet-join-command.ts')).joinAsMac));
   onMac('add', 'Make the key of a Mac to copy there, and print what belongs in its config.toml.').action(
     runs(async () => (await code()).addMac),
   );
@@ -64,15 +64,15 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .argument('<standby>', 'the other Mac', macId)
     .option('--offline', 'only write files; postern fleet init --connect does the rest later')
     .addHelpText('after', helpExamples('postern fleet pair m7 m8'))
-    .action(runs(async () => (await import('./commands/fleet-pair.ts')).pairMacs));
+    .action(runs(async () => (await import('./commands/fleet-pair-command.ts')).pairMacs));
   located(fleet.command('rotate'))
     .description('Change the content key, in three steps: run it, distribute the files it names, and run it again.')
     .addHelpText('after', helpExamples('postern fleet rotate'))
-    .action(runs(async () => (await import('./commands/fleet-keys.ts')).rotateContentKey));
+    .action(runs(async () => (await import('./commands/fleet-keys-commands.ts')).rotateContentKey));
   located(fleet.command('renew'))
     .description('Make new certificates for the servers, valid 825 days. Macs and hubs need nothing.')
     .addHelpText('after', helpExamples('postern fleet renew'))
-    .action(runs(async () => (await import('./commands/fleet-keys.ts')).renewCertificates));
+    .action(runs(async () => (await import('./commands/fleet-keys-commands.ts')).renewCertificates));
   located(fleet.command('status'))
     .description('Show servers, streams and Macs; exits with 1 if there is a problem.')
     .option('--json', 'as JSON')

@@ -24,7 +24,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .description('Run the service (the default command). The first launch only writes the configuration.')
     .option('--supervised', 'for launchd and other supervisors that restart it')
     .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
-    .action(runs(async () => (await import('./commands/serve.ts')).serve));
+    .action(runs(async () => (await import('./commands/serve-command.ts')).serve));
   program
     .command('hub')
     .description(
@@ -32,7 +32,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     )
     .option('--supervised', 'for supervisors that restart it')
     .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
-    .action(runs(async () => (await import('./commands/hub.ts')).hub));
+    .action(runs(async () => (await import('./commands/hub-command.ts')).hub));
   const demo = program
     .command('demo')
     .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
@@ -42,13 +42,13 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
     .option('--allow-network', 'let --host be one that other machines reach, in a container for example')
     .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
-    .action(runs(async () => (await import('./commands/demo.ts')).demo));
+    .action(runs(async () => (await import('./commands/demo-command.ts')).demo));
   declareDemoCommands(demo, runs);
   program
     .command('run', { hidden: true })
     .description('Write the configuration if there is none, then serve; without Messages, run the demo.')
     .addHelpText('after', helpExamples('postern run'))
-    .action(runs(async () => (await import('./commands/run.ts')).run));
+    .action(runs(async () => (await import('./commands/run-command.ts')).run));
   program
     .command('doctor')
     .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
@@ -72,7 +72,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
         const isReport = options.macReport === true || options.sendToMe !== undefined;
         return isReport
           ? (await import('./doctor/report-command.ts')).reportCommand(options, context)
-          : (await import('./commands/doctor.ts')).doctor(options, context);
+          : (await import('./commands/doctor-command.ts')).doctor(options, context);
       }),
     );
   program
@@ -81,13 +81,13 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .option('--renew-runtime', 'also replace its private Node; the permissions must be granted again')
     .option('--no-wait', 'ask for the permissions once, and do not wait for them')
     .addHelpText('after', helpExamples('postern install'))
-    .action(runs(async () => (await import('./commands/install.ts')).install));
+    .action(runs(async () => (await import('./commands/install-command.ts')).install));
   program
     .command('uninstall')
     .description('Uninstall Postern from this Mac. The configuration is kept.')
     .option('--purge', 'also remove configuration, state, logs and granted permissions')
     .addHelpText('after', helpExamples('postern uninstall --purge'))
-    .action(runs(async () => (await import('./commands/uninstall.ts')).uninstall));
+    .action(runs(async () => (await import('./commands/uninstall-command.ts')).uninstall));
   declareAgentCommands(program, runs);
   declareBackupCommands(program, runs);
   declareArchiveCommands(program, runs);
@@ -103,7 +103,7 @@ function declareShellCommands(program: Command, runs: Runs): void {
     .description('Print the completion script of a shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(['zsh', 'bash', 'fish']))
     .addHelpText('after', helpExamples('source <(postern completion zsh)', 'postern completion fish | source'))
-    .action(runs(async () => (await import('./commands/completion.ts')).completion));
+    .action(runs(async () => (await import('./commands/completion-command.ts')).completion));
   program
     .command('man')
     .description('Print the manual page. After make install it is there as: man postern')
@@ -120,7 +120,7 @@ function declareShellCommands(program: Command, runs: Runs): void {
     .description('Print the candidates for the last word, for completion scripts.')
     .argument('[words...]', 'the words of the line after the program')
     .addHelpText('after', helpExamples("postern complete -- messages ''"))
-    .action(runs(async () => (await import('./commands/complete.ts')).complete.bind(null, program)));
+    .action(runs(async () => (await import('./commands/complete-command.ts')).complete.bind(null, program)));
 }
 
 function declareAgentCommands(program: Command, runs: Runs): void {
@@ -134,7 +134,7 @@ function declareAgentCommands(program: Command, runs: Runs): void {
       .command(order)
       .description(description)
       .addHelpText('after', helpExamples(`postern ${order}`))
-      .action(runs(async () => (await import('./commands/agent.ts')).control.bind(null, order)));
+      .action(runs(async () => (await import('./commands/agent-command.ts')).control.bind(null, order)));
   }
   program
     .command('logs')
@@ -144,7 +144,7 @@ function declareAgentCommands(program: Command, runs: Runs): void {
     .option('--errors', 'what it wrote to stderr, such as a crash')
     .option('--json', 'the lines as they are in the file')
     .addHelpText('after', helpExamples('postern logs -f', 'postern logs --errors'))
-    .action(runs<[]>(async () => (await import('./commands/logs.ts')).logs));
+    .action(runs<[]>(async () => (await import('./commands/logs-command.ts')).logs));
 }
 
 function declareBackupCommands(program: Command, runs: Runs): void {
@@ -155,7 +155,7 @@ function declareBackupCommands(program: Command, runs: Runs): void {
     .option('--force', 'replace the file if it exists')
     .option('--demo', 'the configuration of postern demo')
     .addHelpText('after', helpExamples('postern backup ~/postern.backup'))
-    .action(runs(async () => (await import('./commands/backup.ts')).backup));
+    .action(runs(async () => (await import('./commands/backup-command.ts')).backup));
   program
     .command('restore')
     .description('Put a backup in place of the configuration and the state. The service must be stopped.')
@@ -163,7 +163,7 @@ function declareBackupCommands(program: Command, runs: Runs): void {
     .option('--force', 'replace a configuration and a state that exist')
     .option('--demo', 'the configuration of postern demo')
     .addHelpText('after', helpExamples('postern restore ~/postern.backup'))
-    .action(runs(async () => (await import('./commands/restore.ts')).restore));
+    .action(runs(async () => (await import('./commands/restore-command.ts')).restore));
 }
 
 function declareConfigCommands(program: Command, runs: Runs): void {
@@ -176,19 +176,19 @@ function declareConfigCommands(program: Command, runs: Runs): void {
     .description('List every mistake in config.toml; exits with 78 if it cannot be used.')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern config check'))
-    .action(runs(async () => (await import('./commands/config.ts')).check));
+    .action(runs(async () => (await import('./commands/config-commands.ts')).check));
   located(config.command('path'))
     .description('Print where config.toml is.')
     .addHelpText('after', helpExamples('$EDITOR "$(postern config path)"'))
-    .action(runs(async () => (await import('./commands/config.ts')).showPath));
+    .action(runs(async () => (await import('./commands/config-commands.ts')).showPath));
   located(config.command('key'))
     .description('Print the API key of the owner, for use in a shell.')
     .addHelpText('after', helpExamples('KEY=$(postern config key --demo)'))
-    .action(runs(async () => (await import('./commands/config.ts')).showOwnerKey));
+    .action(runs(async () => (await import('./commands/config-commands.ts')).showOwnerKey));
   located(config.command('rotate-key'))
     .description('Write a new random key to config.toml, and change nothing else.')
     .addHelpText('after', helpExamples('postern config rotate-key'))
-    .action(runs(async () => (await import('./commands/config.ts')).rotate));
+    .action(runs(async () => (await import('./commands/config-commands.ts')).rotate));
 }
 
 /** The commands that archive everything in chat.db and verify an archive. */
@@ -219,7 +219,7 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
         'postern export verify ~/Documents/Messages',
       ),
     )
-    .action(runs(async () => (await import('./commands/export.ts')).exportMessages));
+    .action(runs(async () => (await import('./commands/export-command.ts')).exportMessages));
   const check = command
     .command('verify')
     .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
@@ -228,7 +228,7 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
     .option('--demo', 'the messages of postern demo')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
-    .action(runs(async () => (await import('./commands/export-verify.ts')).verify));
+    .action(runs(async () => (await import('./commands/export-verify-command.ts')).verify));
   // Options of an export have no effect on a check.
   check.configureHelp({
     ...check.configureHelp(),

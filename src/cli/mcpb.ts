@@ -1,5 +1,5 @@
 // The server in the MCPB bundle: `postern mcp` without the rest of the program.
-import { mcp } from './commands/mcp.ts';
+import { mcp } from './commands/mcp-command.ts';
 import { outputWritten, processContext } from './process-context.ts';
 
 declare const POSTERN_VERSION: string;

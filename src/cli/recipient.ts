@@ -3,7 +3,7 @@ import { rightsAddress } from '../domain/address.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import { editDistance } from '../domain/edit-distance.ts';
 import { folded } from '../domain/folded.ts';
-import type { Contact } from '../domain/ports/contacts.ts';
+import type { Contact } from '../domain/ports/contacts-ports.ts';
 import { EXIT } from './context.ts';
 import { oneLine } from './output/text.ts';
 import { Refusal } from './service-connection.ts';

@@ -31,23 +31,23 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
   connected(webhooks.command('list', { isDefault: true }))
     .description('List the webhooks (the default).')
     .addHelpText('after', helpExamples('postern webhooks list --json'))
-    .action(runs(served(async () => (await import('./commands/webhooks.ts')).listWebhooks)));
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).listWebhooks)));
   declareSettings(webhooks, runs);
   connected(webhooks.command('deliveries'))
     .description('List the last 100 deliveries of a webhook, after the one that it holds.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
-    .action(runs(served(async () => (await import('./commands/webhooks.ts')).listDeliveries)));
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).listDeliveries)));
   connected(webhooks.command('test'))
     .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
-    .action(runs(served(async () => (await import('./commands/webhooks.ts')).testWebhook)));
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).testWebhook)));
   connected(webhooks.command('retry'))
     .description('Try a held delivery now and print how it ended; exits with 1 if it failed again, or none is held.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples("postern webhooks retry 'My receiver'"))
-    .action(runs(served(async () => (await import('./commands/webhooks.ts')).retryWebhook)));
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).retryWebhook)));
   connected(webhooks.command('replay'))
     .description('Redeliver everything after a row, or what was dropped; or skip what is not delivered yet.')
     .argument('<webhook>', ID, nonEmpty)
@@ -58,7 +58,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
       'after',
       helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
     )
-    .action(runs(served(async () => (await import('./commands/webhooks.ts')).replayWebhook)));
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).replayWebhook)));
   filters(connected(webhooks.command('listen')))
     .description('Receive events here for a while: registers a webhook, checks and prints what comes, then removes it.')
     .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
@@ -68,7 +68,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
       'after',
       helpExamples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
     )
-    .action(runs(served(async () => (await import('./commands/webhooks-listen.ts')).listen)));
+    .action(runs(served(async () => (await import('./commands/webhooks-listen-command.ts')).listen)));
 }
 
 function declareSettings(webhooks: Command, runs: Runs): void {
@@ -84,7 +84,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
         'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
       ),
     )
-    .action(runs(served(async () => (await import('./commands/webhook-settings.ts')).addWebhook)));
+    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).addWebhook)));
   settings(connected(webhooks.command('edit')))
     .description('Change a webhook. Settings that are not given keep their value, and the webhook its position.')
     .argument('<webhook>', ID, nonEmpty)
@@ -100,12 +100,12 @@ function declareSettings(webhooks: Command, runs: Runs): void {
         'postern webhooks edit 3f2a --secret-file new.txt',
       ),
     )
-    .action(runs(served(async () => (await import('./commands/webhook-settings.ts')).editWebhook)));
+    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).editWebhook)));
   connected(webhooks.command('show'))
     .description('Show the settings of a webhook and how it is doing.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks show 3f2a'))
-    .action(runs(served(async () => (await import('./commands/webhook-settings.ts')).showWebhook)));
+    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).showWebhook)));
   for (const change of ['pause', 'resume'] as const) {
     connected(webhooks.command(change))
       .description(
@@ -116,14 +116,16 @@ function declareSettings(webhooks: Command, runs: Runs): void {
       .argument('<webhook>', ID, nonEmpty)
       .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
       .action(
-        runs(served(async () => (await import('./commands/webhook-settings.ts')).pauseWebhook.bind(null, change))),
+        runs(
+          served(async () => (await import('./commands/webhook-settings-commands.ts')).pauseWebhook.bind(null, change)),
+        ),
       );
   }
   connected(webhooks.command('remove'))
     .description('Remove a webhook; nothing more is sent to it.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks remove 3f2a'))
-    .action(runs(served(async () => (await import('./commands/webhooks.ts')).removeWebhook)));
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).removeWebhook)));
 }
 
 /** Adds the settings that can be given when a webhook is added or changed. */

@@ -1,7 +1,7 @@
 import { AppError, isAppError } from './errors.ts';
 import type { LogEntry } from './event.ts';
 import { decodeOffset, type Offset } from './offset.ts';
-import type { EventFeed } from './ports/feed.ts';
+import type { EventFeed } from './ports/feed-ports.ts';
 
 const PAGE = 200;
 /** Maximum number of rows that are checked one by one for their age. */

@@ -1,9 +1,9 @@
 import type { CanaryReport } from './canary.ts';
 import type { Capabilities } from './capabilities.ts';
-import type { ContactsHealth } from './ports/contacts.ts';
-import type { FleetReport } from './ports/fleet.ts';
-import type { MessagesAnswer, PermissionReport } from './ports/permissions.ts';
-import type { BackendHealth } from './ports/reading.ts';
+import type { ContactsHealth } from './ports/contacts-ports.ts';
+import type { FleetReport } from './ports/fleet-ports.ts';
+import type { MessagesAnswer, PermissionReport } from './ports/permissions-ports.ts';
+import type { BackendHealth } from './ports/reading-ports.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus } from './webhook.ts';
 
 /** The state of one webhook, with only the origin of its URL (decision A6). */

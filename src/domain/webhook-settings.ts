@@ -1,6 +1,6 @@
 import { isoSecond } from './iso-second.ts';
 import type { Offset } from './offset.ts';
-import type { NewWebhook, WebhookChanges } from './ports/webhooks.ts';
+import type { NewWebhook, WebhookChanges } from './ports/webhooks-ports.ts';
 import { invalidRequest } from './problems.ts';
 import {
   DEFAULT_SETTINGS,

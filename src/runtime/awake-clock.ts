@@ -1,5 +1,5 @@
 import type { SleepGaps } from '../domain/diagnostics.ts';
-import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 
 const BEAT_MS = 1000;
 /** A timer that fires this late indicates a gap. A shorter delay only indicates a busy machine. */

@@ -1,4 +1,4 @@
-import type { Log } from '../domain/ports/host.ts';
+import type { Log } from '../domain/ports/host-ports.ts';
 
 /** Undoes steps at shutdown, in reverse order. Runs every step even if another one fails. May be closed twice. */
 export class Cleanup {

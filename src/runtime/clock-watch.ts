@@ -1,4 +1,4 @@
-import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 
 const CHECK_EVERY_MS = 1000;
 /** More than network time corrects at once, and less than a person would notice in timestamps. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/ports/host.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 
 /** The machine's clock. No other module reads it. */
 export const systemClock: Clock = {

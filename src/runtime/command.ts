@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { errorCode } from '../domain/errors.ts';
-import type { Clock } from '../domain/ports/host.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 import { systemClock } from './clock.ts';
 
 /** The result of a program. `code` is null if the program could not be started or was ended by a signal. */

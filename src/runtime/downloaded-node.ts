@@ -13,7 +13,7 @@ import {
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../domain/errors.ts';
-import type { Clock } from '../domain/ports/host.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 import type { RunCommand } from './command.ts';
 import { fetchNodePackage, integrityOf, type VerifiedNodePackage } from './node-package.ts';
 

@@ -1,5 +1,5 @@
 import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
-import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 
 export interface LogFileOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { errorCode } from '../domain/errors.ts';
-import type { Log } from '../domain/ports/host.ts';
+import type { Log } from '../domain/ports/host-ports.ts';
 import { redact } from './redaction.ts';
 
 type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { errorCode } from '../domain/errors.ts';
-import type { Clock } from '../domain/ports/host.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 import { type AddressRule, HostLookup } from './host-lookup.ts';
 import { isPublicAddress } from './public-address.ts';
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { AppError, type AppErrorOptions } from '../domain/errors.ts';
-import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
 import { sqliteLibrary } from './sqlite.ts';
 

@@ -1,5 +1,5 @@
 import { isAppError } from '../domain/errors.ts';
-import type { SendAnswer } from '../domain/ports/sending.ts';
+import type { SendAnswer } from '../domain/ports/sending-ports.ts';
 import type { Counters } from './counters.ts';
 
 /** Counts a send by its outcome: `confirmed`, `provisional`, `held` and so on, or the code of its problem. */

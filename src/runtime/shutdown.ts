@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/ports/host.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 import type { ProcessLog } from './log.ts';
 
 /** A stop takes at most 10 s (decision A7), including the exit itself. */

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../domain/ports/host.ts';
+import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
 
 /** Lets any number of callers wait until something happens. */
 export class Wakeup {

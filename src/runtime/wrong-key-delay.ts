@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/ports/host.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 
 const DELAY_MS = 1000;
 const MAX_WAITING = 32;

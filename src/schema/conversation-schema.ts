@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Conversation } from '../domain/conversation.ts';
-import { conversationDetailsSchema } from './details.ts';
-import { namesSchema } from './names.ts';
+import { conversationDetailsSchema } from './details-schema.ts';
+import { namesSchema } from './names-schema.ts';
 import { shapeOf } from './shape.ts';
 
 /** The contract's Conversation. */

@@ -5,7 +5,7 @@ import { type IncludeSet, NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import { messageWithNames, reactionWithNames } from '../domain/names.ts';
 import type { Offset } from '../domain/offset.ts';
-import type { NameLookup } from '../domain/ports/contacts.ts';
+import type { NameLookup } from '../domain/ports/contacts-ports.ts';
 import type { Reaction, ReactionDetails } from '../domain/reaction.ts';
 
 /** Serialises an event with the includes that a client requested. */

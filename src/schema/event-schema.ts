@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CHANGE_NAMES, type ChangeEvent, type Event, type RemovedMessage } from '../domain/event.ts';
 import { messageSchema } from './message-schema.ts';
-import { reactionSchema } from './reaction.ts';
+import { reactionSchema } from './reaction-schema.ts';
 import { shapeOf } from './shape.ts';
 
 /** The contract's event envelope for webhooks and WebSocket clients. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Message } from '../domain/message.ts';
-import { messageDetailsSchema } from './details.ts';
-import { namesSchema } from './names.ts';
+import { messageDetailsSchema } from './details-schema.ts';
+import { namesSchema } from './names-schema.ts';
 import { shapeOf } from './shape.ts';
 
 /** The contract's Message. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Problem } from './problem.ts';
+import type { Problem } from './problem-document.ts';
 import { shapeOf } from './shape.ts';
 
 /** May contain further members, depending on `code`. */

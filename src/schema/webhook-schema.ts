@@ -11,8 +11,8 @@ import {
   type WebhookTestResult,
 } from '../domain/webhook.ts';
 import { shapeOf } from './shape.ts';
-import { WEBHOOK_EVENT_TYPES } from './webhook.ts';
-import { webhookFilter } from './webhook-settings.ts';
+import { webhookFilter } from './webhook-members.ts';
+import { WEBHOOK_EVENT_TYPES } from './webhook-request.ts';
 
 /** The contract's Webhook, without its write-only secret. */
 export const webhookSchema = shapeOf<Webhook>()(

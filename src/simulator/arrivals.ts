@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../domain/ports/host.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 import type { ChatDatabase } from './chat-database.ts';
 import type { Command } from './commands.ts';
 import { type Delays, LATE_JOIN_AFTER_MS } from './delays.ts';

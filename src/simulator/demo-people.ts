@@ -1,4 +1,4 @@
-import type { DemoPeople, TheirRow } from '../domain/ports/demo.ts';
+import type { DemoPeople, TheirRow } from '../domain/ports/demo-ports.ts';
 import { invalidRequest } from '../domain/problems.ts';
 import { type Command, reactionNamed } from './commands.ts';
 import type { SimulatedMac } from './mac.ts';

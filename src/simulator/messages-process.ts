@@ -7,8 +7,8 @@ import { systemClock } from '../runtime/clock.ts';
 import { openSqlite } from '../runtime/sqlite.ts';
 import type { Command } from './commands.ts';
 import type { MacosVersion } from './macos-versions.ts';
-import { Messages } from './messages.ts';
-import { SimulatedPeople } from './people.ts';
+import { Messages } from './simulated-messages.ts';
+import { SimulatedPeople } from './simulated-people.ts';
 
 /** Settings of one simulated Messages. */
 export interface ProcessSettings {

@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/ports/host.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
 import type { Behaviour, ScriptEnd } from './commands.ts';
 
 /** Time limits of Apple events, from the scripts. */

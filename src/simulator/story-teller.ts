@@ -1,8 +1,8 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 import { appleDate, type ChatDatabase } from './chat-database.ts';
 import { hum, landscape } from './media.ts';
-import type { Messages } from './messages.ts';
 import { changeRow, contentColumns, linkBalloon, POLLS, voteColumns } from './row-commands.ts';
+import type { Messages } from './simulated-messages.ts';
 import type { Step } from './story.ts';
 
 const OBJECT = '\uFFFC';

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { lazyMcpService } from '../../src/api/mcp/service.ts';
+import { lazyMcpService } from '../../src/api/mcp/lazy-service.ts';
 import { BlueBubbles } from '../../src/api/wires/bluebubbles/blue-bubbles.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { openHubDatabase } from '../../src/fleet/hub/database.ts';
 import { EventStore } from '../../src/fleet/hub/event-store.ts';
+import { openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
 import type { ReceivedEvent } from '../../src/fleet/hub/stored-event.ts';
 import { costOf } from '../support/processor-time.ts';
 import { temporaryFolder } from '../support/temporary.ts';

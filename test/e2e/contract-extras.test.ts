@@ -7,7 +7,7 @@ import { examples } from '../../src/api/openapi/examples.ts';
 import { conversationSchema } from '../../src/schema/conversation-schema.ts';
 import { diagnosticsSchema } from '../../src/schema/diagnostics-schema.ts';
 import { eventSchema } from '../../src/schema/event-schema.ts';
-import { healthSchema } from '../../src/schema/health.ts';
+import { healthSchema } from '../../src/schema/health-schema.ts';
 import { messageSchema } from '../../src/schema/message-schema.ts';
 import { problemSchema } from '../../src/schema/problem-schema.ts';
 import { permissionsSchema, statusSchema } from '../../src/schema/status-schema.ts';

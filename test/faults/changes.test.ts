@@ -4,7 +4,7 @@ import { PosternClient, type TrackedEvent } from '../../src/client/postern-clien
 import type { MessageDetails } from '../../src/domain/details.ts';
 import { LATE_S } from '../../src/domain/event.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { Clock } from '../../src/domain/ports/host.ts';
+import type { Clock } from '../../src/domain/ports/host-ports.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Chance } from '../../src/simulator/chatter.ts';
 import { isLong } from '../support/conditions.ts';

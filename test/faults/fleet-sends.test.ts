@@ -4,7 +4,7 @@ import { type NatsConnection, nanos, type Subscription } from '@nats-io/nats-cor
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import { outcomeSubject, SENDS, sendConsumer, sendSubject } from '../../src/fleet/protocol/layout.ts';
 import { encodeOrder, keyHash, unpackOutcome } from '../../src/fleet/protocol/sends.ts';
-import type { SendOutcome } from '../../src/schema/fleet-records.ts';
+import type { SendOutcome } from '../../src/schema/fleet-records-schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf } from '../support/fleet-mac.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';

@@ -1,6 +1,6 @@
 import { systemClock } from '../../dist/src/runtime/clock.js';
 import { Chance } from '../../dist/src/simulator/chatter.js';
-import { Messages } from '../../dist/src/simulator/messages.js';
+import { Messages } from '../../dist/src/simulator/simulated-messages.js';
 
 const PERSON = '+15550100';
 /**
@@ -10,7 +10,7 @@ const PERSON = '+15550100';
  */
 const MOST_LATE_MS = 100;
 
-/** @type {import('../../src/domain/ports/host.ts').Clock} */
+/** @type {import('../../src/domain/ports/host-ports.ts').Clock} */
 const punctualClock = {
   ...systemClock,
   after(ms, run) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PosternClient } from '../../src/client/postern-client.ts';
 import { fromProblem } from '../../src/fleet/protocol/requests.ts';
-import type { ProblemMessage } from '../../src/schema/fleet-records.ts';
+import type { ProblemMessage } from '../../src/schema/fleet-records-schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { HubFixture } from '../support/hub-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import type { Clock } from '../../src/domain/ports/host.ts';
+import type { Clock } from '../../src/domain/ports/host-ports.ts';
 import { Envelope, hubKeys, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
 import { SENDS, sendSubject } from '../../src/fleet/protocol/layout.ts';
 import { decodeOrder } from '../../src/fleet/protocol/sends.ts';

@@ -4,7 +4,7 @@ import { Kvm } from '@nats-io/kv';
 import { connect } from '@nats-io/transport-node';
 import type { AppError } from '../../src/domain/errors.ts';
 import type { EventType } from '../../src/domain/event.ts';
-import type { NewWebhook } from '../../src/domain/ports/webhooks.ts';
+import type { NewWebhook } from '../../src/domain/ports/webhooks-ports.ts';
 import { TestHub, until } from '../support/hub-webhooks-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';

@@ -19,8 +19,13 @@ import {
 import { ask } from '../../src/fleet/protocol/requests.ts';
 import { encodeOrder, hashOfRequest, keyHash, unpackOutcome } from '../../src/fleet/protocol/sends.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { CHUNK_BYTES, type FleetAnswer, type FleetOperation, type FleetRequest } from '../../src/schema/fleet-reads.ts';
-import type { SendOrder, SendOutcome } from '../../src/schema/fleet-records.ts';
+import {
+  CHUNK_BYTES,
+  type FleetAnswer,
+  type FleetOperation,
+  type FleetRequest,
+} from '../../src/schema/fleet-reads-schema.ts';
+import type { SendOrder, SendOutcome } from '../../src/schema/fleet-records-schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, FleetMac, streamOf } from '../support/fleet-mac.ts';
 import { collectingLog } from '../support/log.ts';

@@ -12,7 +12,7 @@ import { createFleet, createMac } from '../../src/fleet/protocol/streams.ts';
 import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
 import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
-import { FLEET_READS } from '../../src/schema/fleet-reads.ts';
+import { FLEET_READS } from '../../src/schema/fleet-reads-schema.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FleetServer, newFleet } from '../support/fleet-server.ts';
 import { describeWithNats } from '../support/nats-server.ts';

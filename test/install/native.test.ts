@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { installCode } from '../../installer/code.ts';
-import { layoutOf } from '../../installer/layout.ts';
+import { layoutOf } from '../../installer/install-layout.ts';
 import type { Machine } from '../../installer/machine.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { commandRunner } from '../../src/runtime/command.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type SearchOptions, search } from '../../src/cli/commands/search.ts';
+import { type SearchOptions, search } from '../../src/cli/commands/search-command.ts';
 import type { ClientContext } from '../../src/cli/context.ts';
 import { withService } from '../../src/cli/service-connection.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';

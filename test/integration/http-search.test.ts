@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Contact } from '../../src/domain/ports/contacts.ts';
-import type { ChatNames } from '../../src/domain/ports/search.ts';
+import type { Contact } from '../../src/domain/ports/contacts-ports.ts';
+import type { ChatNames } from '../../src/domain/ports/search-ports.ts';
 import { problem } from '../../src/domain/problems.ts';
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { anyText } from '../support/any-text.ts';

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import WebSocket, { WebSocketServer } from 'ws';
 import type { AcceptWebSocket } from '../../src/api/http/server.ts';
-import type { SendResult } from '../../src/domain/ports/sending.ts';
+import type { SendResult } from '../../src/domain/ports/sending-ports.ts';
 import { invalidRequest } from '../../src/domain/problems.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

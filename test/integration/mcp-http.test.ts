@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { lazyMcpService } from '../../src/api/mcp/service.ts';
-import type { Contacts } from '../../src/domain/ports/contacts.ts';
-import type { AttachmentFile } from '../../src/domain/ports/reading.ts';
+import { lazyMcpService } from '../../src/api/mcp/lazy-service.ts';
+import type { Contacts } from '../../src/domain/ports/contacts-ports.ts';
+import type { AttachmentFile } from '../../src/domain/ports/reading-ports.ts';
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openApi } from '../../src/api/openapi/openapi.ts';
 import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
-import type { Problem } from '../../src/schema/problem.ts';
+import type { Problem } from '../../src/schema/problem-document.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
-import type { FeedReader } from '../../src/domain/ports/feed.ts';
+import type { FeedReader } from '../../src/domain/ports/feed-ports.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

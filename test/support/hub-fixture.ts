@@ -5,7 +5,7 @@ import { startHub } from '../../src/app/hub.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
-import type { Clock } from '../../src/domain/ports/host.ts';
+import type { Clock } from '../../src/domain/ports/host-ports.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { waitFor } from './eventually.ts';
 import { collectingLog } from './log.ts';

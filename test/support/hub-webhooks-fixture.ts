@@ -10,8 +10,8 @@ import { Envelope, hubKeys, newFleetKeyLine } from '../../src/fleet/protocol/env
 import type { Bucket } from '../../src/fleet/protocol/layout.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
-import { openStateDatabase } from '../../src/store/state/database.ts';
-import { webhookStore } from '../../src/store/state/webhooks.ts';
+import { openStateDatabase } from '../../src/store/state/state-database.ts';
+import { webhookStore } from '../../src/store/state/webhooks-store.ts';
 import { plainJson } from './event-json.ts';
 import { eventually } from './eventually.ts';
 import { FakeClock } from './fake-clock.ts';

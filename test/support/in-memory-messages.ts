@@ -9,7 +9,7 @@ import type {
   SendLookup,
   SendPart,
   StoredOutcome,
-} from '../../src/domain/ports/sending.ts';
+} from '../../src/domain/ports/sending-ports.ts';
 import { problem } from '../../src/domain/problems.ts';
 
 /** An in-memory chat.db of own rows. */

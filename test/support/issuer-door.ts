@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { IssuerDoor } from '../../src/api/http/issuer-door.ts';
-import { lazyMcpService } from '../../src/api/mcp/service.ts';
+import { lazyMcpService } from '../../src/api/mcp/lazy-service.ts';
 import { AuthorizationServer } from '../../src/api/oauth/authorization-server.ts';
 import type { Caller } from '../../src/domain/caller.ts';
-import type { Keys } from '../../src/domain/ports/access.ts';
+import type { Keys } from '../../src/domain/ports/access-ports.ts';
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
-import { openStateDatabase } from '../../src/store/state/database.ts';
-import { oauthStore } from '../../src/store/state/oauth.ts';
+import { oauthStore } from '../../src/store/state/oauth-store.ts';
+import { openStateDatabase } from '../../src/store/state/state-database.ts';
 import { ANY_KEY } from './any-key.ts';
 import { FakeClock } from './fake-clock.ts';
 import { HttpGateway, KEY, MemorySearch } from './http-gateway.ts';

@@ -1,7 +1,7 @@
 import type { Cursor } from '../../src/domain/cursor.ts';
 import type { PendingRow } from '../../src/domain/event.ts';
 import { type Offset, rowOffset } from '../../src/domain/offset.ts';
-import type { CursorStore, MessageLog } from '../../src/domain/ports/feed.ts';
+import type { CursorStore, MessageLog } from '../../src/domain/ports/feed-ports.ts';
 import { problem } from '../../src/domain/problems.ts';
 
 /** Returns a row as the log reports it; complete unless said otherwise. */

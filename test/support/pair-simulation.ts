@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { isAppError } from '../../src/domain/errors.ts';
 import { decodeOffset, type StreamOffset } from '../../src/domain/offset.ts';
-import { type HubDatabase, openHubDatabase } from '../../src/fleet/hub/database.ts';
 import { EventReader } from '../../src/fleet/hub/event-reader.ts';
 import { EventStore } from '../../src/fleet/hub/event-store.ts';
+import { type HubDatabase, openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
 import { Offsets } from '../../src/fleet/hub/offsets.ts';
 import { PairCopies } from '../../src/fleet/hub/pair-copies.ts';
 import { Pairs } from '../../src/fleet/hub/pairs.ts';

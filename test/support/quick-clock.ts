@@ -1,5 +1,5 @@
 import { afterAll } from '@jest/globals';
-import type { Clock } from '../../src/domain/ports/host.ts';
+import type { Clock } from '../../src/domain/ports/host-ports.ts';
 import { FakeClock } from './fake-clock.ts';
 
 const STEP_MS = 10;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import type { LogEntry } from '../../src/domain/event.ts';
 import type { Offset } from '../../src/domain/offset.ts';
-import type { ConsumerTask, EventConsumer, EventFeed } from '../../src/domain/ports/feed.ts';
+import type { ConsumerTask, EventConsumer, EventFeed } from '../../src/domain/ports/feed-ports.ts';
 import type { SearchHit, SearchQuery } from '../../src/domain/search.ts';
 import { ChatIndexSource } from '../../src/mac/chatdb/index-source.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';

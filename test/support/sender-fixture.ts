@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessageDetails } from '../../src/domain/details.ts';
-import type { SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
-import type { SentPartStore } from '../../src/domain/ports/sent-parts.ts';
+import type { SendRequest, SendResult } from '../../src/domain/ports/sending-ports.ts';
+import type { SentPartStore } from '../../src/domain/ports/sent-parts-ports.ts';
 import { Sender, type SenderOptions } from '../../src/mac/sender/sender.ts';
-import { openStateDatabase } from '../../src/store/state/database.ts';
-import { sentPartStore } from '../../src/store/state/sent-parts.ts';
+import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
+import { openStateDatabase } from '../../src/store/state/state-database.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryChat, InMemoryMessages, InMemoryStore } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';

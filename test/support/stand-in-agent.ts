@@ -11,7 +11,7 @@ import { packPresence } from '../../src/fleet/protocol/presence.ts';
 import { type Reply, readQuestion, respond } from '../../src/fleet/protocol/requests.ts';
 import type { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
-import type { FleetOperation, FleetRequest, RowEvent } from '../../src/schema/fleet-reads.ts';
+import type { FleetOperation, FleetRequest, RowEvent } from '../../src/schema/fleet-reads-schema.ts';
 
 /** Publishes events as an agent does, of invented rows. */
 export class StandInAgent {

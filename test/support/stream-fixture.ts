@@ -4,7 +4,7 @@ import { limitedFeed } from '../../src/access/limited-feed.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
-import type { EventFeed } from '../../src/domain/ports/feed.ts';
+import type { EventFeed } from '../../src/domain/ports/feed-ports.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { HttpStreams } from '../../src/events/streams/http-streams.ts';

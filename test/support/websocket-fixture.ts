@@ -7,7 +7,7 @@ import type { Caller } from '../../src/domain/caller.ts';
 import { type AppError, isAppError } from '../../src/domain/errors.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
-import type { EventFeed } from '../../src/domain/ports/feed.ts';
+import type { EventFeed } from '../../src/domain/ports/feed-ports.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import type { StreamParts } from '../../src/events/streams/clients.ts';

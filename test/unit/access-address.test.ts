@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { closedGroups, destinationOf, isSameGroup, mayRead, maySend, personId } from '../../src/access/policy.ts';
 import { rightsAddress } from '../../src/domain/address.ts';
-import type { ChatMembers } from '../../src/domain/ports/access.ts';
+import type { ChatMembers } from '../../src/domain/ports/access-ports.ts';
 
 const ANA = '+15550100';
 

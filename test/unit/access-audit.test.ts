@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { AuditNote } from '../../src/domain/ports/access.ts';
+import type { AuditNote } from '../../src/domain/ports/access-ports.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
-import { auditStore } from '../../src/store/state/audit.ts';
+import { auditStore } from '../../src/store/state/audit-store.ts';
 import { AccessSending, ANA, BEN, codeOf } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

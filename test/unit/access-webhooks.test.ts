@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { limitedWebhooks } from '../../src/access/limited-webhooks.ts';
-import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
+import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks-ports.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
-import type { AttachmentReader } from '../../src/domain/ports/reading.ts';
+import type { AttachmentReader } from '../../src/domain/ports/reading-ports.ts';
 import { problem } from '../../src/domain/problems.ts';
 import { AttachmentFiles } from '../../src/mac/chatdb/attachment-files.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';

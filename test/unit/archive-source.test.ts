@@ -4,7 +4,7 @@ import { includeSet } from '../../src/domain/include.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { ArchiveSource } from '../../src/mac/chatdb/archive-source.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { withDetails } from '../../src/mac/chatdb/details.ts';
+import { withDetails } from '../../src/mac/chatdb/message-details.ts';
 import { reactionTargets } from '../../src/mac/chatdb/queries.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { PermissionReport } from '../../src/domain/ports/permissions.ts';
+import type { PermissionReport } from '../../src/domain/ports/permissions-ports.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';
 import { askAutomation } from '../../src/mac/system/automation.ts';
 import { AwakeClock } from '../../src/runtime/awake-clock.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import type { ChatNames } from '../../src/domain/ports/search.ts';
+import type { ChatNames } from '../../src/domain/ports/search-ports.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { chatDbNames, chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';

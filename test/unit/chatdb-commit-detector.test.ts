@@ -2,7 +2,7 @@ import { appendFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import type { BackendHealth } from '../../src/domain/ports/reading.ts';
+import type { BackendHealth } from '../../src/domain/ports/reading-ports.ts';
 import { CommitDetector } from '../../src/mac/chatdb/commit-detector.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { examples } from '../../src/api/openapi/examples.ts';
 import { KNOWN_COLUMNS } from '../../src/mac/chatdb/data-shapes.ts';
-import { DiagnosticReader } from '../../src/mac/chatdb/diagnostics.ts';
+import { DiagnosticReader } from '../../src/mac/chatdb/diagnostic-reader.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { diagnosticsSchema } from '../../src/schema/diagnostics-schema.ts';
 import { loadableSchema, MACOS_VERSIONS } from '../../src/simulator/macos-versions.ts';

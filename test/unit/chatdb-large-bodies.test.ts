@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import type { Exchange } from '../../src/api/http/exchange.ts';
-import { type EventSource, eventRoutes } from '../../src/api/http/routes/events.ts';
+import { type EventSource, eventRoutes } from '../../src/api/http/routes/events-routes.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
-import type { MessageLog } from '../../src/domain/ports/feed.ts';
+import type { MessageLog } from '../../src/domain/ports/feed-ports.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Message } from '../../src/domain/message.ts';
-import type { MessageQuery, Page } from '../../src/domain/ports/reading.ts';
+import type { MessageQuery, Page } from '../../src/domain/ports/reading-ports.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { ChatFixture, isSince13, type Schema } from '../support/chat-fixture.ts';

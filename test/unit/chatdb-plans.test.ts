@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { readSchemaInfo } from '../../src/mac/chatdb/chatdb-handle.ts';
 import { unreadQueriesOf } from '../../src/mac/chatdb/conversation-details.ts';
-import { readSchemaInfo } from '../../src/mac/chatdb/database.ts';
 import { dateQueriesOf, listQueriesOf, orderQueriesOf } from '../../src/mac/chatdb/list-queries.ts';
 import { queriesOf } from '../../src/mac/chatdb/queries.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, mkdtempSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { layoutOf } from '../../installer/layout.ts';
-import { type LogsOptions, logs } from '../../src/cli/commands/logs.ts';
+import { layoutOf } from '../../installer/install-layout.ts';
+import { type LogsOptions, logs } from '../../src/cli/commands/logs-command.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { NameLookup } from '../../src/domain/ports/contacts.ts';
-import type { OneToOneChat, PeopleView } from '../../src/domain/ports/people.ts';
+import type { NameLookup } from '../../src/domain/ports/contacts-ports.ts';
+import type { OneToOneChat, PeopleView } from '../../src/domain/ports/people-ports.ts';
 import { type AddressOwner, type Card, groupCards } from '../../src/mac/contacts/card-groups.ts';
-import { PeopleReader } from '../../src/mac/contacts/people.ts';
+import { PeopleReader } from '../../src/mac/contacts/people-reader.ts';
 
 const ANA = '+15550100';
 const MAIL = 'ana@example.com';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { DiagnosticsRunner } from '../../src/app/diagnostics.ts';
+import { DiagnosticsRunner } from '../../src/app/diagnostics-runner.ts';
 import { Poster } from '../../src/events/webhooks/poster.ts';
 import { AwakeClock } from '../../src/runtime/awake-clock.ts';
 import type { RunCommand } from '../../src/runtime/command.ts';

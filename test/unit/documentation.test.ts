@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { metricRoutes } from '../../src/api/http/routes/metrics.ts';
+import { metricRoutes } from '../../src/api/http/routes/metrics-routes.ts';
 import { openApi } from '../../src/api/openapi/openapi.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { MESSAGE_KINDS, type MessageDetails } from '../../src/domain/details.ts';
@@ -9,11 +9,11 @@ import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
 import { sentenceOf } from '../../src/domain/sentence.ts';
 import { Counters } from '../../src/runtime/counters.ts';
 import { conversationSchema } from '../../src/schema/conversation-schema.ts';
-import { messageDetailsSchema } from '../../src/schema/details.ts';
+import { messageDetailsSchema } from '../../src/schema/details-schema.ts';
 import { anyEventSchema } from '../../src/schema/event-schema.ts';
 import { messageSchema } from '../../src/schema/message-schema.ts';
-import { reactionSchema } from '../../src/schema/reaction.ts';
-import { webhookChangesBody } from '../../src/schema/webhook.ts';
+import { reactionSchema } from '../../src/schema/reaction-schema.ts';
+import { webhookChangesBody } from '../../src/schema/webhook-request.ts';
 
 /** Returns the rows of every table on a page, cell by cell; an empty first cell repeats the one above it. */
 function rows(page: string): string[][] {

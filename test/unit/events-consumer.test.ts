@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { type Offset, rowOffset } from '../../src/domain/offset.ts';
-import type { ConsumerTask, Handled } from '../../src/domain/ports/feed.ts';
+import type { ConsumerTask, Handled } from '../../src/domain/ports/feed-ports.ts';
 import { problem } from '../../src/domain/problems.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';

@@ -7,7 +7,7 @@ import { inflateSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'plist';
 import { infoPlist, programUuid } from '../../installer/app-bundle.ts';
-import { layoutOf } from '../../installer/layout.ts';
+import { layoutOf } from '../../installer/install-layout.ts';
 import { agentPlist } from '../../installer/release.ts';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';

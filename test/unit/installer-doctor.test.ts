@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { examples } from '../../src/api/openapi/examples.ts';
-import { doctor } from '../../src/cli/commands/doctor.ts';
+import { doctor } from '../../src/cli/commands/doctor-command.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import type { Diagnostics } from '../../src/domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/domain/local-network.ts';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { ToolContext } from '../../src/api/mcp/tools/tool.ts';
 import { Wait } from '../../src/api/mcp/tools/wait.ts';
 import { allowedWait } from '../../src/domain/caller.ts';
-import { keyBody } from '../../src/schema/key.ts';
+import { keyBody } from '../../src/schema/key-schema.ts';
 import { ANY_KEY } from '../support/any-key.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

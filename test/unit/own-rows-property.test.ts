@@ -9,7 +9,7 @@ import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import type { Behaviour } from '../../src/simulator/commands.ts';
-import { Messages } from '../../src/simulator/messages.ts';
+import { Messages } from '../../src/simulator/simulated-messages.ts';
 import { isLong } from '../support/conditions.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

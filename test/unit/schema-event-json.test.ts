@@ -3,7 +3,7 @@ import type { MessageDetails } from '../../src/domain/details.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
 import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
-import type { NameLookup } from '../../src/domain/ports/contacts.ts';
+import type { NameLookup } from '../../src/domain/ports/contacts-ports.ts';
 import type { Reaction } from '../../src/domain/reaction.ts';
 import { eventSerializer } from '../../src/schema/event-json.ts';
 

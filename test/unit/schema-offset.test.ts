@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isAppError } from '../../src/domain/errors.ts';
 import { decodeOffset, encodeOffset } from '../../src/domain/offset.ts';
-import { eventsQuery, streamQuery } from '../../src/schema/event.ts';
+import { eventsQuery, streamQuery } from '../../src/schema/event-request.ts';
 import { checkBody } from '../../src/schema/mistakes.ts';
-import { parseQuery, readQuery } from '../../src/schema/query.ts';
-import { replayBody } from '../../src/schema/webhook.ts';
+import { parseQuery, readQuery } from '../../src/schema/query-parameters.ts';
+import { replayBody } from '../../src/schema/webhook-request.ts';
 import { anyText } from '../support/any-text.ts';
 
 const whole = fc.nat({ max: Number.MAX_SAFE_INTEGER });

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isAppError, type Mistake } from '../../src/domain/errors.ts';
 import { includeSet } from '../../src/domain/include.ts';
-import { conversationQuery } from '../../src/schema/conversation.ts';
-import { eventsQuery, streamQuery } from '../../src/schema/event.ts';
-import { messageQuery, singleMessageQuery } from '../../src/schema/message.ts';
-import { parseQuery, readQuery } from '../../src/schema/query.ts';
+import { conversationQuery } from '../../src/schema/conversation-request.ts';
+import { eventsQuery, streamQuery } from '../../src/schema/event-request.ts';
+import { messageQuery, singleMessageQuery } from '../../src/schema/message-request.ts';
+import { parseQuery, readQuery } from '../../src/schema/query-parameters.ts';
 import { anyText } from '../support/any-text.ts';
 
 function mistakes(work: () => unknown): readonly Mistake[] {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { conversationQuery } from '../../src/schema/conversation.ts';
+import { conversationQuery } from '../../src/schema/conversation-request.ts';
 import { conversationSchema } from '../../src/schema/conversation-schema.ts';
 import { eventSchema } from '../../src/schema/event-schema.ts';
-import { healthSchema } from '../../src/schema/health.ts';
-import { messageQuery, sendBody } from '../../src/schema/message.ts';
+import { healthSchema } from '../../src/schema/health-schema.ts';
+import { messageQuery, sendBody } from '../../src/schema/message-request.ts';
 import { messageSchema } from '../../src/schema/message-schema.ts';
 import { problemSchema } from '../../src/schema/problem-schema.ts';
-import { webhookBody } from '../../src/schema/webhook.ts';
+import { webhookBody } from '../../src/schema/webhook-request.ts';
 import { webhookSchema } from '../../src/schema/webhook-schema.ts';
 import { CONVERSATION, MESSAGE } from '../support/http-gateway.ts';
 

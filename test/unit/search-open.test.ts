@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
 import type { SearchQuery } from '../../src/domain/search.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { openIndex } from '../../src/search/index/database.ts';
+import { openIndex } from '../../src/search/index/index-database.ts';
 import { openSearch } from '../../src/search/index/open-search.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

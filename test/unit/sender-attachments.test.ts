@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type CheckedFile, checkAttachments, openChecked } from '../../src/mac/sender/attachments.ts';
+import { type CheckedFile, checkAttachments, openChecked } from '../../src/mac/sender/checked-attachments.ts';
 import { Staging } from '../../src/mac/sender/staging.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Attempt, KnownChat, RunOutcome, SendRequest } from '../../src/domain/ports/sending.ts';
+import type { Attempt, KnownChat, RunOutcome, SendRequest } from '../../src/domain/ports/sending-ports.ts';
 import { plan } from '../../src/mac/sender/attempts.ts';
 import { attemptInTurn } from '../../src/mac/sender/delivery.ts';
 import { chosenPlan } from '../../src/mac/sender/service-choice.ts';

@@ -5,11 +5,11 @@ import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { DEFAULT_SETTINGS } from '../../src/domain/webhook.ts';
 import { openSqlite, type Sqlite } from '../../src/runtime/sqlite.ts';
-import { cursorStore } from '../../src/store/state/cursor.ts';
-import { assertOwnSchema, openStateDatabase } from '../../src/store/state/database.ts';
-import { idempotencyStore } from '../../src/store/state/idempotency.ts';
-import { sentPartStore } from '../../src/store/state/sent-parts.ts';
-import { webhookStore } from '../../src/store/state/webhooks.ts';
+import { cursorStore } from '../../src/store/state/cursor-store.ts';
+import { idempotencyStore } from '../../src/store/state/idempotency-store.ts';
+import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
+import { assertOwnSchema, openStateDatabase } from '../../src/store/state/state-database.ts';
+import { webhookStore } from '../../src/store/state/webhooks-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
-import type { NewSentPart } from '../../src/domain/ports/sent-parts.ts';
+import type { NewSentPart } from '../../src/domain/ports/sent-parts-ports.ts';
 import { extractState, writeBackup } from '../../src/store/state/backup.ts';
-import { cursorStore } from '../../src/store/state/cursor.ts';
-import { openStateDatabase } from '../../src/store/state/database.ts';
-import { sentPartStore } from '../../src/store/state/sent-parts.ts';
+import { cursorStore } from '../../src/store/state/cursor-store.ts';
+import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
+import { openStateDatabase } from '../../src/store/state/state-database.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();

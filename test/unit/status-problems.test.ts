@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { openStatus, type StatusParts } from '../../src/app/open-status.ts';
 import { ProblemLog } from '../../src/app/problem-log.ts';
-import { openStatus, type StatusParts } from '../../src/app/status.ts';
 import { Cleanup } from '../../src/runtime/cleanup.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
-import type { WebhookStore } from '../../src/domain/ports/webhooks.ts';
+import type { WebhookStore } from '../../src/domain/ports/webhooks-ports.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { ProgressBatcher } from '../../src/events/webhooks/progress-batcher.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type AppError, isAppError } from '../../domain/errors.ts';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 // Time limits of decision R1: longer than for other requests, as long as the body progresses.

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Caller } from '../../domain/caller.ts';
 import { errorCode, isAppError } from '../../domain/errors.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { API } from '../../schema/routes.ts';
 import { asksForBody, asksForStrict, strictBody } from '../../schema/strict.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../domain/errors.ts';
-import type { OAuthAnswer, OAuthService } from '../../domain/ports/oauth.ts';
+import type { OAuthAnswer, OAuthService } from '../../domain/ports/oauth-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { AccessControl } from './access-control.ts';
 import type { Answer } from './answer.ts';
@@ -8,7 +8,7 @@ import { MAX_FORM_BYTES, readJson, readUrlEncoded } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { KeylessRequests } from './keyless-requests.ts';
 import { RateLimit } from './rate-limit.ts';
-import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
+import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
 
 const TOKEN = /^Bearer +([\w-]{1,200}) *$/i;
 const PATHS: ReadonlySet<string> = new Set([

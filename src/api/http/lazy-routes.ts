@@ -1,8 +1,8 @@
-import type { AccessService } from '../../domain/ports/access.ts';
-import type { Home } from '../../domain/ports/home.ts';
+import type { AccessService } from '../../domain/ports/access-ports.ts';
+import type { Home } from '../../domain/ports/home-ports.ts';
 import { ROUTES } from '../../schema/routes.ts';
 import type { Handlers } from './router.ts';
-import type { onDemandRoutes } from './routes/on-demand.ts';
+import type { onDemandRoutes } from './routes/on-demand-routes.ts';
 
 type OnDemand = ReturnType<typeof onDemandRoutes>;
 
@@ -18,7 +18,7 @@ export function withLazyRoutes(
 ): Handlers {
   let loading: Promise<OnDemand> | undefined;
   const load = (): Promise<OnDemand> =>
-    (loading ??= import('./routes/on-demand.ts').then((module) => module.onDemandRoutes(access, home, ownUrl)));
+    (loading ??= import('./routes/on-demand-routes.ts').then((module) => module.onDemandRoutes(access, home, ownUrl)));
   const lazy = (Object.keys(ROUTES) as (keyof OnDemand)[])
     .filter((id) => !(id in loaded))
     .map((id): [string, Handlers[typeof id]] => [id, async (exchange) => (await load())[id](exchange)]);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { type AppError, isAppError } from '../../domain/errors.ts';
-import type { IncomingFile } from '../../domain/ports/uploads.ts';
+import type { IncomingFile } from '../../domain/ports/uploads-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /** More than any form for an upload or a send needs. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 
 // Bounds of decision O2.
 const MAX_RUNNING = 16;

@@ -1,6 +1,6 @@
 import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
-import { problemDocument } from '../../schema/problem.ts';
+import { problemDocument } from '../../schema/problem-document.ts';
 import type { Answer } from './answer.ts';
 
 /**

@@ -2,7 +2,7 @@ import { App, type Request, type Response } from '@tinyhttp/app';
 import { type Access, assertAllowed } from '../../domain/caller.ts';
 import type { AppError } from '../../domain/errors.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
-import { parseQuery } from '../../schema/query.ts';
+import { parseQuery } from '../../schema/query-parameters.ts';
 import { DEMO_ROUTES, pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
 import { strictQueryMistakes } from '../../schema/strict.ts';
 import type { Operation } from '../openapi/operation.ts';

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 
 const CODE_BYTES = 16;
 /** How long a code is valid. */

@@ -1,16 +1,16 @@
-import type { Clock } from '../../domain/ports/host.ts';
-import type { Wire, WireAnswer, WireRequest } from '../../domain/ports/wires.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { Wire, WireAnswer, WireRequest } from '../../domain/ports/wires-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { WrongKeyDelay } from '../../runtime/wrong-key-delay.ts';
-import { mediaType } from '../../schema/attachment.ts';
-import { parseQuery } from '../../schema/query.ts';
+import { mediaType } from '../../schema/attachment-request.ts';
+import { parseQuery } from '../../schema/query-parameters.ts';
 import type { AccessControl } from './access-control.ts';
 import { unauthorized } from './api-keys.ts';
 import type { Exchange } from './exchange.ts';
 import type { BaseAddress } from './http-connection.ts';
 import type { OriginPolicy } from './origin-policy.ts';
 import { problemAnswer } from './problem-answer.ts';
-import { isForm, readUploads } from './routes/uploads.ts';
+import { isForm, readUploads } from './routes/uploads-routes.ts';
 
 export interface WirePortParts {
   readonly wire: Wire;

@@ -1,11 +1,11 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Caller } from '../../domain/caller.ts';
-import type { McpAnswer, McpRequest, McpService } from '../../domain/ports/mcp.ts';
+import type { McpAnswer, McpRequest, McpService } from '../../domain/ports/mcp-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { Flow } from './flow.ts';
+import type { McpParts } from './lazy-service.ts';
 import { conversationEvents } from './resources.ts';
 import { mcpServer, mostBytesOf } from './server.ts';
-import type { McpParts } from './service.ts';
 import { LocalTime } from './text/times.ts';
 
 const OWNER = '';

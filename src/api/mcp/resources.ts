@@ -9,7 +9,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { fenced } from './text/fence.ts';
 import { Labels } from './text/labels.ts';
 import { shortLine } from './text/visible.ts';
-import { isGroupId } from './tools/conversations.ts';
+import { isGroupId } from './tools/group-names.ts';
 import { withoutJunk } from './tools/junk.ts';
 import { messageLines } from './tools/messages-read.ts';
 import type { ToolContext } from './tools/tool.ts';

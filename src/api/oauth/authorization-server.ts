@@ -1,7 +1,7 @@
 import type { Caller } from '../../domain/caller.ts';
-import type { Keys } from '../../domain/ports/access.ts';
-import type { Clock } from '../../domain/ports/host.ts';
-import type { OAuthAnswer, OAuthRequest, OAuthService, OAuthStore } from '../../domain/ports/oauth.ts';
+import type { Keys } from '../../domain/ports/access-ports.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { OAuthAnswer, OAuthRequest, OAuthService, OAuthStore } from '../../domain/ports/oauth-ports.ts';
 import { isRedirectOf, OAuthClients } from './clients.ts';
 import { OAuthConsents, refused } from './consents.ts';
 import { OAuthError } from './oauth-error.ts';

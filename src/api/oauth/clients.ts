@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../domain/ports/host.ts';
-import type { OAuthClient, OAuthStore } from '../../domain/ports/oauth.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { OAuthClient, OAuthStore } from '../../domain/ports/oauth-ports.ts';
 import { OAuthError } from './oauth-error.ts';
 
 const MAX_CLIENTS = 100;

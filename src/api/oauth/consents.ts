@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { isAppError } from '../../domain/errors.ts';
 import type { KeyRecord } from '../../domain/key.ts';
-import type { Keys } from '../../domain/ports/access.ts';
-import type { Clock } from '../../domain/ports/host.ts';
-import type { OAuthAnswer, OAuthClient } from '../../domain/ports/oauth.ts';
+import type { Keys } from '../../domain/ports/access-ports.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { OAuthAnswer, OAuthClient } from '../../domain/ports/oauth-ports.ts';
 import { visible } from '../../domain/visible.ts';
 import { WrongKeyDelay } from '../../runtime/wrong-key-delay.ts';
 import { CONSENT_PRESETS, consentPage, pagePolicy, refusalPage } from './consent-page.ts';

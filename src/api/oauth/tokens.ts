@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Caller } from '../../domain/caller.ts';
-import type { Clock } from '../../domain/ports/host.ts';
-import type { OAuthGrant, OAuthStore } from '../../domain/ports/oauth.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { OAuthGrant, OAuthStore } from '../../domain/ports/oauth-ports.ts';
 import { OAuthError } from './oauth-error.ts';
 
 const CODE_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { Approval } from '../../domain/approval.ts';
 import type { AuditEntry } from '../../domain/audit.ts';
 import { DEFAULT_CAPS, type KeyRecord } from '../../domain/key.ts';
-import type { SelfChatRecord } from '../../domain/ports/self-chat.ts';
+import type { SelfChatRecord } from '../../domain/ports/self-chat-ports.ts';
 
 const key: KeyRecord = {
   id: '7f3a9c1e',

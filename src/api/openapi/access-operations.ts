@@ -1,7 +1,7 @@
-import { approvalQuery, approvalsQuery, approveBody } from '../../schema/approval.ts';
-import { auditQuery } from '../../schema/audit.ts';
-import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '../../schema/key.ts';
-import { proveBody } from '../../schema/self-chat.ts';
+import { approvalQuery, approvalsQuery, approveBody } from '../../schema/approval-schema.ts';
+import { auditQuery } from '../../schema/audit-schema.ts';
+import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '../../schema/key-schema.ts';
+import { proveBody } from '../../schema/self-chat-schema.ts';
 import { accessExamples as examples } from './access-examples.ts';
 import { CHAT_DB, MADE, type Operation, SENDING, STATE_DB } from './operation.ts';
 

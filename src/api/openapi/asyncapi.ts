@@ -1,13 +1,13 @@
 import type { WebhookEventType } from '../../domain/webhook.ts';
-import { contentSchemas } from '../../schema/content.ts';
-import { messageDetailsSchema } from '../../schema/details.ts';
-import { streamQuery } from '../../schema/event.ts';
+import { contentSchemas } from '../../schema/content-schema.ts';
+import { messageDetailsSchema } from '../../schema/details-schema.ts';
+import { streamQuery } from '../../schema/event-request.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
 import { type Json, jsonSchema } from '../../schema/json-schema.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
-import { reactionSchema } from '../../schema/reaction.ts';
+import { reactionSchema } from '../../schema/reaction-schema.ts';
 import { pathOf, ROUTES } from '../../schema/routes.ts';
-import { WEBHOOK_EVENT_TYPES } from '../../schema/webhook.ts';
+import { WEBHOOK_EVENT_TYPES } from '../../schema/webhook-request.ts';
 import { EVENT_OPERATIONS } from './event-operations.ts';
 import { examples } from './examples.ts';
 

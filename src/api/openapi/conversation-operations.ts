@@ -1,7 +1,11 @@
-import { contactQuery } from '../../schema/contacts.ts';
-import { conversationAttachmentsQuery, conversationQuery, singleConversationQuery } from '../../schema/conversation.ts';
-import { INCLUDE_MISTAKE } from '../../schema/include.ts';
-import { peopleQuery, personMessagesQuery } from '../../schema/people.ts';
+import { contactQuery } from '../../schema/contacts-schema.ts';
+import {
+  conversationAttachmentsQuery,
+  conversationQuery,
+  singleConversationQuery,
+} from '../../schema/conversation-request.ts';
+import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
+import { peopleQuery, personMessagesQuery } from '../../schema/people-schema.ts';
 import { examples } from './examples.ts';
 import { CHAT_DB, NEXT, NEXT_OF_MACS, type Operation } from './operation.ts';
 

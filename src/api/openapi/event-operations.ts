@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { CHANGE_EVENT_TYPES } from '../../domain/event.ts';
-import { eventsQuery, streamQuery } from '../../schema/event.ts';
-import { INCLUDE_MISTAKE } from '../../schema/include.ts';
-import { MAX_AGE_MISTAKE } from '../../schema/query.ts';
+import { eventsQuery, streamQuery } from '../../schema/event-request.ts';
+import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
+import { MAX_AGE_MISTAKE } from '../../schema/query-parameters.ts';
 import { examples } from './examples.ts';
 import { CHAT_DB, type Operation } from './operation.ts';
 

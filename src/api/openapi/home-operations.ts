@@ -1,4 +1,4 @@
-import { statisticsQuery } from '../../schema/overview.ts';
+import { statisticsQuery } from '../../schema/overview-schema.ts';
 import { homeExamples as examples } from './home-examples.ts';
 import type { Operation } from './operation.ts';
 

@@ -1,7 +1,7 @@
-import { attachmentQuery } from '../../schema/attachment.ts';
-import { INCLUDE_MISTAKE } from '../../schema/include.ts';
-import { hubSendBody, messageQuery, singleMessageQuery } from '../../schema/message.ts';
-import { searchParameters } from '../../schema/search.ts';
+import { attachmentQuery } from '../../schema/attachment-request.ts';
+import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
+import { hubSendBody, messageQuery, singleMessageQuery } from '../../schema/message-request.ts';
+import { searchParameters } from '../../schema/search-schema.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 import { CHAT_DB, MADE, NEXT, NEXT_OF_MACS, type Operation, SENDING, STATE_DB } from './operation.ts';

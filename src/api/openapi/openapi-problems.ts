@@ -1,7 +1,7 @@
 import type { AppError, AppErrorOptions } from '../../domain/errors.ts';
 import { invalidRequest, PROBLEMS, type ProblemName, type ProblemText, problem } from '../../domain/problems.ts';
 import type { Json } from '../../schema/json-schema.ts';
-import { type Problem, problemDocument } from '../../schema/problem.ts';
+import { type Problem, problemDocument } from '../../schema/problem-document.ts';
 import type { Operation } from './operation.ts';
 
 interface Place {

@@ -7,15 +7,19 @@ import {
   approveBody,
   dryRunSchema,
   heldSendSchema,
-} from '../../schema/approval.ts';
-import { auditSchema } from '../../schema/audit.ts';
-import { contactSchema } from '../../schema/contacts.ts';
-import { contentSchemas } from '../../schema/content.ts';
+} from '../../schema/approval-schema.ts';
+import { auditSchema } from '../../schema/audit-schema.ts';
+import { contactSchema } from '../../schema/contacts-schema.ts';
+import { contentSchemas } from '../../schema/content-schema.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
-import { conversationDetailsSchema, listedAttachmentSchema, messageDetailsSchema } from '../../schema/details.ts';
+import {
+  conversationDetailsSchema,
+  listedAttachmentSchema,
+  messageDetailsSchema,
+} from '../../schema/details-schema.ts';
 import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
-import { healthSchema } from '../../schema/health.ts';
+import { healthSchema } from '../../schema/health-schema.ts';
 import { type Json, jsonSchema } from '../../schema/json-schema.ts';
 import {
   keyBody,
@@ -24,21 +28,21 @@ import {
   keyRevocationSchema,
   keySchema,
   newKeySchema,
-} from '../../schema/key.ts';
-import { hubSendBody } from '../../schema/message.ts';
+} from '../../schema/key-schema.ts';
+import { hubSendBody } from '../../schema/message-request.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
-import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview.ts';
-import { personSchema } from '../../schema/people.ts';
+import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview-schema.ts';
+import { personSchema } from '../../schema/people-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
-import { reactionSchema } from '../../schema/reaction.ts';
+import { reactionSchema } from '../../schema/reaction-schema.ts';
 import { NOT_AT_A_HUB, pathOf, ROUTES, type RouteId } from '../../schema/routes.ts';
-import { scheduledAnswerSchema, scheduledSchema } from '../../schema/scheduled.ts';
-import { searchHitSchema } from '../../schema/search.ts';
-import { proveBody, selfChatSchema } from '../../schema/self-chat.ts';
-import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in.ts';
+import { scheduledAnswerSchema, scheduledSchema } from '../../schema/scheduled-schema.ts';
+import { searchHitSchema } from '../../schema/search-schema.ts';
+import { proveBody, selfChatSchema } from '../../schema/self-chat-schema.ts';
+import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
 import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
-import { uploadSchema } from '../../schema/upload.ts';
-import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook.ts';
+import { uploadSchema } from '../../schema/upload-schema.ts';
+import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook-request.ts';
 import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../schema/webhook-schema.ts';
 import { codeSamples } from './code-samples.ts';
 import { examples } from './examples.ts';

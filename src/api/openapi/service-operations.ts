@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { diagnosticsQuery } from '../../schema/diagnostics.ts';
-import { signInBody } from '../../schema/sign-in.ts';
-import { statusQuery } from '../../schema/status.ts';
+import { diagnosticsQuery } from '../../schema/diagnostics-request.ts';
+import { signInBody } from '../../schema/sign-in-schema.ts';
+import { statusQuery } from '../../schema/status-request.ts';
 import { examples } from './examples.ts';
 import type { Operation } from './operation.ts';
 

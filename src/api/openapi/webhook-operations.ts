@@ -1,4 +1,4 @@
-import { AFTER_MISTAKE } from '../../schema/offset.ts';
+import { AFTER_MISTAKE } from '../../schema/offset-parameter.ts';
 import {
   deliveriesQuery,
   replayBody,
@@ -6,7 +6,7 @@ import {
   webhookBody,
   webhookChangesBody,
   webhooksQuery,
-} from '../../schema/webhook.ts';
+} from '../../schema/webhook-request.ts';
 import { examples } from './examples.ts';
 import { MADE, type Operation, STATE_DB } from './operation.ts';
 

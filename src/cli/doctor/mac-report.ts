@@ -1,6 +1,6 @@
 import type { Diagnostics, NewRow } from '../../domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
-import { PERMISSION_REASONS } from '../../domain/ports/permissions.ts';
+import { PERMISSION_REASONS } from '../../domain/ports/permissions-ports.ts';
 import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
 import type { Finding } from './finding.ts';
 import { absent, found, type Observation, type ReportedValue } from './observation.ts';

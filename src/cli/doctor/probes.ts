@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { LSREGISTER } from '../../../installer/grants.ts';
-import { BUNDLE_ID, LABEL, type Layout } from '../../../installer/layout.ts';
+import { BUNDLE_ID, LABEL, type Layout } from '../../../installer/install-layout.ts';
 import { machSlicesOf } from '../../../installer/mach-o.ts';
 import type { Machine } from '../../../installer/machine.ts';
 import { portListeners } from '../../mac/system/port-listeners.ts';

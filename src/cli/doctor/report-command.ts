@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { layoutOf } from '../../../installer/layout.ts';
+import { layoutOf } from '../../../installer/install-layout.ts';
 import { PosternClient } from '../../client/postern-client.ts';
 import { readConfig } from '../../config/config-file.ts';
 import { trustedSocketOf } from '../../config/service-address.ts';
-import { type DoctorOptions, examine } from '../commands/doctor.ts';
+import { type DoctorOptions, examine } from '../commands/doctor-command.ts';
 import { type Context, EXIT, folderOf } from '../context.ts';
 import { json } from '../output/text.ts';
 import { projectRoot, thisMachine } from '../this-machine.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Diagnostics, NewRow } from '../../domain/diagnostics.ts';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import { absent, found, type Observation, type ReportedValue } from './observation.ts';
 import { oneOf } from './redact.ts';
 import { observedRefusal, type ReportClient } from './report-client.ts';

@@ -1,4 +1,4 @@
-import { BUNDLE_ID } from '../../../installer/layout.ts';
+import { BUNDLE_ID } from '../../../installer/install-layout.ts';
 import type { RunCommand } from '../../runtime/command.ts';
 import { type Observation, observe, type ReportedValue } from './observation.ts';
 import { oneOf } from './redact.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Message, PosternClient, SendOptions } from '../../client/postern-client.ts';
-import type { Clock } from '../../domain/ports/host.ts';
-import type { ImsgParams } from '../../schema/imsg.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { ImsgParams } from '../../schema/imsg-request.ts';
 import { upload } from '../files.ts';
 import { Refusal } from '../service-connection.ts';
 import { type ImsgChat, ImsgChats } from './imsg-chats.ts';

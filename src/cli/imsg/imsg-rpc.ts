@@ -1,5 +1,5 @@
 import { isPosternError } from '../../client/postern-client.ts';
-import { type ImsgMethod, type ImsgParams, imsgParams, readImsgParams } from '../../schema/imsg.ts';
+import { type ImsgMethod, type ImsgParams, imsgParams, readImsgParams } from '../../schema/imsg-request.ts';
 import { json } from '../output/text.ts';
 import type { ImsgMethods } from './imsg-methods.ts';
 import type { ImsgWatch } from './imsg-watch.ts';

@@ -1,5 +1,5 @@
 import { type Event, isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
-import type { ImsgParams } from '../../schema/imsg.ts';
+import type { ImsgParams } from '../../schema/imsg-request.ts';
 import { imsgReaction } from './imsg-message.ts';
 import { type ImsgMethods, windowFilter } from './imsg-methods.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';

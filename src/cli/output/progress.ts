@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 
 /** Delay before the line appears: a shorter wait needs no explanation. */
 const SHOWN_AFTER_MS = 1000;

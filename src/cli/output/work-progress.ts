@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { Context } from '../context.ts';
 
 /** The progress of a piece of work. */

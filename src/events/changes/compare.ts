@@ -5,7 +5,7 @@ import {
   type ChangeStore,
   type KnownPrints,
   type RowOrigin,
-} from '../../domain/ports/changes.ts';
+} from '../../domain/ports/changes-ports.ts';
 
 /** The stored prints of some blocks, each read once. */
 export class StoredPrints implements KnownPrints {

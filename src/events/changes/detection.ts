@@ -9,8 +9,8 @@ import type {
   ChangeStatus,
   ChangeStore,
   PrintReader,
-} from '../../domain/ports/changes.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+} from '../../domain/ports/changes-ports.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { summary } from './compare.ts';

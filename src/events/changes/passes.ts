@@ -1,6 +1,12 @@
 import { type Cursor, isReplaced } from '../../domain/cursor.ts';
 import type { Print } from '../../domain/fingerprint.ts';
-import type { BackgroundPrintReader, Change, ChangeStore, PrintReader, RowOrigin } from '../../domain/ports/changes.ts';
+import type {
+  BackgroundPrintReader,
+  Change,
+  ChangeStore,
+  PrintReader,
+  RowOrigin,
+} from '../../domain/ports/changes-ports.ts';
 import { compare, StoredPrints } from './compare.ts';
 
 export interface PassParts {

@@ -7,7 +7,7 @@ import {
   type ChangeStore,
   type PrintReader,
   type PrintsRead,
-} from '../../domain/ports/changes.ts';
+} from '../../domain/ports/changes-ports.ts';
 import { blockOf, compare, StoredPrints, summary } from './compare.ts';
 
 export interface SweepParts {

@@ -1,7 +1,7 @@
 import type { ChangeEvent, LogEntry, RowEntry } from '../../domain/event.ts';
 import { isAfter, latest, type Offset, rowOffset } from '../../domain/offset.ts';
-import type { ChangeLog, LoggedChange } from '../../domain/ports/changes.ts';
-import type { FeedPage, MessageLog } from '../../domain/ports/feed.ts';
+import type { ChangeLog, LoggedChange } from '../../domain/ports/changes-ports.ts';
+import type { FeedPage, MessageLog } from '../../domain/ports/feed-ports.ts';
 import { Channel } from './channel.ts';
 
 /** Changes read at once. Each needs its message to be read again. */

@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../domain/event.ts';
 import { isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
-import type { FeedBatch, FeedReader } from '../../domain/ports/feed.ts';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { FeedBatch, FeedReader } from '../../domain/ports/feed-ports.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 
 /** Number of events in the ring (decision C7). */
 const CAPACITY = 1024;

@@ -2,8 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isChatDbAway } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import { isAfter, type Offset } from '../../domain/offset.ts';
-import type { ConsumerTask, EventConsumer, EventFeed, FeedReader, ResumeOptions } from '../../domain/ports/feed.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
+import type {
+  ConsumerTask,
+  EventConsumer,
+  EventFeed,
+  FeedReader,
+  ResumeOptions,
+} from '../../domain/ports/feed-ports.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
 /** Entries taken from the feed at once. */

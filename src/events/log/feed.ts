@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../domain/event.ts';
 import { type Narrowing, wantedBy } from '../../domain/narrowing.ts';
 import { type ClientOffset, encodeOffset, isAfter, latest, type Offset, rowOffset } from '../../domain/offset.ts';
-import type { ChangeControl } from '../../domain/ports/changes.ts';
+import type { ChangeControl } from '../../domain/ports/changes-ports.ts';
 import type {
   ConsumerTask,
   EventConsumer,
@@ -13,8 +13,8 @@ import type {
   MessageLog,
   ResumeOptions,
   SeenPage,
-} from '../../domain/ports/feed.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
+} from '../../domain/ports/feed-ports.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { ChangeStream } from './change-stream.ts';
 import type { Channel, Member } from './channel.ts';

@@ -1,6 +1,6 @@
 import { isAfter, rowOffset } from '../../domain/offset.ts';
-import type { EventFeed } from '../../domain/ports/feed.ts';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { EventFeed } from '../../domain/ports/feed-ports.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 
 /** A row is published at most 2 s after it was first seen (decision C2), or later behind a burst of others. */
 const MAX_WAIT_MS = 2500;

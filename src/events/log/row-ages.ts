@@ -2,9 +2,9 @@ import type { MessageDetails } from '../../domain/details.ts';
 import { LATE_S, type RowEntry } from '../../domain/event.ts';
 import type { Message } from '../../domain/message.ts';
 import { rowOffset } from '../../domain/offset.ts';
-import type { MessageLog } from '../../domain/ports/feed.ts';
-import type { Log } from '../../domain/ports/host.ts';
-import type { RowAgeStore } from '../../domain/ports/row-ages.ts';
+import type { MessageLog } from '../../domain/ports/feed-ports.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
+import type { RowAgeStore } from '../../domain/ports/row-ages-ports.ts';
 import type { RunningTime } from './running-time.ts';
 
 /** Younger rows are not stored, because no client can ask to skip them. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../domain/ports/host.ts';
-import type { Span } from '../../domain/ports/row-ages.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { Span } from '../../domain/ports/row-ages-ports.ts';
 
 /** Shorter periods do not count: a sleeping Mac wakes for a few seconds, too briefly for messages to arrive reliably. */
 const SHORTEST_MS = 5 * 60_000;

@@ -1,6 +1,6 @@
 import type { LogEntry } from '../../domain/event.ts';
 import type { Offset } from '../../domain/offset.ts';
-import type { FeedReader } from '../../domain/ports/feed.ts';
+import type { FeedReader } from '../../domain/ports/feed-ports.ts';
 import type { BatchCache, EventBatch } from './batch.ts';
 
 /** Entries taken from the feed at once: as many as the publisher's batch (decision C7). */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { EventFeed } from '../../domain/ports/feed.ts';
-import type { StreamForm, StreamRequest } from '../../domain/ports/streams.ts';
+import type { EventFeed } from '../../domain/ports/feed-ports.ts';
+import type { StreamForm, StreamRequest } from '../../domain/ports/streams-ports.ts';
 import type { EventBatch, Framing } from './batch.ts';
 import type { ClientSocket, Position } from './client.ts';
 import { Clients, type Format, type StreamParts } from './clients.ts';

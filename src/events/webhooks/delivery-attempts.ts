@@ -3,7 +3,7 @@ import type { AxiosError, AxiosHeaders, AxiosInstance, AxiosRequestConfig, Axios
 import type {} from 'axios-retry';
 import { errorCode } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { DeliveryTry } from '../../domain/webhook.ts';
 import { failureSentence, refusalSentence } from './delivery-errors.ts';
 

@@ -1,7 +1,7 @@
 import type { LogEntry, RowEntry } from '../../domain/event.ts';
 import type { Offset } from '../../domain/offset.ts';
-import type { EventFeed } from '../../domain/ports/feed.ts';
-import type { DroppedEvent } from '../../domain/ports/webhooks.ts';
+import type { EventFeed } from '../../domain/ports/feed-ports.ts';
+import type { DroppedEvent } from '../../domain/ports/webhooks-ports.ts';
 import { type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
 
 /** Reads events again for a webhook. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { LogEntry } from '../../domain/event.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { DeliveryRecord, HeldDelivery, StoredWebhook } from '../../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
 

@@ -1,7 +1,7 @@
 import type { Caller } from '../../domain/caller.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import type { IncludeSet } from '../../domain/include.ts';
-import type { WireEventJson } from '../../domain/ports/wires.ts';
+import type { WireEventJson } from '../../domain/ports/wires-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
 import type { EventJson } from '../../schema/event-json.ts';

@@ -1,9 +1,9 @@
 import type { LogEntry } from '../../domain/event.ts';
 import { eventFilter } from '../../domain/event-filter.ts';
 import type { Offset } from '../../domain/offset.ts';
-import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/feed.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
+import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/feed-ports.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks-ports.ts';
 import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { holdWaitMs, type PostResult } from './delivery-attempts.ts';

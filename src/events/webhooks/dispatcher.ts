@@ -1,7 +1,7 @@
 import { isAppError, isChatDbAway } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import { type ClientOffset, isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
-import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../../domain/ports/webhooks.ts';
+import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../../domain/ports/webhooks-ports.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import {
   type DeliveryRecord,

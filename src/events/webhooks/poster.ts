@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { AxiosInstance } from 'axios';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
 import { type AddressRule, HostLookup } from '../../runtime/host-lookup.ts';
 import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';

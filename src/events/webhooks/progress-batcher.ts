@@ -1,6 +1,6 @@
 import type { Offset } from '../../domain/offset.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks-ports.ts';
 import type { DeliveryRecord } from '../../domain/webhook.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Offset } from '../../domain/offset.ts';
-import type { WebhookStore } from '../../domain/ports/webhooks.ts';
+import type { WebhookStore } from '../../domain/ports/webhooks-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookTestResult } from '../../domain/webhook.ts';
 import type { DeliveryAttempts } from './delivery-attempts.ts';

@@ -9,7 +9,7 @@ import {
   FLEET_READS,
   type FleetOperation,
   type RowEvent,
-} from '../../schema/fleet-reads.ts';
+} from '../../schema/fleet-reads-schema.ts';
 import { readBody } from '../../schema/mistakes.ts';
 import { readSubject } from '../protocol/layout.ts';
 import { type Reply, readQuestion, respond, toProblem } from '../protocol/requests.ts';

@@ -1,5 +1,5 @@
 import type { Subscription } from '@nats-io/nats-core';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import { readSubject, WHO } from '../protocol/layout.ts';
 import type { MachineClaim } from '../protocol/machine-claim.ts';

@@ -1,5 +1,5 @@
-import type { Cancel } from '../../domain/ports/host.ts';
-import type { MacPresence } from '../../schema/fleet-records.ts';
+import type { Cancel } from '../../domain/ports/host-ports.ts';
+import type { MacPresence } from '../../schema/fleet-records-schema.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import { BUCKETS, PRESENCE_EVERY_MS } from '../protocol/layout.ts';
 import { packPresence, storedClockAhead } from '../protocol/presence.ts';

@@ -1,9 +1,9 @@
 import type { Consumer, JsMsg } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
-import type { Cancel } from '../../domain/ports/host.ts';
+import type { Cancel } from '../../domain/ports/host-ports.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import { pause } from '../../runtime/clock.ts';
-import type { SendOrder } from '../../schema/fleet-records.ts';
+import type { SendOrder } from '../../schema/fleet-records-schema.ts';
 import { BUCKETS, outcomeKey, outcomeSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
 import { type Reply, toProblem } from '../protocol/requests.ts';
 import { decodeOrder, hashOfRequest, keyHash, packOutcome } from '../protocol/sends.ts';

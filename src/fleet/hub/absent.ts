@@ -1,4 +1,4 @@
-import type { Uploads } from '../../domain/ports/uploads.ts';
+import type { Uploads } from '../../domain/ports/uploads-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /** Returns a port that a hub lacks (decision N2). Each of its methods throws 501 `not_at_a_hub`. */

@@ -1,5 +1,5 @@
 import type { KV } from '@nats-io/kv';
-import type { Cancel, Clock } from '../../domain/ports/host.ts';
+import type { Cancel, Clock } from '../../domain/ports/host-ports.ts';
 import { BUCKETS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import { within } from './within.ts';

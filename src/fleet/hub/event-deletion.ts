@@ -1,4 +1,4 @@
-import type { HubDatabase } from './database.ts';
+import type { HubDatabase } from './hub-database.ts';
 
 /** Rows deleted per step, which takes a few milliseconds. */
 const STEP = 2000;

@@ -1,5 +1,5 @@
 import type { Row } from '../../runtime/sqlite.ts';
-import { type HubDatabase, STREAM_ID } from './database.ts';
+import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import { LOST } from './place-table.ts';
 import type { StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';
 

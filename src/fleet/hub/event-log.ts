@@ -1,7 +1,7 @@
 import type { Cursor, LogIdentity } from '../../domain/cursor.ts';
 import type { PendingRow, RowEntry } from '../../domain/event.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
-import type { MessageLog } from '../../domain/ports/feed.ts';
+import type { MessageLog } from '../../domain/ports/feed-ports.ts';
 import type { EventReader } from './event-reader.ts';
 import type { EventStore } from './event-store.ts';
 import type { StoredEvent } from './stored-event.ts';

@@ -1,7 +1,7 @@
-import type { LastPublished } from '../../schema/fleet-records.ts';
-import { type HubDatabase, STREAM_ID } from './database.ts';
+import type { LastPublished } from '../../schema/fleet-records-schema.ts';
 import { deleteOldEvents } from './event-deletion.ts';
 import { EventIndex } from './event-index.ts';
+import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import type { PairCopies } from './pair-copies.ts';
 import { PlaceTable } from './place-table.ts';
 import { PositionTable } from './position-table.ts';

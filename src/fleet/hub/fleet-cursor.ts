@@ -1,6 +1,6 @@
 import { MAC_ID } from '../../domain/fleet.ts';
 import type { Message } from '../../domain/message.ts';
-import type { MessageQuery } from '../../domain/ports/reading.ts';
+import type { MessageQuery } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 const NS_PER_MS = 1_000_000n;

@@ -1,5 +1,5 @@
-import type { Cancel } from '../../domain/ports/host.ts';
-import type { RowEvent } from '../../schema/fleet-reads.ts';
+import type { Cancel } from '../../domain/ports/host-ports.ts';
+import type { RowEvent } from '../../schema/fleet-reads-schema.ts';
 import { encodeEvent, eventId } from '../protocol/event-message.ts';
 import { HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';

@@ -8,7 +8,7 @@ import type {
   FeedReader,
   ResumeOptions,
   SeenPage,
-} from '../../domain/ports/feed.ts';
+} from '../../domain/ports/feed-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { GENERATION } from './event-reader.ts';
 import type { EventStore } from './event-store.ts';

@@ -1,4 +1,4 @@
-import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import type { BrokerClock } from './broker-clock.ts';

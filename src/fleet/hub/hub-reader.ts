@@ -2,7 +2,13 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { nameOfOne, splitId } from '../../domain/fleet.ts';
 import { type IncludeSet, includeSet } from '../../domain/include.ts';
 import type { Message, MessageStatus } from '../../domain/message.ts';
-import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
+import type {
+  ConversationQuery,
+  MessageQuery,
+  MessageReader,
+  Page,
+  ReadOptions,
+} from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { behind, cursorBehind, readCursor } from './fleet-cursor.ts';
 import type { HubParts } from './hub-parts.ts';

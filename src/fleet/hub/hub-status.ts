@@ -1,7 +1,7 @@
 import { hubCapabilities } from '../../domain/capabilities.ts';
-import type { BackendHealth } from '../../domain/ports/reading.ts';
+import type { BackendHealth } from '../../domain/ports/reading-ports.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
-import type { ClaimNames } from '../../schema/fleet-records.ts';
+import type { ClaimNames } from '../../schema/fleet-records-schema.ts';
 import { clockTrouble } from '../protocol/presence.ts';
 import type { HubParts } from './hub-parts.ts';
 import { type KnownMac, type Macs, plainAddress } from './macs.ts';

@@ -1,7 +1,12 @@
 import { type AppError, isAppError } from '../../domain/errors.ts';
 import { idOfGuid, type QualifiedId } from '../../domain/fleet.ts';
 import { problem } from '../../domain/problems.ts';
-import { FLEET_READS, type FleetAnswer, type FleetOperation, type FleetRequest } from '../../schema/fleet-reads.ts';
+import {
+  FLEET_READS,
+  type FleetAnswer,
+  type FleetOperation,
+  type FleetRequest,
+} from '../../schema/fleet-reads-schema.ts';
 import { ask, UNANSWERED } from '../protocol/requests.ts';
 import type { HubParts } from './hub-parts.ts';
 

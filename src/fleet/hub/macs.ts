@@ -1,9 +1,9 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { rightsAddress } from '../../domain/address.ts';
 import { MAC_ID, type MacName } from '../../domain/fleet.ts';
-import type { Cancel } from '../../domain/ports/host.ts';
+import type { Cancel } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import type { ClaimNames, MacPresence } from '../../schema/fleet-records.ts';
+import type { ClaimNames, MacPresence } from '../../schema/fleet-records-schema.ts';
 import { AWAY_MS, BUCKETS } from '../protocol/layout.ts';
 import { decodeClaim, macOfClaimKey, REFUSED_MS } from '../protocol/machine-claim.ts';
 import { decodePair, macOfPairKey, pairKey } from '../protocol/pair.ts';

@@ -1,5 +1,5 @@
 import { isAppError } from '../../domain/errors.ts';
-import type { Log } from '../../domain/ports/host.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
 
 /** The items of one Mac, in its order, page by page. */
 export interface MacList<Item> {

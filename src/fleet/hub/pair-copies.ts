@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Event, LATE_S } from '../../domain/event.ts';
 import type { Pair } from '../protocol/pair.ts';
-import { type HubDatabase, STREAM_ID } from './database.ts';
 import { EventIndex } from './event-index.ts';
+import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import type { Pairs } from './pairs.ts';
 import { PlaceTable } from './place-table.ts';
 import type { MacEvent, StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';

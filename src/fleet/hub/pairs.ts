@@ -1,6 +1,6 @@
 import type { MacName } from '../../domain/fleet.ts';
 import type { Pair } from '../protocol/pair.ts';
-import type { HubDatabase } from './database.ts';
+import type { HubDatabase } from './hub-database.ts';
 
 /** The pairs of the fleet (decision N6). hub.db stores them, so that a broker that loses its data splits none. */
 export class Pairs {

@@ -1,4 +1,4 @@
-import { type HubDatabase, STREAM_ID } from './database.ts';
+import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import type { MacEvent, StreamPlace } from './stored-event.ts';
 
 /** The sequence of an event that the stream has lost. It sorts after every place until the stream has the event again. */

@@ -1,4 +1,4 @@
-import type { HubDatabase } from './database.ts';
+import type { HubDatabase } from './hub-database.ts';
 import type { StreamPlace } from './stored-event.ts';
 
 /** The position of the copy in the stream. */

@@ -1,6 +1,6 @@
 import { MAC_ID } from '../../domain/fleet.ts';
 import { problem } from '../../domain/problems.ts';
-import { type SendOutcome, sendClaim } from '../../schema/fleet-records.ts';
+import { type SendOutcome, sendClaim } from '../../schema/fleet-records-schema.ts';
 import { isFull } from '../protocol/compare-and-set.ts';
 import { pack, unpack } from '../protocol/envelope.ts';
 import { BUCKETS, outcomeKey, SEND_CLAIMS } from '../protocol/layout.ts';

@@ -1,6 +1,6 @@
 import type { ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { isAppError } from '../../domain/errors.ts';
-import type { Cancel } from '../../domain/ports/host.ts';
+import type { Cancel } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { readEventHeaders } from '../protocol/event-message.ts';

@@ -1,6 +1,6 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import type { LogEntry } from '../../domain/event.ts';
-import type { Cancel, Clock } from '../../domain/ports/host.ts';
+import type { Cancel, Clock } from '../../domain/ports/host-ports.ts';
 import type { HubEventLog } from './event-log.ts';
 import { HoleFiller } from './hole-filler.ts';
 import type { HubParts } from './hub-parts.ts';

@@ -1,5 +1,5 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
-import type { Log } from '../../domain/ports/host.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { EventStore } from './event-store.ts';
 import type { StreamMessage, StreamPlace } from './stored-event.ts';

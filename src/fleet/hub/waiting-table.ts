@@ -1,4 +1,4 @@
-import { type HubDatabase, STREAM_ID } from './database.ts';
+import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import type { Hole, MacEvent, StoredEvent } from './stored-event.ts';
 
 /** Open holes of a Mac are counted up to this number. */

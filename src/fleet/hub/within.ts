@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /** Resolves or rejects like `value`. Rejects with `broker_away` after `ms`. */

@@ -7,7 +7,7 @@ import { fromSeed } from '@nats-io/nkeys';
 import { connect } from '@nats-io/transport-node';
 import { AppError } from '../../domain/errors.ts';
 import type { FleetSettings } from '../../domain/fleet.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import { Envelope, type KeysOf } from './envelope.ts';

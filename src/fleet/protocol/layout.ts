@@ -1,4 +1,4 @@
-import type { FleetOperation } from '../../schema/fleet-reads.ts';
+import type { FleetOperation } from '../../schema/fleet-reads-schema.ts';
 
 // The names at the broker that agents, hubs and `postern fleet` share.
 

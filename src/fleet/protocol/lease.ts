@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { KV } from '@nats-io/kv';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import { compareAndSet } from './compare-and-set.ts';
 
 const TICK_MS = 1000;

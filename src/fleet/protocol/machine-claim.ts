@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError } from '@nats-io/nats-core';
-import { type ClaimNames, claimNames } from '../../schema/fleet-records.ts';
+import { type ClaimNames, claimNames } from '../../schema/fleet-records-schema.ts';
 import type { FleetConnection } from './connection.ts';
 import { type Envelope, pack, unpackIf } from './envelope.ts';
 import { BUCKETS, claimKey } from './layout.ts';

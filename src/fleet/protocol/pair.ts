@@ -1,5 +1,5 @@
 import { MAC_ID } from '../../domain/fleet.ts';
-import { storedPair } from '../../schema/fleet-records.ts';
+import { storedPair } from '../../schema/fleet-records-schema.ts';
 import { parsedBytes } from './envelope.ts';
 
 /** Two Macs of one Apple account, shown as one under the first one's id (decision N6). */

@@ -1,4 +1,4 @@
-import { type MacPresence, macPresence } from '../../schema/fleet-records.ts';
+import { type MacPresence, macPresence } from '../../schema/fleet-records-schema.ts';
 import type { Manager } from './connect-once.ts';
 import { type Envelope, pack, unpack } from './envelope.ts';
 import { BUCKETS } from './layout.ts';

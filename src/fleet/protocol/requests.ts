@@ -1,11 +1,11 @@
 import { createInbox, type Msg, headers as newHeaders } from '@nats-io/nats-core';
 import { AppError, isAppError, type Mistake } from '../../domain/errors.ts';
 import { FLEET_PROBLEMS } from '../../domain/fleet-problems.ts';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import { PROBLEMS, type ProblemText, problem } from '../../domain/problems.ts';
 import { visible } from '../../domain/visible.ts';
-import type { FleetOperation } from '../../schema/fleet-reads.ts';
-import { type ProblemMessage, problemMessage } from '../../schema/fleet-records.ts';
+import type { FleetOperation } from '../../schema/fleet-reads-schema.ts';
+import { type ProblemMessage, problemMessage } from '../../schema/fleet-records-schema.ts';
 import type { FleetConnection } from './connection.ts';
 import { type Envelope, parsedBytes } from './envelope.ts';
 import { HEADERS, inboxPrefix, MAX_PARTS, readSubject } from './layout.ts';

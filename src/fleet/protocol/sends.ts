@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type MsgHdrs, headers as newHeaders } from '@nats-io/nats-core';
-import { type SendOrder, type SendOutcome, sendOrder, sendOutcome } from '../../schema/fleet-records.ts';
+import { type SendOrder, type SendOutcome, sendOrder, sendOutcome } from '../../schema/fleet-records-schema.ts';
 import { type Envelope, pack, unpack, unreadable } from './envelope.ts';
 import { HEADERS, VERSION } from './layout.ts';
 

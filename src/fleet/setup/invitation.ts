@@ -4,7 +4,7 @@ import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-c
 import { createUser } from '@nats-io/nkeys';
 import { AppError } from '../../domain/errors.ts';
 import { type FleetContent, MAC_ID } from '../../domain/fleet.ts';
-import { type JoinRequest, joinAnswer, joinRequest } from '../../schema/fleet-records.ts';
+import { type JoinRequest, joinAnswer, joinRequest } from '../../schema/fleet-records-schema.ts';
 import { connectOnce } from '../protocol/connect-once.ts';
 import { agentKeys, Envelope, pack, unpack, unpackIf } from '../protocol/envelope.ts';
 import { inboxPrefix, JOINER, joinSubject } from '../protocol/layout.ts';

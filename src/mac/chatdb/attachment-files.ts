@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { AttachmentDetails, AttachmentState } from '../../domain/details.ts';
-import type { AttachmentFile, AttachmentReader } from '../../domain/ports/reading.ts';
+import type { AttachmentFile, AttachmentReader } from '../../domain/ports/reading-ports.ts';
 import { attachmentAt, READ_PLAINLY } from './attachment-details.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';

@@ -1,5 +1,5 @@
+import type { SchemaInfo } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, INT_PARAM } from './columns.ts';
-import type { SchemaInfo } from './database.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 
 /** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. Parameter: row id. */

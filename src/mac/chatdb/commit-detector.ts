@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
-import type { Cancel, Clock } from '../../domain/ports/host.ts';
-import type { BackendHealth } from '../../domain/ports/reading.ts';
+import type { Cancel, Clock } from '../../domain/ports/host-ports.ts';
+import type { BackendHealth } from '../../domain/ports/reading-ports.ts';
 import type { Connection } from './connection.ts';
 
 export interface CommitDetectorOptions {

@@ -3,11 +3,11 @@ import { dirname } from 'node:path';
 import type { LogIdentity } from '../../domain/cursor.ts';
 import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
 import type { Offset } from '../../domain/offset.ts';
-import type { Log } from '../../domain/ports/host.ts';
-import type { BackendHealth } from '../../domain/ports/reading.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
+import type { BackendHealth } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
+import { type ChatDatabaseOptions, ChatDbHandle } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
-import { type ChatDatabaseOptions, ChatDbHandle } from './database.ts';
 import { Snapshot } from './snapshot.ts';
 
 /** `changed`: there may be something new. `away`: chat.db is unreadable, for the reason in health. */

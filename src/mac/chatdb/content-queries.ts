@@ -1,6 +1,6 @@
+import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import { columnList, MAX_SECONDS, POLL_ROW_COLUMNS, TEXT_PARAM } from './columns.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
-import { perSchema, type SchemaInfo } from './database.ts';
 import { anyChat, column, messageParts, reactionTargets } from './queries.ts';
 import { isPollUpdate, VOTE_TYPE } from './row-kinds.ts';
 

@@ -1,10 +1,10 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import { brief, type ConversationDetails, type LastMessage } from '../../domain/details.ts';
 import type { Message } from '../../domain/message.ts';
+import type { ChatDbHandle, SchemaInfo } from './chatdb-handle.ts';
 import { INT_PARAM } from './columns.ts';
-import type { ChatDbHandle, SchemaInfo } from './database.ts';
-import { detailsOf } from './details.ts';
 import { toMessage } from './message.ts';
+import { detailsOf } from './message-details.ts';
 import { newestMessageRow } from './message-list.ts';
 import { IS_LOWEST_CHAT, isNoCanary } from './queries.ts';
 import { isMessage } from './row-kinds.ts';

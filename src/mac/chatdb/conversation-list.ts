@@ -1,7 +1,7 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import { NO_INCLUDES } from '../../domain/include.ts';
 import type { Message } from '../../domain/message.ts';
-import type { ConversationQuery, Page, ReadOptions } from '../../domain/ports/reading.ts';
+import type { ConversationQuery, Page, ReadOptions } from '../../domain/ports/reading-ports.ts';
 import { APPLE_EPOCH, type Instant, isoOf } from './columns.ts';
 import { withConversationDetails } from './conversation-details.ts';
 import { cursorTo, placeAt } from './conversation-place.ts';

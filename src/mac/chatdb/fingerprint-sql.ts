@@ -1,6 +1,6 @@
 import { ADDED, ADDED_BITS, ADDED_KINDS, CONTENT_BITS, FLAGS, TRANSCRIPT_BITS } from '../../domain/fingerprint.ts';
 import { hasAttachmentTables, isShown } from './attachment-sql.ts';
-import type { SchemaInfo } from './database.ts';
+import type { SchemaInfo } from './chatdb-handle.ts';
 import { anyOf, column } from './queries.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 

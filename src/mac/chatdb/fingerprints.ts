@@ -7,11 +7,11 @@ import type {
   PrintsRead,
   RowOrigin,
   RowRange,
-} from '../../domain/ports/changes.ts';
+} from '../../domain/ports/changes-ports.ts';
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
+import { type ChatDbHandle, perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type Connection, identityAt } from './connection.ts';
-import { type ChatDbHandle, perSchema, type SchemaInfo } from './database.ts';
 import { attachmentsSql, deletedSql, rowSql } from './fingerprint-sql.ts';
 import { LOWEST_CHAT } from './queries.ts';
 import { isMessage } from './row-kinds.ts';

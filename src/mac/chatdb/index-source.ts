@@ -1,12 +1,12 @@
 import type { MessageContent } from '../../domain/content.ts';
 import type { Message } from '../../domain/message.ts';
-import type { IndexSource, ListedRows } from '../../domain/ports/search.ts';
+import type { IndexSource, ListedRows } from '../../domain/ports/search-ports.ts';
 import type { SearchableMessage, SearchedPlace } from '../../domain/search.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
+import { perSchema } from './chatdb-handle.ts';
 import { MESSAGE_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { perSchema } from './database.ts';
 import { toMessage } from './message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
 import { isListed, isNoCanary, LOWEST_CHAT, messageParts } from './queries.ts';

@@ -1,4 +1,5 @@
 import { hasAttachments } from './attachment-sql.ts';
+import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import {
   CHAT_DATE_COLUMNS,
   INT_PARAM,
@@ -10,7 +11,6 @@ import {
   MAX_SECONDS,
   MESSAGE_COLUMNS,
 } from './columns.ts';
-import { perSchema, type SchemaInfo } from './database.ts';
 import { IS_LOWEST_CHAT, isCounted, isListed, isNoCanary, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 

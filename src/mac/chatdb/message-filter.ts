@@ -1,9 +1,9 @@
 import type { FilterAction, MessageDetails } from '../../domain/details.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Row } from '../../runtime/sqlite.ts';
+import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { perSchema } from './database.ts';
 import { isJunk } from './row-kinds.ts';
 
 /** By `filter_action`; 0 means not filed (imessage-exporter, pull request 797; not seen on a Mac). */

@@ -1,4 +1,4 @@
-import type { ListedRows } from '../../domain/ports/search.ts';
+import type { ListedRows } from '../../domain/ports/search-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Cursor, LogIdentity } from '../../domain/cursor.ts';
 import type { PendingRow, RowEntry } from '../../domain/event.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
-import type { MessageLog } from '../../domain/ports/feed.ts';
+import type { MessageLog } from '../../domain/ports/feed-ports.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText, toUnixMs } from './columns.ts';
 import { type ChatDbPlace, type Connection, identityAt, readOnce } from './connection.ts';

@@ -1,9 +1,9 @@
 import { chatIdentity } from '../../domain/address.ts';
-import type { OneToOneChat, OneToOneChats } from '../../domain/ports/people.ts';
+import type { OneToOneChat, OneToOneChats } from '../../domain/ports/people-ports.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
+import { perSchema } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { perSchema } from './database.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
 /** SQL for guid and address: one row per member, or one without an address if no member is known. */

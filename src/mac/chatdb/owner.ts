@@ -1,8 +1,8 @@
 import type { Message } from '../../domain/message.ts';
-import type { OwnerInChatDb, TapbackOn } from '../../domain/ports/self-chat.ts';
+import type { OwnerInChatDb, TapbackOn } from '../../domain/ports/self-chat-ports.ts';
+import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS, ENTRY_COLUMNS, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { perSchema } from './database.ts';
 import { messageOf, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -6,6 +6,7 @@ import {
   listedAttachmentsSql,
   unnamedAttachments,
 } from './attachment-sql.ts';
+import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import {
   CHAT_COLUMNS,
   DETAIL_COLUMNS,
@@ -16,7 +17,6 @@ import {
   STATUS_CODE,
   TEXT_PARAM,
 } from './columns.ts';
-import { perSchema, type SchemaInfo } from './database.ts';
 import {
   hasContent,
   isCanary,

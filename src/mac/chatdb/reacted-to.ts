@@ -1,5 +1,5 @@
 import { shortHash } from '../../domain/short-hash.ts';
-import type { ChatDbHandle } from './database.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
 
 /** A filter of 1 MiB, however many reactions exist. With a million, it passes one in five messages without any. */
 const BITS = 2 ** 23;

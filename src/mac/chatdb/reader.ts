@@ -2,16 +2,22 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { MessageDetails } from '../../domain/details.ts';
 import { NO_INCLUDES } from '../../domain/include.ts';
 import type { Message } from '../../domain/message.ts';
-import type { OneToOneChat } from '../../domain/ports/people.ts';
-import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
+import type { OneToOneChat } from '../../domain/ports/people-ports.ts';
+import type {
+  ConversationQuery,
+  MessageQuery,
+  MessageReader,
+  Page,
+  ReadOptions,
+} from '../../domain/ports/reading-ports.ts';
 import type { Reaction, ReactionDetails } from '../../domain/reaction.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
 import { fromUnixNs, MAX_INTEGER } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { areDetailsWithin } from './conversation-details.ts';
 import { conversationOf, conversationPage } from './conversation-list.ts';
-import { detailsOf, withDetails } from './details.ts';
 import { messageOf, messagesOf, toMessage } from './message.ts';
+import { detailsOf, withDetails } from './message-details.ts';
 import {
   behindCursor,
   cursorAt,

@@ -1,5 +1,5 @@
 import { CANARY_LENGTH, CANARY_START } from '../../domain/canary.ts';
-import type { SchemaInfo } from './database.ts';
+import type { SchemaInfo } from './chatdb-handle.ts';
 
 /** The key `rp` of a binary property list: the marker of two ASCII characters, then its text. */
 const RETRACTED_PARTS_KEY = "X'527270'";

@@ -1,6 +1,6 @@
 import type { ScheduledSend } from '../../domain/scheduled.ts';
+import { perSchema } from './chatdb-handle.ts';
 import type { Connection } from './connection.ts';
-import { perSchema } from './database.ts';
 import { messageOf } from './message.ts';
 
 const MAX_LISTED = 200;

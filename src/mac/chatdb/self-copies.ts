@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import type { Message } from '../../domain/message.ts';
 import type { Row } from '../../runtime/sqlite.ts';
+import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, toText } from './columns.ts';
-import { perSchema } from './database.ts';
 import { toMessage } from './message.ts';
 import { anyChat, messageParts } from './queries.ts';
 import { isMessage } from './row-kinds.ts';

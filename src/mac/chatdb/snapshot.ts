@@ -1,12 +1,12 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { chatGuidVariants } from '../../domain/address.ts';
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import { readAttributedText } from './content/attributed-runs.ts';
 import type { StoredBlob } from './content/message-content.ts';
 import { RunReader } from './content/parts.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
-import type { ChatDbHandle } from './database.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Contact, Contacts, ContactsHealth, NameLookup } from '../../domain/ports/contacts.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { Contact, Contacts, ContactsHealth, NameLookup } from '../../domain/ports/contacts-ports.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { AddressBookFile, StoredCard } from './address-book-file.ts';
 import { AddressBookSources, type ContactSource, failureOf, isPermission } from './address-book-sources.ts';
 import type { Card } from './card-groups.ts';

@@ -1,5 +1,5 @@
 import { folded } from '../../domain/folded.ts';
-import type { AmbiguousAddress } from '../../domain/ports/people.ts';
+import type { AmbiguousAddress } from '../../domain/ports/people-ports.ts';
 
 /** A card of the Address Book, with the data that identify its owner. */
 export interface Card {

@@ -1,5 +1,5 @@
 import { folded } from '../../domain/folded.ts';
-import type { Contact, NameLookup } from '../../domain/ports/contacts.ts';
+import type { Contact, NameLookup } from '../../domain/ports/contacts-ports.ts';
 import type { StoredCard } from './address-book-file.ts';
 import { dialableAddress } from './dialable-address.ts';
 

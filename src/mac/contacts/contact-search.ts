@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { folded } from '../../domain/folded.ts';
-import type { Contact } from '../../domain/ports/contacts.ts';
+import type { Contact } from '../../domain/ports/contacts-ports.ts';
 
 /** Contacts compared before other work runs; takes a few milliseconds. */
 const SLICE = 1000;

@@ -1,7 +1,7 @@
 import type { IncludeSet } from '../../domain/include.ts';
 import { conversationWithNames, messageWithNames } from '../../domain/names.ts';
-import type { Contacts } from '../../domain/ports/contacts.ts';
-import type { MessageReader } from '../../domain/ports/reading.ts';
+import type { Contacts } from '../../domain/ports/contacts-ports.ts';
+import type { MessageReader } from '../../domain/ports/reading-ports.ts';
 
 /** Adds requested names to another reader's results (decision K1). */
 export function namedReader(reader: MessageReader, contacts: Contacts): MessageReader {

@@ -1,6 +1,6 @@
-import type { Contacts } from '../../domain/ports/contacts.ts';
+import type { Contacts } from '../../domain/ports/contacts-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import type { CardSource } from './people.ts';
+import type { CardSource } from './people-reader.ts';
 
 /** Contacts when names are switched off. */
 export const noContacts: Contacts & CardSource = {

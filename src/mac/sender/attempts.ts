@@ -1,5 +1,5 @@
 import { addressOf } from '../../domain/address.ts';
-import type { Attempt, KnownChat, RunOutcome } from '../../domain/ports/sending.ts';
+import type { Attempt, KnownChat, RunOutcome } from '../../domain/ports/sending-ports.ts';
 import { SERVICES, type Service, serviceNamed } from '../../domain/send-service.ts';
 
 /** Prefix, style and identifier. */

@@ -1,7 +1,7 @@
 import { errorCode } from '../../domain/errors.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { Content, OwnRow, SendRequest } from '../../domain/ports/sending.ts';
-import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { Content, OwnRow, SendRequest } from '../../domain/ports/sending-ports.ts';
+import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts-ports.ts';
 import type { ServiceReason } from '../../domain/send-service.ts';
 import { contentHash, contentHashes, fits, fitsWhole } from './content-hash.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import type { Content } from '../../domain/ports/sending.ts';
+import type { Content } from '../../domain/ports/sending-ports.ts';
 
 const PLACEHOLDER = /[\uFFFC\uFFFD]/;
 

@@ -1,11 +1,11 @@
 import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { MessageStatus } from '../../domain/message.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { Attempt, Content, MessagesApp, RunOutcome, SendRequest } from '../../domain/ports/sending.ts';
-import type { ExpectedChat } from '../../domain/ports/sent-parts.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { Attempt, Content, MessagesApp, RunOutcome, SendRequest } from '../../domain/ports/sending-ports.ts';
+import type { ExpectedChat } from '../../domain/ports/sent-parts-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import { type CheckedFile, openChecked } from './attachments.ts';
 import { leadsToNext, liveAttempt, type Plan } from './attempts.ts';
+import { type CheckedFile, openChecked } from './checked-attachments.ts';
 import type { Confirmations, Expectation } from './confirmations.ts';
 import { contentHashes } from './content-hash.ts';
 import { NOT_RUNNING, sendFailure } from './send-failure.ts';

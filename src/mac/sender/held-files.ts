@@ -6,10 +6,10 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { HeldFile } from '../../domain/approval.ts';
 import { errorCode, isAppError } from '../../domain/errors.ts';
-import type { Log } from '../../domain/ports/host.ts';
-import type { GivenFiles, HeldFiles } from '../../domain/ports/sending.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
+import type { GivenFiles, HeldFiles } from '../../domain/ports/sending-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import { type AttachmentRules, checkAttachments, HELD_FILES, openChecked } from './attachments.ts';
+import { type AttachmentRules, checkAttachments, HELD_FILES, openChecked } from './checked-attachments.ts';
 
 export interface HeldCopiesParts {
   readonly rules: AttachmentRules;

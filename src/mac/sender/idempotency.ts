@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AppError, errorCode, isAppError } from '../../domain/errors.ts';
 import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '../../domain/ports/sending.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '../../domain/ports/sending-ports.ts';
 import { namesOf, PROBLEMS, problem } from '../../domain/problems.ts';
 import { comparableSend } from '../../domain/send-service.ts';
 

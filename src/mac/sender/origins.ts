@@ -2,9 +2,15 @@ import { basename } from 'node:path';
 import type { MessageDetails, Origin } from '../../domain/details.ts';
 import { errorCode } from '../../domain/errors.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Log } from '../../domain/ports/host.ts';
-import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
-import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
+import type {
+  ConversationQuery,
+  MessageQuery,
+  MessageReader,
+  Page,
+  ReadOptions,
+} from '../../domain/ports/reading-ports.ts';
+import type { SentPartStore } from '../../domain/ports/sent-parts-ports.ts';
 import { type Confirmations, isExpectedIn } from './confirmations.ts';
 import { contentHashes } from './content-hash.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';

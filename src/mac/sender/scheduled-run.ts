@@ -1,9 +1,9 @@
 import { OWNER } from '../../domain/audit.ts';
 import { isAppError } from '../../domain/errors.ts';
 import type { IdempotencyKey } from '../../domain/idempotency-key.ts';
-import type { Cancel } from '../../domain/ports/host.ts';
-import type { StoredScheduled } from '../../domain/ports/scheduled.ts';
-import type { SendResult } from '../../domain/ports/sending.ts';
+import type { Cancel } from '../../domain/ports/host-ports.ts';
+import type { StoredScheduled } from '../../domain/ports/scheduled-ports.ts';
+import type { SendResult } from '../../domain/ports/sending-ports.ts';
 import type { ScheduledState } from '../../domain/scheduled.ts';
 import { sendOptions } from '../../domain/send-service.ts';
 import type { SchedulerParts } from './scheduler.ts';

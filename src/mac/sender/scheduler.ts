@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorCode } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import type {
   ScheduledBy,
   ScheduledOnPhone,
@@ -9,9 +9,9 @@ import type {
   ScheduledStore,
   Scheduler,
   StoredScheduled,
-} from '../../domain/ports/scheduled.ts';
-import type { HeldFiles, MessageSender, SchedulingStore, SendRequest } from '../../domain/ports/sending.ts';
-import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
+} from '../../domain/ports/scheduled-ports.ts';
+import type { HeldFiles, MessageSender, SchedulingStore, SendRequest } from '../../domain/ports/sending-ports.ts';
+import type { SentPartStore } from '../../domain/ports/sent-parts-ports.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import { isOver, SCHEDULED_STATES, type ScheduledSend, TOO_LATE } from '../../domain/scheduled.ts';
 import { requestHash } from './idempotency.ts';

@@ -1,5 +1,5 @@
 import type { AppError } from '../../domain/errors.ts';
-import type { RunOutcome } from '../../domain/ports/sending.ts';
+import type { RunOutcome } from '../../domain/ports/sending-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /** Messages is not running. The only error after which a send is tried once more (decision D2). */

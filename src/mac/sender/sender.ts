@@ -3,7 +3,7 @@ import type { Mistake } from '../../domain/errors.ts';
 import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import type {
   IdempotencyStore,
   MessageSender,
@@ -11,10 +11,10 @@ import type {
   SendLookup,
   SendRequest,
   SendResult,
-} from '../../domain/ports/sending.ts';
-import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
+} from '../../domain/ports/sending-ports.ts';
+import type { SentPartStore } from '../../domain/ports/sent-parts-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import { type AttachmentRules, checkAttachments } from './attachments.ts';
+import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
 import { Confirmations, type Expectation } from './confirmations.ts';
 import { type CheckedRequest, openDelivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';

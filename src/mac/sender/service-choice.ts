@@ -1,4 +1,4 @@
-import type { KnownChat, SendRequest } from '../../domain/ports/sending.ts';
+import type { KnownChat, SendRequest } from '../../domain/ports/sending-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { type Service, type ServiceReason, serviceNamed } from '../../domain/send-service.ts';
 import { isGroup, type Plan, plan, planBy, typedService } from './attempts.ts';

@@ -4,9 +4,9 @@ import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import { type CheckedFile, openChecked } from './attachments.ts';
+import { type CheckedFile, openChecked } from './checked-attachments.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /** Messages may read the file long after the script has reported success (decision D8). */

@@ -1,6 +1,6 @@
 import { errorCode, isChatDbAway } from '../../domain/errors.ts';
-import type { Log } from '../../domain/ports/host.ts';
-import type { SendLookup } from '../../domain/ports/sending.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
+import type { SendLookup } from '../../domain/ports/sending-ports.ts';
 
 /**
  * Looks up in chat.db what a send needs. Returns undefined while chat.db is unreadable, because sending works without

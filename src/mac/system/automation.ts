@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../../domain/ports/host.ts';
-import type { PermissionReason, PermissionReport } from '../../domain/ports/permissions.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { PermissionReason, PermissionReport } from '../../domain/ports/permissions-ports.ts';
 import { pause } from '../../runtime/clock.ts';
 import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import { pause } from '../../runtime/clock.ts';
 import type { CommandResult, RunCommand } from '../../runtime/command.ts';
 

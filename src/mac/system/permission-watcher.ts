@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import { commandRunner } from '../../runtime/command.ts';
 
 /** Time between two checks by a fresh process. Each check starts a Node and asks tccd. */

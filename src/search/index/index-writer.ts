@@ -1,8 +1,8 @@
-import type { IndexSource, ListedRow } from '../../domain/ports/search.ts';
+import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { About, type Progress } from './about.ts';
-import { openIndexForWriting } from './database.ts';
 import { Documents } from './documents.ts';
+import { openIndexForWriting } from './index-database.ts';
 import { IndexFile } from './index-file.ts';
 
 /** Bytes added in one transaction. An average message has 100. */

@@ -1,4 +1,4 @@
-import type { SearchIndex } from '../../domain/ports/search.ts';
+import type { SearchIndex } from '../../domain/ports/search-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { SearchStatus } from '../../domain/search.ts';
 import type { SearchParts } from '../query/search.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/ports/host.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
 /**

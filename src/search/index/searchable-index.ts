@@ -1,6 +1,6 @@
 import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
-import { openIndexForReading } from './database.ts';
 import type { DocumentPlace } from './documents.ts';
+import { openIndexForReading } from './index-database.ts';
 
 /**
  * Words with one prefix that are queried one by one. If there are more of them, or the prefix is longer, SQLite merges

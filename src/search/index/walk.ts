@@ -1,5 +1,5 @@
-import type { Clock } from '../../domain/ports/host.ts';
-import type { IndexSource, ListedRow } from '../../domain/ports/search.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
 import { withLittleGarbage } from '../../runtime/memory.ts';
 import type { About, Progress } from './about.ts';
 import { type DocumentPlace, Documents, LAST_ID } from './documents.ts';

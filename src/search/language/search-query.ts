@@ -1,6 +1,6 @@
 import type { Mistake } from '../../domain/errors.ts';
-import type { Contact } from '../../domain/ports/contacts.ts';
-import type { SearchNames } from '../../domain/ports/search.ts';
+import type { Contact } from '../../domain/ports/contacts-ports.ts';
+import type { SearchNames } from '../../domain/ports/search-ports.ts';
 import type { SearchQuery, SearchSender } from '../../domain/search.ts';
 import type { TypedName, TypedSearch } from './search-text.ts';
 

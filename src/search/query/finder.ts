@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/message.ts';
-import type { Page } from '../../domain/ports/reading.ts';
-import type { IndexSource, SearchPage } from '../../domain/ports/search.ts';
+import type { Page } from '../../domain/ports/reading-ports.ts';
+import type { IndexSource, SearchPage } from '../../domain/ports/search-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { SearchableMessage, SearchHit, SearchQuery, SearchSender } from '../../domain/search.ts';
 import { addressKey, conversationTag, MAX_UNITS, nameOf, secondOfMs, senderTags, tagsOf } from '../index/document.ts';

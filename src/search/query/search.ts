@@ -1,12 +1,12 @@
 import { errorCode, isAppError, isChatDbAway } from '../../domain/errors.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { Page } from '../../domain/ports/reading.ts';
-import type { SearchPage } from '../../domain/ports/search.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { Page } from '../../domain/ports/reading-ports.ts';
+import type { SearchPage } from '../../domain/ports/search-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../../domain/search.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import { missingFullText } from '../index/database.ts';
 import { isoOfSecond } from '../index/document.ts';
+import { missingFullText } from '../index/index-database.ts';
 import { deleteIndex } from '../index/index-file.ts';
 import type { RunningSearch } from '../index/open-search.ts';
 import { Pace } from '../index/pace.ts';

@@ -4,9 +4,9 @@ import type { Cursor } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
-import { expireOffsets } from './changes.ts';
-import { cursorStore } from './cursor.ts';
-import { assertOwnSchema, openStateDatabase } from './database.ts';
+import { expireOffsets } from './changes-store.ts';
+import { cursorStore } from './cursor-store.ts';
+import { assertOwnSchema, openStateDatabase } from './state-database.ts';
 
 /** `Post` in ASCII: distinguishes a backup from other databases. */
 const APPLICATION_ID = 0x506f7374;

@@ -5,8 +5,8 @@ import { OWNER } from '../../domain/audit.ts';
 import { errorCode, isAppError } from '../../domain/errors.ts';
 import { safeFileName } from '../../domain/file-name.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { IncomingFile, UploadedFile, Uploads } from '../../domain/ports/uploads.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { IncomingFile, UploadedFile, Uploads } from '../../domain/ports/uploads-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Upload } from '../../domain/upload.ts';
 

@@ -7,8 +7,8 @@ import {
   type ChangeStore,
   type DetectionState,
   type LoggedChange,
-} from '../../../src/domain/ports/changes.ts';
-import type { CursorStore } from '../../../src/domain/ports/feed.ts';
+} from '../../../src/domain/ports/changes-ports.ts';
+import type { CursorStore } from '../../../src/domain/ports/feed-ports.ts';
 
 /** The committed state in memory: cursor, prints, change log and the offsets of consumers. */
 export class MemoryChangeStore implements ChangeStore, CursorStore {

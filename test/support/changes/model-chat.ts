@@ -3,8 +3,8 @@ import type { PendingRow, RowEntry } from '../../../src/domain/event.ts';
 import { FLAGS, type Print, printOf, REACTION_PRINT } from '../../../src/domain/fingerprint.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { type Offset, rowOffset } from '../../../src/domain/offset.ts';
-import type { PrintReader, PrintsRead, RowOrigin } from '../../../src/domain/ports/changes.ts';
-import type { MessageLog } from '../../../src/domain/ports/feed.ts';
+import type { PrintReader, PrintsRead, RowOrigin } from '../../../src/domain/ports/changes-ports.ts';
+import type { MessageLog } from '../../../src/domain/ports/feed-ports.ts';
 import { problem } from '../../../src/domain/problems.ts';
 import type { Reaction } from '../../../src/domain/reaction.ts';
 

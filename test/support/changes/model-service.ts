@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/domain/ports/host.ts';
+import type { Clock } from '../../../src/domain/ports/host-ports.ts';
 import { ChangeDetection } from '../../../src/events/changes/detection.ts';
 import { ChangeStream } from '../../../src/events/log/change-stream.ts';
 import { Channel } from '../../../src/events/log/channel.ts';

@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { isAppError } from '../../../domain/errors.ts';
-import type { Log } from '../../../domain/ports/host.ts';
+import type { Log } from '../../../domain/ports/host-ports.ts';
 import { EVENT_ERRORS, type EventErrorNumbers } from '../../../domain/subscription.ts';
 
 /** The errors of MCP Events in one of its two numberings. Clients decide by `data`. */

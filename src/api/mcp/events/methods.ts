@@ -2,7 +2,7 @@ import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
 import { isoSecond } from '../../../domain/iso-second.ts';
-import type { Subscriptions } from '../../../domain/ports/subscriptions.ts';
+import type { Subscriptions } from '../../../domain/ports/subscriptions-ports.ts';
 import type { SubscriptionGrant } from '../../../domain/subscription.ts';
 import type { ServerParts } from '../server.ts';
 import { catalogue } from './catalogue.ts';

@@ -1,7 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { isChatDbAway } from '../../../domain/errors.ts';
 import type { Offset } from '../../../domain/offset.ts';
-import type { FeedReader } from '../../../domain/ports/feed.ts';
+import type { FeedReader } from '../../../domain/ports/feed-ports.ts';
 import { replayStart } from '../../../domain/replay-start.ts';
 import { subscriptionFilter } from '../../../domain/subscription.ts';
 import { Wakeup } from '../../../runtime/wakeup.ts';

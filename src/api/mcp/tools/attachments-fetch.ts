@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { AppError } from '../../../domain/errors.ts';
-import type { AttachmentFile } from '../../../domain/ports/reading.ts';
+import type { AttachmentFile } from '../../../domain/ports/reading-ports.ts';
 import { problem } from '../../../domain/problems.ts';
-import { mediaType } from '../../../schema/attachment.ts';
+import { mediaType } from '../../../schema/attachment-request.ts';
 import { shortLine } from '../text/visible.ts';
 import { tool } from './tool.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Contact } from '../../../domain/ports/contacts.ts';
+import type { Contact } from '../../../domain/ports/contacts-ports.ts';
 import { shortLine } from '../text/visible.ts';
 import { textOutput, tool } from './tool.ts';
 

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { Conversation } from '../../../domain/conversation.ts';
-import { cursorText, invalidCursor, readToolCursor } from '../cursor.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels, type NameOf } from '../text/labels.ts';
 import { shortLine } from '../text/visible.ts';
-import { isGroupId } from './conversations.ts';
+import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
+import { isGroupId } from './group-names.ts';
 import { itemLimit, type ToolContext, textOutput, tool } from './tool.ts';
 
 const PAGE = 100;

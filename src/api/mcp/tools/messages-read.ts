@@ -1,17 +1,17 @@
 import * as z from 'zod';
 import { includeSet } from '../../../domain/include.ts';
 import type { Message } from '../../../domain/message.ts';
-import type { MessageQuery } from '../../../domain/ports/reading.ts';
+import type { MessageQuery } from '../../../domain/ports/reading-ports.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
 import { parseInstant } from '../../../schema/instant.ts';
-import { cursorText, invalidCursor, readToolCursor } from '../cursor.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, type LineContext, MAX_SHOWN_BODY } from '../text/lines.ts';
 import { beginning, indented, visibleJson } from '../text/visible.ts';
-import { groupNames } from './conversations.ts';
+import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
+import { fittingPage } from './fitting-page.ts';
+import { groupNames } from './group-names.ts';
 import { junk, junkNote, withoutJunk } from './junk.ts';
-import { fittingPage } from './pages.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
 /** Maximum length of one whole message. */

@@ -4,9 +4,9 @@ import type { SearchHit } from '../../../domain/search.ts';
 import { searchQueryOf } from '../../../search/language/search-query.ts';
 import { parseSearch } from '../../../search/language/search-text.ts';
 import { fenced } from '../text/fence.ts';
+import { fittingPage } from './fitting-page.ts';
 import { junk, junkNote, withoutJunk } from './junk.ts';
 import { detailed, messageLines } from './messages-read.ts';
-import { fittingPage } from './pages.ts';
 import { conversationId, itemLimit, textOutput, tool } from './tool.ts';
 
 const EXCERPT = 400;

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { SendAnswer } from '../../../domain/ports/sending.ts';
+import type { SendAnswer } from '../../../domain/ports/sending-ports.ts';
 import { SERVICE_CHOICES } from '../../../domain/send-service.ts';
 import { countedSend } from '../../../runtime/send-counter.ts';
-import { rendered, sendBody } from '../../../schema/message.ts';
+import { rendered, sendBody } from '../../../schema/message-request.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { shortLine } from '../text/visible.ts';
 import { tool } from './tool.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
 import type { KeyRecord, Scope } from '../../../domain/key.ts';
 import type { Message } from '../../../domain/message.ts';
-import type { Clock } from '../../../domain/ports/host.ts';
+import type { Clock } from '../../../domain/ports/host-ports.ts';
 import type { Counters } from '../../../runtime/counters.ts';
 import type { Nonce } from '../text/fence.ts';
 import type { NameOf } from '../text/labels.ts';

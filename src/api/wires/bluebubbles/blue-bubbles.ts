@@ -1,7 +1,7 @@
 import { type Access, assertAllowed } from '../../../domain/caller.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { includeSet } from '../../../domain/include.ts';
-import type { Wire, WireAnswer, WireFailure, WireRequest } from '../../../domain/ports/wires.ts';
+import type { Wire, WireAnswer, WireFailure, WireRequest } from '../../../domain/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
 import type { StoredWebhook } from '../../../domain/webhook.ts';
 import type { Counters } from '../../../runtime/counters.ts';
@@ -11,7 +11,7 @@ import {
   blueBubblesNewChat,
   blueBubblesText,
   blueBubblesWebhook,
-} from '../../../schema/bluebubbles.ts';
+} from '../../../schema/bluebubbles-request.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { unlisted } from './event-json.ts';
 import { attachmentPlace, chatObject, givenForm, messageObject } from './objects.ts';

@@ -1,7 +1,7 @@
 import type { Conversation } from '../../../domain/conversation.ts';
 import type { AttachmentDetails } from '../../../domain/details.ts';
 import type { Message } from '../../../domain/message.ts';
-import type { ConvertedForm } from '../../../domain/ports/reading.ts';
+import type { ConvertedForm } from '../../../domain/ports/reading-ports.ts';
 
 /** Values of `style`, as in chat.db. */
 const GROUP = 43;

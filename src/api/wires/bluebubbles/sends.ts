@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { approvalInConsole } from '../../../domain/approval.ts';
 import type { Message } from '../../../domain/message.ts';
-import type { WireRequest } from '../../../domain/ports/wires.ts';
+import type { WireRequest } from '../../../domain/ports/wires-ports.ts';
 import type { Counters } from '../../../runtime/counters.ts';
 import { countedSend } from '../../../runtime/send-counter.ts';
-import { rendered, sendBody } from '../../../schema/message.ts';
+import { rendered, sendBody } from '../../../schema/message-request.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 
 export interface WireSend {

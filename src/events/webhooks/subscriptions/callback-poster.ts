@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../../domain/errors.ts';
 import { hostClassOf } from '../../../domain/local-network.ts';
-import type { Clock } from '../../../domain/ports/host.ts';
+import type { Clock } from '../../../domain/ports/host-ports.ts';
 import type { CallbackFailure, StoredSubscription } from '../../../domain/subscription.ts';
 import { isPublicAddress } from '../../../runtime/public-address.ts';
 import type { PostResult } from '../delivery-attempts.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Offset } from '../../../domain/offset.ts';
-import type { Cancel } from '../../../domain/ports/host.ts';
-import type { SubscriptionService } from '../../../domain/ports/subscriptions.ts';
+import type { Cancel } from '../../../domain/ports/host-ports.ts';
+import type { SubscriptionService } from '../../../domain/ports/subscriptions-ports.ts';
 import { problem } from '../../../domain/problems.ts';
 import { replayStart } from '../../../domain/replay-start.ts';
 import {

@@ -1,13 +1,13 @@
 import { isAppError } from '../../../domain/errors.ts';
 import { type ClientOffset, decodeOffset, isAfter, type Offset, rowOffset } from '../../../domain/offset.ts';
-import type { EventFeed } from '../../../domain/ports/feed.ts';
+import type { EventFeed } from '../../../domain/ports/feed-ports.ts';
 import type {
   NewWebhook,
   ReplayFrom,
   WebhookChanges,
   WebhookRegistry,
   WebhookStore,
-} from '../../../domain/ports/webhooks.ts';
+} from '../../../domain/ports/webhooks-ports.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
 import type { StoredWebhook } from '../../../domain/webhook.ts';
 import { BUCKETS } from '../../protocol/layout.ts';

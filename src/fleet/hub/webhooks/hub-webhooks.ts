@@ -1,5 +1,5 @@
 import type { Subscription } from '@nats-io/nats-core';
-import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../../../domain/ports/webhooks.ts';
+import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../../../domain/ports/webhooks-ports.ts';
 import { problem } from '../../../domain/problems.ts';
 import { type WebhookSummary, webhookSummary } from '../../../domain/status.ts';
 import {

@@ -1,7 +1,7 @@
 import { NO_INCLUDES } from '../../../domain/include.ts';
 import type { Offset } from '../../../domain/offset.ts';
 import type { StoredWebhook } from '../../../domain/webhook.ts';
-import { webhooksLease } from '../../../schema/fleet-records.ts';
+import { webhooksLease } from '../../../schema/fleet-records-schema.ts';
 import { type Envelope, HUBS, pack, unpack } from '../../protocol/envelope.ts';
 import type { LeaseParts, LeaseRecord } from '../../protocol/lease.ts';
 

@@ -1,0 +1,166 @@
+import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
+import type { PermissionReport } from '../src/domain/ports/permissions-ports.ts';
+import { pause } from '../src/runtime/clock.ts';
+import { resetAutomation } from './grants.ts';
+import type { Layout } from './install-layout.ts';
+import type { Machine } from './machine.ts';
+import type { InstallOptions } from './options.ts';
+
+type Name = PermissionReport['name'];
+
+interface Explanation {
+  readonly title: string;
+  readonly why: string;
+  readonly steps: (layout: Layout) => readonly string[];
+  readonly pane: string;
+}
+
+const PANE = 'x-apple.systempreferences:com.apple.preference.security';
+
+const NAMES: readonly Name[] = ['full_disk_access', 'automation'];
+
+const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
+  full_disk_access: {
+    title: 'Full Disk Access',
+    why: 'The Messages database is in a folder that macOS protects; without this Postern can read nothing.',
+    steps: (layout) => [
+      'System Settings opens at Privacy & Security > Full Disk Access.',
+      'Switch on "Postern" in the list. If it is not there, click + and choose it,',
+      `or drag it in from the Finder window that opens too: ${layout.app}`,
+    ],
+    pane: `${PANE}?Privacy_AllFiles`,
+  },
+  automation: {
+    title: 'Automation of Messages',
+    why: 'Postern sends by driving Messages; without this it can read but not send.',
+    steps: () => [
+      'When macOS asks whether "Postern" may control "Messages", click Allow (or OK).',
+      'If you once said no: in Privacy & Security > Automation, switch on "Messages" below "Postern".',
+    ],
+    pane: `${PANE}?Privacy_Automation`,
+  },
+};
+
+/** Slow enough to leave the request limit (60 a minute) to the user's own programs. */
+const POLL_MS = 5_000;
+
+/**
+ * Makes the agent check its permissions until it has both, and tells the user what to click, for at most
+ * `permissionsLimitMs`. Returns the missing ones. Only the agent asks Messages: macOS asks on behalf of the responsible
+ * program, which for a child of this terminal would be the terminal.
+ */
+export async function walkThroughPermissions(
+  machine: Machine,
+  layout: Layout,
+  client: PosternClient,
+  { permissionsLimitMs, confirm }: Pick<InstallOptions, 'permissionsLimitMs' | 'confirm'>,
+): Promise<readonly Name[]> {
+  const end = machine.clock.monotonic() + permissionsLimitMs;
+  const guide = new Guide(machine, layout, confirm);
+  machine.stdout('Asking the agent which permissions it has. macOS may ask you something: look at the screen.');
+  for (;;) {
+    const pauseMs = await look(client, guide);
+    const { missing } = guide;
+    if (missing.length === 0 || machine.clock.monotonic() >= end) return missing;
+    if (!(await guide.letAskAgain())) await pause(machine.clock, pauseMs);
+  }
+}
+
+/** Checks both permissions once. Returns the milliseconds to wait before the next check. */
+async function look(client: PosternClient, guide: Guide): Promise<number> {
+  try {
+    const { connected, message } = (await client.health()).backend;
+    const state = connected ? 'granted' : 'denied';
+    await guide.tell({ name: 'full_disk_access', state, detail: message ?? '' });
+    // Two dialogs at once would cover each other.
+    if (!connected) return POLL_MS;
+    const { permissions } = await client.checkPermissions();
+    const automation = permissions.find(({ name }) => name === 'automation');
+    if (automation) await guide.tell(automation);
+    return POLL_MS;
+  } catch (error) {
+    // The agent is briefly unreachable after Full Disk Access is granted, because it restarts (decision C6).
+    if (!isPosternError(error)) throw error;
+    return error.retryAfterMs ?? POLL_MS;
+  }
+}
+
+/** Tells the user what to do, and nothing twice. */
+class Guide {
+  readonly #machine: Machine;
+  readonly #layout: Layout;
+  readonly #reports = new Map<Name, PermissionReport>();
+  readonly #openedPanes = new Set<Name>();
+  readonly #confirm: InstallOptions['confirm'];
+  #wasReset = false;
+
+  constructor(machine: Machine, layout: Layout, confirm: InstallOptions['confirm']) {
+    this.#machine = machine;
+    this.#layout = layout;
+    this.#confirm = confirm;
+  }
+
+  get missing(): readonly Name[] {
+    return NAMES.filter((name) => this.#reports.get(name)?.state !== 'granted');
+  }
+
+  async tell(report: PermissionReport): Promise<void> {
+    const { name, state, detail } = report;
+    const before = this.#reports.get(name);
+    this.#reports.set(name, report);
+    if (state === 'granted') {
+      if (before?.state !== 'granted') this.#machine.stdout(`✓ ${EXPLANATIONS[name].title}`);
+      return;
+    }
+    if (before === undefined) this.#explain(name);
+    // While macOS is asking, a window of System Settings would cover its question.
+    if (state === 'denied' && report.reason !== 'no_dialog') await this.#openPane(name);
+    if (detail !== '' && detail !== before?.detail) this.#machine.stdout(`  ${detail}`);
+  }
+
+  /**
+   * Handles a refusal without a dialog, most often an earlier "Don't Allow": with the user's consent, makes macOS
+   * forget it, once. Returns true if the agent may ask again; otherwise shows the switch in System Settings.
+   */
+  async letAskAgain(): Promise<boolean> {
+    if (this.#reports.get('automation')?.reason !== 'no_dialog') return false;
+    if (!this.#wasReset && (await this.#forgetAnswer())) return true;
+    await this.#openPane('automation');
+    return false;
+  }
+
+  async #forgetAnswer(): Promise<boolean> {
+    this.#wasReset = true;
+    this.#machine.stdout(
+      '  macOS refused without asking you. It remembers a "Don\'t Allow", perhaps of an earlier installation.',
+    );
+    if (!(await this.#confirm('  Forget that answer, for Postern alone, so that macOS asks again? [y/N] '))) {
+      this.#machine.stdout('  The answer stays. Switch on Messages below Postern in the window that opens.');
+      return false;
+    }
+    const failure = await resetAutomation(this.#machine, this.#layout);
+    this.#machine.stdout(failure === null ? '  The agent asks again: look at the screen.' : `  ${failure}`);
+    return failure === null;
+  }
+
+  #explain(name: Name): void {
+    const { title, why, steps } = EXPLANATIONS[name];
+    this.#machine.stdout('');
+    this.#machine.stdout(`Missing: ${title}. ${why}`);
+    for (const step of steps(this.#layout)) this.#machine.stdout(`  ${step}`);
+    this.#machine.stdout('  Waiting; the installation continues by itself.');
+  }
+
+  async #openPane(name: Name): Promise<void> {
+    if (this.#openedPanes.has(name)) return;
+    this.#openedPanes.add(name);
+    await this.#machine.run('open', [EXPLANATIONS[name].pane]);
+    if (name === 'full_disk_access') await this.#machine.run('open', ['-R', this.#layout.app]);
+  }
+}
+
+/** Returns the advice for when the time is up. */
+export function stillMissing(names: readonly Name[]): string {
+  const titles = names.map((name) => EXPLANATIONS[name].title).join(' and ');
+  return `Still missing: ${titles}. Grant it whenever you like: the agent notices by itself.`;
+}

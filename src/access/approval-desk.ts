@@ -1,0 +1,240 @@
+import { hash, randomUUID } from 'node:crypto';
+import { type Approval, type ApprovalState, hasEnded } from '../domain/approval.ts';
+import type { AuditAction } from '../domain/audit.ts';
+import { isoSecond } from '../domain/iso-second.ts';
+import type { ApprovalStore, StoredApproval } from '../domain/ports/access-ports.ts';
+import type { GivenFiles } from '../domain/ports/sending-ports.ts';
+import { problem } from '../domain/problems.ts';
+import { type SendPreferences, shownOptions } from '../domain/send-service.ts';
+import { Wakeup } from '../runtime/wakeup.ts';
+import { type ApprovedSendsParts, approvedSends } from './approved-sends.ts';
+import type { Audit } from './audit.ts';
+import type { Destination } from './policy.ts';
+
+const LIFETIME_MS = 24 * 60 * 60 * 1000;
+const MAX_HELD = 20;
+/** Maximum size of all held files and uploads together, in bytes (decisions L3 and R1). */
+const MAX_HELD_BYTES = 1_000_000_000;
+
+/** Actions that the audit log records for the outcome of an approved send: the key sent it, and nobody decided. */
+const OF_THE_SEND: Readonly<Partial<Record<ApprovalState, AuditAction>>> = {
+  sent: 'send',
+  pending: 'send',
+  failed: 'send',
+  unknown: 'send',
+  scheduled: 'schedule',
+};
+
+/** A send that is about to be held. */
+export interface Holding {
+  readonly keyId: string;
+  readonly destination: Destination;
+  readonly text: string;
+  readonly files: GivenFiles;
+  readonly options: SendPreferences;
+  readonly ask: string;
+  readonly requestHash: string;
+  /** True if an Idempotency-Key identifies the request. */
+  readonly hasKey: boolean;
+  /** When the request's line in the audit log was written. */
+  readonly askedMs: number;
+}
+
+export interface ApprovalDeskParts extends ApprovedSendsParts {
+  readonly audit: Audit;
+  /** Returns the size of all uploads, which share the room, in bytes. */
+  readonly uploadedBytes: () => number;
+  /** Called when a send begins to wait for a decision. */
+  readonly onHeld: (approval: StoredApproval) => void;
+}
+
+/** The held sends (decision L3). Each is decided once, by a single SQL statement. */
+export function approvalDesk(parts: ApprovalDeskParts) {
+  const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
+  /** Sends that are being held at the moment, by request. */
+  const making = new Map<string, Promise<StoredApproval>>();
+  let isClosed = false;
+  const waiters = new Wakeup(clock);
+  const sends = approvedSends(parts, (approval, state) => {
+    note(approval, approval.key_id, state);
+    waiters.wake();
+  });
+  return {
+    resume,
+    close,
+    changed,
+    hold,
+    held,
+    approve,
+    voidAll,
+    isClosed: () => isClosed,
+    /** Makes waiting callers check again. */
+    wake: () => waiters.wake(),
+    get: (id: string) => current().get(id),
+    list: (state: ApprovalState | undefined) => current().list(state, 200),
+    ofAsk: (ask: string, sinceMs: number) => current().ofAsk(ask, sinceMs),
+    deny: (id: string, by: string) => ended(id, 'denied', by),
+    withdraw: (id: string, by: string) => void ended(id, 'withdrawn', by),
+  };
+
+  /** Deletes the files of sends that have ended, and sends what an earlier process left approved. */
+  async function resume(): Promise<void> {
+    current().prune(clock.now());
+    const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
+    await files.keepOnly(new Set([...open.map(({ id }) => id), ...scheduler.openIds()]));
+    for (const approval of open) if (approval.state === 'approved') sends.begin(approval);
+  }
+
+  /** Resolves once nothing is being sent and no caller is waiting. */
+  async function close(): Promise<void> {
+    isClosed = true;
+    waiters.close();
+    await sends.close();
+  }
+
+  function held(): readonly StoredApproval[] {
+    return current().list('held', 100_000);
+  }
+
+  /** Resolves when something changed, or after `ms`. */
+  function changed(ms: number): Promise<void> {
+    const nextMs = (store.nextExpiryMs() ?? Number.POSITIVE_INFINITY) - clock.now();
+    return waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
+  }
+
+  /** Holds a send. Simultaneous equal requests become one. */
+  function hold(holding: Holding): Promise<StoredApproval> {
+    const known = making.get(holding.ask);
+    if (known !== undefined) return known;
+    const held = make(holding).finally(() => making.delete(holding.ask));
+    making.set(holding.ask, held);
+    return held;
+  }
+
+  function approve(id: string, shown: string, by: string): StoredApproval {
+    const approval = decided(id, 'approved', by, shown);
+    sends.begin(approval);
+    return approval;
+  }
+
+  /** Ends the held sends of a revoked key, and returns their number. */
+  function voidAll(keyId: string): number {
+    const own = held().filter(({ key_id }) => key_id === keyId);
+    for (const { id } of own) ended(id, 'void', null);
+    return own.length;
+  }
+
+  /** Returns the store, after ending the held sends that were not decided in time. */
+  function current(): ApprovalStore {
+    for (const id of store.due(clock.now())) {
+      const approval = store.get(id);
+      if (approval !== undefined && settle(approval, 'expired', null)) void files.remove(id);
+    }
+    return store;
+  }
+
+  async function make({ keyId, destination, text, files: given, options, ...rest }: Holding): Promise<StoredApproval> {
+    const { askedMs, ...asked } = rest;
+    assertRoom(keyId);
+    const id = randomUUID();
+    const { attachments, uploads = [] } = given;
+    // This send's own uploads do not count, because holding the send releases them.
+    const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
+    const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
+    const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
+    const createdMs = Math.max(clock.now(), askedMs);
+    // After the send's own deadline there is nothing left to decide.
+    const expiresMs = Math.min(createdMs + LIFETIME_MS, options.sendUntilMs ?? Number.POSITIVE_INFINITY);
+    const shown = {
+      to: destination.to,
+      members: destination.members,
+      text,
+      attachments: held,
+      ...shownOptions(options),
+    };
+    const hasOptions = Object.keys(options).length > 0;
+    const seen = [shown.to, shown.members, text, held, ...(hasOptions ? [options] : [])];
+    const approval: StoredApproval = {
+      id,
+      key_id: keyId,
+      state: 'held',
+      ...shown,
+      created_at: isoSecond(createdMs),
+      expires_at: isoSecond(expiresMs),
+      decided_at: null,
+      decided_by: null,
+      message_id: null,
+      problem: null,
+      shown: hash('sha256', JSON.stringify(seen), 'hex'),
+      ...asked,
+      options,
+      textHmac: audit.hmac(text),
+      createdMs,
+      expiresMs,
+    };
+    try {
+      assertRoom(keyId);
+      store.prune(createdMs);
+      store.add(approval);
+    } catch (error) {
+      await files.remove(id);
+      throw error;
+    }
+    note(approval, keyId, 'held');
+    waiters.wake();
+    onHeld(approval);
+    return approval;
+  }
+
+  function assertRoom(keyId: string): void {
+    if (store.countHeld(keyId) >= MAX_HELD) throw problem('too_many_held', { max: MAX_HELD });
+  }
+
+  function decided(id: string, state: ApprovalState, by: string | null, shown?: string): StoredApproval {
+    const before = current().get(id);
+    if (before === undefined) throw problem('approval_not_found');
+    const isMine = settle(before, state, by, shown);
+    const after = store.get(id) ?? before;
+    if (isMine) return after;
+    if (after.state === 'held') throw problem('approval_changed');
+    if (after.state === 'expired') throw problem('approval_expired');
+    throw problem('already_decided', { state: after.state });
+  }
+
+  /** Stores a decision after which nothing is sent, and returns the approval. */
+  function ended(id: string, state: ApprovalState, by: string | null): StoredApproval {
+    const approval = decided(id, state, by);
+    void files.remove(id);
+    return approval;
+  }
+
+  /** Stores a decision. Returns false if it came too late. */
+  function settle(approval: StoredApproval, state: ApprovalState, by: string | null, shown?: string): boolean {
+    const { id, key_id: keyId } = approval;
+    const nowMs = clock.now();
+    const isMine = store.decide(id, state, { at: isoSecond(nowMs), by, nowMs, ...(shown !== undefined && { shown }) });
+    if (!isMine) return false;
+    note(approval, by ?? keyId, state);
+    waiters.wake();
+    return true;
+  }
+
+  function note({ id, to, textHmac }: StoredApproval, keyId: string, outcome: ApprovalState): void {
+    const action = OF_THE_SEND[outcome];
+    audit.note({
+      keyId,
+      ...(action === undefined ? { action: 'approval', target: id } : { action, target: to }),
+      outcome,
+      textHmac,
+    });
+  }
+}
+
+export type ApprovalDesk = ReturnType<typeof approvalDesk>;
+
+/** Returns the approval in the form that callers see. */
+export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
+  const { options: _options, ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
+  const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;
+  return mayDecide && !hasEnded(stored) ? { ...record, shown } : record;
+}

@@ -1,0 +1,33 @@
+import type { AuditEntry } from '../../../domain/audit.ts';
+import { namesFor } from '../../../domain/names.ts';
+import type { AccessService } from '../../../domain/ports/access-ports.ts';
+import { auditQuery } from '../../../schema/audit-schema.ts';
+import { readQuery } from '../../../schema/query-parameters.ts';
+import { API } from '../../../schema/routes.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+
+const NS_PER_MS = 1_000_000n;
+
+/** The audit log: who did what with which key (decision L4). */
+export function auditRoutes(access: () => Promise<AccessService>): Pick<Handlers, 'listAudit'> {
+  return {
+    async listAudit({ query, caller }) {
+      const asked = readQuery(auditQuery, query);
+      const { key: keyId, since, order, include, limit, ...rest } = asked;
+      const isNewestFirst = order === 'desc';
+      const sinceMs = since === undefined ? undefined : Number(since / NS_PER_MS);
+      const entries = (await access()).audit.list({ ...rest, keyId, sinceMs, isNewestFirst, limit });
+      if (include !== undefined) await caller.contacts.ready();
+      const body = include === undefined ? entries : entries.map((entry) => named(entry, caller.contacts.names));
+      const last = entries.at(-1);
+      if (!isNewestFirst || last === undefined || entries.length < limit) return { status: 200, body };
+      const Link = nextPage(`${API}/audit`, { ...Object.fromEntries(query), before: last.id });
+      return { status: 200, body, headers: { Link } };
+    },
+  };
+}
+
+function named(entry: AuditEntry, lookup: Parameters<typeof namesFor>[1]): AuditEntry {
+  return { ...entry, names: namesFor(entry.target === null ? [] : [entry.target], lookup) };
+}

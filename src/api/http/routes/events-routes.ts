@@ -1,0 +1,173 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { allowedWait } from '../../../domain/caller.ts';
+import type { IncludeSet } from '../../../domain/include.ts';
+import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../domain/offset.ts';
+import type { Clock } from '../../../domain/ports/host-ports.ts';
+import type { StreamForm, StreamRequest } from '../../../domain/ports/streams-ports.ts';
+import { Wakeup } from '../../../runtime/wakeup.ts';
+import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../../schema/event-request.ts';
+import { readQuery } from '../../../schema/query-parameters.ts';
+import { API } from '../../../schema/routes.ts';
+import type { Answer, LiveAnswer } from '../answer.ts';
+import { unauthorized } from '../api-keys.ts';
+import type { Exchange } from '../exchange.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+
+/** Entries read at once: takes a few milliseconds, so that a long answer does not delay others. */
+const BATCH_SIZE = 200;
+
+/** Maximum number of rows examined in one request. A limited key may see few of them. */
+const MAX_LOOKED = 5000;
+const EVERYTHING = (): boolean => true;
+const MS_PER_S = 1000;
+
+/** Media types of the streams. */
+const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' };
+
+export interface EventSource {
+  /**
+   * Resolves once the requested includes, and the log after the offset, are loaded. Returns undefined if they already
+   * are.
+   */
+  readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
+  /** Joins a stream, or throws an AppError. */
+  readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
+  readonly clock: Clock;
+  /** Aborted when the service begins to stop. */
+  readonly closing: AbortSignal;
+}
+
+/** Events after an offset: one page, or an endless stream (decisions G4, Q1). */
+export function eventRoutes(source: EventSource) {
+  return {
+    listEvents(exchange) {
+      const form = streamForm(exchange.header('accept'));
+      return form === undefined ? page(source, exchange) : stream(source, exchange, form);
+    },
+  } satisfies Partial<Handlers>;
+}
+
+/** Only a single media type requests a stream. A list of types or a wildcard comes from clients that expect JSON. */
+function streamForm(accept = ''): StreamForm | undefined {
+  const type = accept.split(';', 1)[0]?.trim().toLowerCase();
+  if (accept.includes(',')) return undefined;
+  if (type === TYPES.sse) return 'sse';
+  return type === TYPES.ndjson ? 'ndjson' : undefined;
+}
+
+async function stream({ openStream }: EventSource, exchange: Exchange, form: StreamForm): Promise<Answer> {
+  // With Server-Sent Events, a client that reconnects repeats its URL and sends its position in the header.
+  const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
+  const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
+  const mistakes = lastId !== undefined && resumed === undefined ? [LAST_EVENT_ID_MISTAKE] : [];
+  const { after, changes, include, ...narrowing } = readQuery(streamQuery, exchange.query, mistakes);
+  const { caller } = exchange;
+  const live = await openStream({ after: resumed ?? after, changes, include, narrowing, caller }, form);
+  // Proxies such as nginx would otherwise hold events back until their buffer is full.
+  return { status: 200, live, headers: { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' } };
+}
+
+async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
+  const { ready } = source;
+  const { feed, json } = exchange.caller;
+  const { after, changes, limit, include, wait = 0, ...narrowing } = readQuery(eventsQuery, exchange.query);
+  const wanted = feed.wanted(narrowing) ?? EVERYTHING;
+  await ready(include, after);
+  let position = feed.resolve(after, { changes });
+  // Read first: if the log is restarted in between, nothing more is read and the next request reports it.
+  const generation = feed.changeGeneration();
+  const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
+  const texts: string[] = [];
+
+  /** Reads one page. Returns false if there is more to read now. */
+  async function readPage(): Promise<boolean> {
+    let looked = 0;
+    for (;;) {
+      if (isExpired()) return true;
+      const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
+      texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
+      looked += found.looked;
+      position = found.upTo;
+      // With changes, a page without entries is not the end.
+      if (!isAfter(feed.lastPublished({ changes }), position)) return true;
+      if (texts.length >= limit || looked >= MAX_LOOKED) return false;
+      await nextTurn();
+    }
+  }
+
+  if (wait === 0) await readPage();
+  else
+    await readWithin(allowedWait(exchange.caller, wait) * MS_PER_S, {
+      source,
+      exchange,
+      changes,
+      position,
+      readPage,
+      isDone: () => texts.length > 0 || isExpired(),
+    });
+  // The answer always has a position to continue from, even after entries that a limited key may not see.
+  const link = nextPage(`${API}/events`, {
+    changes: changes || undefined,
+    limit,
+    include: [...include].join() || undefined,
+    ...narrowing,
+    wait: wait || undefined,
+    after: feed.offsetText(position, changes ? generation : undefined),
+  });
+  return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers: { Link: link } };
+}
+
+interface Waiting {
+  readonly source: EventSource;
+  readonly exchange: Exchange;
+  readonly changes: boolean;
+  readonly position: Offset;
+  readonly readPage: () => Promise<boolean>;
+  readonly isDone: () => boolean;
+}
+
+/**
+ * Reads whenever there may be more, until something was read, the time is up, the client left or the service stops.
+ * Throws 401 if the key ends.
+ */
+async function readWithin(
+  ms: number,
+  { source, exchange, changes, position, readPage, isDone }: Waiting,
+): Promise<void> {
+  const { clock, closing } = source;
+  const { caller, signal } = exchange;
+  const news = new Wakeup(clock);
+  let hasKeyEnded = false;
+  let mayHaveMore = false;
+  const endsAtMs = clock.monotonic() + ms;
+  const end = (): void => news.wake();
+  const reader = caller.feed.resume(
+    position,
+    () => {
+      mayHaveMore = true;
+      news.wake();
+    },
+    { changes },
+  );
+  const cancelKey = caller.onEnd?.(() => {
+    hasKeyEnded = true;
+    news.wake();
+  });
+  for (const aborted of [closing, signal]) aborted.addEventListener('abort', end);
+  try {
+    for (;;) {
+      mayHaveMore = false;
+      const isCaughtUp = await readPage();
+      if (hasKeyEnded) throw unauthorized();
+      const leftMs = endsAtMs - clock.monotonic();
+      if (isDone() || leftMs <= 0 || closing.aborted || signal.aborted) return;
+      if (!isCaughtUp) await nextTurn();
+      else if (!mayHaveMore) await news.wait(leftMs);
+    }
+  } finally {
+    cancelKey?.();
+    for (const aborted of [closing, signal]) aborted.removeEventListener('abort', end);
+    reader.close();
+  }
+}

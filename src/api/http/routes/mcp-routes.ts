@@ -1,0 +1,49 @@
+import type { McpService } from '../../../domain/ports/mcp-ports.ts';
+import { problem } from '../../../domain/problems.ts';
+import type { Answer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Handlers } from '../router.ts';
+
+export interface McpRouteParts {
+  readonly mcp: McpService;
+  readonly settings: { readonly allowOwnerKey: boolean };
+}
+
+const NO_BATCH: Answer = {
+  status: 400,
+  body: {
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: -32_600, message: 'Invalid Request: batches are not supported. Send one message a request.' },
+  },
+};
+
+/**
+ * The Model Context Protocol (decision M1). Its own errors are JSON-RPC errors; those of access and of the body are
+ * problems.
+ */
+export function mcpRoutes({ mcp, settings }: McpRouteParts) {
+  return {
+    async callMcp(exchange): Promise<Answer> {
+      const { caller, signal, id } = exchange;
+      if (caller.key === undefined && !settings.allowOwnerKey) throw problem('owner_key_at_mcp');
+      const body = await exchange.json();
+      // The protocol dropped batches in 2025-06-18. A batch would be many calls for one request of the limit.
+      if (Array.isArray(body)) return NO_BATCH;
+      const answer = await mcp.answer({ caller, headers: headersOf(exchange), body, signal, requestId: id });
+      exchange.whenOver(answer.release);
+      const { status, type = 'application/json', text, stream } = answer;
+      if (stream !== undefined) {
+        const close = async (): Promise<void> => void (await stream[Symbol.asyncIterator]().return?.());
+        return { status, stream: { read: () => stream, close }, headers: { 'Content-Type': type } };
+      }
+      return text === undefined ? { status } : { status, content: { type, text } };
+    },
+  } satisfies Partial<Handlers>;
+}
+
+/** Returns the header fields that the protocol may read. The key is not among them. */
+function headersOf({ request: { headers } }: Exchange): Readonly<Record<string, string>> {
+  const given = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+}

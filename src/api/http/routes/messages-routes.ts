@@ -1,0 +1,173 @@
+import { approvalInConsole } from '../../../domain/approval.ts';
+import type { Mistake } from '../../../domain/errors.ts';
+import type { CallerSender, SendAnswer } from '../../../domain/ports/sending-ports.ts';
+import { invalidRequest, problem } from '../../../domain/problems.ts';
+import type { Counters } from '../../../runtime/counters.ts';
+import { countedSend } from '../../../runtime/send-counter.ts';
+import {
+  attachmentPath,
+  hubSendBody,
+  MAC_ONLY,
+  MAX_ATTACHMENTS,
+  messageQuery,
+  rendered,
+  sendBody,
+  singleMessageQuery,
+} from '../../../schema/message-request.ts';
+import { checkBody } from '../../../schema/mistakes.ts';
+import { readQuery } from '../../../schema/query-parameters.ts';
+import { API } from '../../../schema/routes.ts';
+import type { Exchange } from '../exchange.ts';
+import { nextPage, partialHeader } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+import { isForm, readUploads } from './uploads-routes.ts';
+
+const REPLAYED = { 'Idempotent-Replayed': 'true' };
+
+export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = false) {
+  return {
+    async listMessages({ query, caller: { reader } }) {
+      const { conversation_id: conversationId, since: sinceNs, ...others } = readQuery(messageQuery, query);
+      const page = await reader.listMessages({ conversationId, sinceNs, ...others });
+      const partial = partialHeader(page);
+      if (page.next === undefined) return { status: 200, body: page.items, headers: partial };
+      const same = ['conversation_id', 'since', 'order', 'include', 'include_canary'].map(
+        (name) => [name, query.get(name)] as const,
+      );
+      const link = nextPage(`${API}/messages`, { ...Object.fromEntries(same), limit: others.limit, cursor: page.next });
+      return { status: 200, body: page.items, headers: { ...partial, Link: link } };
+    },
+
+    async getMessage(exchange) {
+      const id = exchange.param('id');
+      const { include } = readQuery(singleMessageQuery, exchange.query);
+      const message = await exchange.caller.reader.message(id, { include });
+      if (message === undefined) throw problem('message_not_found');
+      return { status: 200, body: message };
+    },
+
+    async sendMessage(exchange) {
+      const sending: Sending = { exchange, counters, isHub };
+      const answer = isForm(exchange) ? await sendForm(sending, closing) : await send(sending, await exchange.json());
+      if (answer.kind === 'dry_run') return { status: 200, body: answer.dryRun };
+      if (answer.kind === 'held') {
+        const { approval } = answer;
+        const body = { approval, console: approvalInConsole(approval.id) };
+        return { status: 202, body, headers: { Location: `${API}/approvals/${approval.id}` } };
+      }
+      const { replayed } = answer;
+      if (answer.kind === 'scheduled') {
+        const { scheduled } = answer;
+        const headers = { Location: `${API}/scheduled/${scheduled.id}`, ...(replayed && REPLAYED) };
+        return { status: 202, body: { scheduled }, headers };
+      }
+      const { confirmed, message } = answer;
+      return {
+        status: confirmed ? 201 : 202,
+        body: message,
+        headers: {
+          ...(confirmed && { Location: `${API}/messages/${message.id}` }),
+          ...(replayed && REPLAYED),
+        },
+      };
+    },
+  } satisfies Partial<Handlers>;
+}
+
+/** A send that is being processed. */
+interface Sending {
+  readonly exchange: Exchange;
+  readonly counters: Counters;
+  readonly isHub: boolean;
+}
+
+/** Sends a form with its files, none of which is kept afterwards. */
+async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
+  const { exchange } = sending;
+  const { fields, files } = await readUploads(exchange, closing);
+  const ids = files.map(({ id }) => id);
+  try {
+    return await send(sending, exchange.strictly(bodyOfForm(fields, ids)));
+  } finally {
+    await exchange.caller.uploads.remove(ids);
+  }
+}
+
+async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
+  const { exchange, counters } = sending;
+  const { sender, uploads } = exchange.caller;
+  const key = exchange.header('idempotency-key');
+  const { attachment_ids: ids = [], ...request } = await readSend(sending, body);
+  const answer = await countedSend(
+    sender.send({
+      ...request,
+      requestId: exchange.id,
+      ...(ids.length > 0 && { uploads: uploads.files(ids) }),
+      ...(key !== undefined && { idempotencyKey: { kind: 'client', key } }),
+    }),
+    counters,
+  );
+  if (answer.kind !== 'dry_run') await uploads.discard(ids);
+  return answer;
+}
+
+/** Reads the send. Throws with every mistake: in the header, in the body, and on disk (decision D7). */
+async function readSend({ exchange, isHub }: Sending, body: unknown) {
+  const { sender } = exchange.caller;
+  const checked = checkBody(isHub ? hubSendBody : sendBody, body);
+  const inHeader = headerMistakes(exchange.header('idempotency-key'));
+  if (checked.ok && inHeader.length === 0) {
+    if (isHub && MAC_ONLY.some((name) => checked.value[name] !== undefined)) throw problem('not_at_a_hub');
+    const { dry_run: dryRun = false, attachments = [], ...message } = await rendered(checked.value);
+    return { ...message, attachments, ...(dryRun && { dryRun }) };
+  }
+  const inBody = checked.ok ? [] : checked.mistakes;
+  throw invalidRequest([...inHeader, ...inBody, ...(await attachmentMistakes(body, sender))]);
+}
+
+/** Returns the mistakes in an Idempotency-Key (decision D9). */
+function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] {
+  if (idempotencyKey === undefined || /^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return [];
+  const message = 'The Idempotency-Key must be 1 to 255 printable ASCII characters.';
+  return [{ pointer: 'Idempotency-Key', message }];
+}
+
+/** Returns the mistakes on disk for those attachments that are paths, with their places in the body. */
+async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<readonly Mistake[]> {
+  const given = (body as { readonly attachments?: unknown } | null)?.attachments;
+  if (!Array.isArray(given)) return [];
+  const paths = given.slice(0, MAX_ATTACHMENTS).flatMap((item, place) => {
+    const path = attachmentPath.safeParse(item);
+    return path.success ? [{ path: path.data, place }] : [];
+  });
+  const found = await sender.attachmentMistakes(paths.map(({ path }) => path));
+  return found.map(({ pointer, message }) => {
+    const place = paths[Number(pointer.slice('/attachments/'.length))]?.place;
+    return { pointer: place === undefined ? pointer : `/attachments/${place}`, message };
+  });
+}
+
+/** Members of a send that a form may repeat. */
+const LISTS: ReadonlySet<string> = new Set(['attachments', 'attachment_ids']);
+
+/**
+ * Converts the fields of a form to the JSON body of the same send. `uploadIds` are those of the form's files, which are
+ * sent first.
+ */
+function bodyOfForm(fields: readonly (readonly [string, string])[], uploadIds: readonly string[]): unknown {
+  // An object without a prototype, because the names come from the client.
+  const body = Object.create(null) as Record<string, unknown>;
+  body.body = '';
+  for (const [name, value] of fields) {
+    const given = fields.filter(([other]) => other === name).map(([, one]) => one);
+    if (LISTS.has(name)) body[name] = given;
+    // A repeated field becomes an array, which is a mistake.
+    else body[name] = given.length > 1 ? given : plain(name, value);
+  }
+  const ids = [...uploadIds, ...((body.attachment_ids as readonly string[] | undefined) ?? [])];
+  return { ...body, ...(ids.length > 0 && { attachment_ids: ids }) };
+}
+
+function plain(name: string, value: string): unknown {
+  return name === 'dry_run' && (value === 'true' || value === 'false') ? value === 'true' : value;
+}

@@ -1,0 +1,115 @@
+import type { Metrics } from '../../../domain/ports/metrics-ports.ts';
+import type { FleetMac } from '../../../domain/status.ts';
+import type { Counters, LabelledCount } from '../../../runtime/counters.ts';
+import type { Handlers } from '../router.ts';
+
+/** Metrics for Prometheus (decision H). prom-client is loaded at the first request. */
+export function metricRoutes(metrics: () => Metrics, counters: Counters) {
+  return {
+    async getMetrics() {
+      const { Counter, Gauge, Registry } = (await import('prom-client')).default;
+      const registry = new Registry();
+      const registers = [registry];
+      const now = metrics();
+      const gauge = (name: string, help: string, value: number | null): void => {
+        if (value !== null) new Gauge({ name, help, registers }).set(value);
+      };
+      const total = (name: string, help: string, value: number): void => {
+        new Counter({ name, help, registers }).inc(value);
+      };
+      const totals = <Label extends string>(name: string, help: string, count: LabelledCount<Label>): void => {
+        const counter = new Counter({ name, help, labelNames: count.labelNames, registers });
+        for (const { labels, value } of count.counts()) counter.inc(labels, value);
+      };
+      gauge('postern_up', 'Whether chat.db can be read.', now.isConnected ? 1 : 0);
+      gauge('postern_newest_row_id', 'Highest row id in chat.db.', now.newestRow);
+      gauge('postern_newest_event_row_id', 'Row id of the newest published event.', now.newestEvent);
+      gauge('postern_websocket_clients', 'WebSocket clients connected now.', now.webSockets.clients);
+      gauge('postern_stream_clients', 'Clients connected now that stream events over plain HTTP.', now.streams.clients);
+      total('postern_events_published_total', 'Events published since the start.', now.published);
+      total('postern_websocket_events_missed_total', 'Events that slow WebSocket clients lost.', now.webSockets.missed);
+      total('postern_stream_events_missed_total', 'Events that slow stream clients lost.', now.streams.missed);
+      if (now.changes.state !== 'off') {
+        const { state, logged, sweptAtMs } = now.changes;
+        gauge('postern_changes_complete', 'Whether changes of every message are seen.', state === 'on' ? 1 : 0);
+        gauge('postern_changes_logged', 'Changes kept for readers that resume.', logged);
+        const sweptAtS = sweptAtMs === null ? null : Math.floor(sweptAtMs / 1000);
+        gauge('postern_changes_swept_timestamp_seconds', 'When all messages had last been compared.', sweptAtS);
+      }
+      if (now.search.isEnabled) {
+        const { isComplete, problem, indexedRows } = now.search;
+        gauge('postern_search_complete', 'Whether every message can be found by search.', isComplete ? 1 : 0);
+        gauge(
+          'postern_search_failing',
+          'Whether the search index is not kept up to date.',
+          problem === undefined ? 0 : 1,
+        );
+        gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);
+      }
+      if (now.fleet !== undefined) {
+        const { state, published_row: row, behind } = now.fleet;
+        gauge('postern_fleet_connected', 'Whether events are published to the fleet.', state === 'connected' ? 1 : 0);
+        gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
+        gauge('postern_fleet_behind', 'How many rows, at most, the fleet does not have yet.', behind);
+      }
+      if (now.canary !== undefined) {
+        const { state, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = now.canary;
+        const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);
+        gauge('postern_push_dead', "Whether Apple's push is dead, by the canary.", state === 'push_dead' ? 1 : 0);
+        gauge('postern_push_dead_since_timestamp_seconds', "When Apple's push died.", seconds(since));
+        gauge('postern_canary_arrived_timestamp_seconds', 'When a canary last arrived.', seconds(arrivedAt));
+        gauge(
+          'postern_canary_delay_seconds',
+          'Time that the last canary took to arrive.',
+          delayMs === null ? null : delayMs / 1000,
+        );
+      }
+      if (now.hub !== undefined) {
+        const { macs, rejected, filled, missing, isReady, isDelivering, brokerAheadMs, behindMs } = now.hub;
+        const { webhookBacklog, streamBytes } = now.hub;
+        const aheadS = brokerAheadMs === null ? null : brokerAheadMs / 1000;
+        gauge('postern_hub_ready', 'Whether the hub can serve.', isReady ? 1 : 0);
+        gauge('postern_hub_delivering', 'Whether the hub delivers to the webhooks of the fleet.', isDelivering ? 1 : 0);
+        gauge('postern_hub_broker_ahead_seconds', 'How far the clock of the broker is ahead.', aheadS);
+        gauge('postern_hub_behind_seconds', 'Time since the hub was level with the stream.', behindMs / 1000);
+        gauge('postern_hub_webhook_backlog', 'Events that the slowest webhook has not handled yet.', webhookBacklog);
+        gauge('postern_hub_stream_bytes', 'Bytes of the stream of events in the servers.', streamBytes);
+        const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null, of = macs): void => {
+          const made = new Gauge({ name, help, labelNames: ['mac'], registers });
+          for (const mac of of) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
+        };
+        ofMac('postern_mac_up', 'Whether the Mac is present.', ({ state }) => (state === 'away' ? 0 : 1));
+        ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
+        ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
+        total('postern_fleet_rejected_total', 'Messages in the stream that are not events of a Mac.', rejected);
+        total(
+          'postern_fleet_filled_total',
+          'Rows that were missing from the stream and supplied by their Macs.',
+          filled,
+        );
+        total('postern_fleet_missing_total', 'How often rows that the stream lacked are missing for good.', missing);
+        ofMac(
+          'postern_mac_open_holes',
+          'Ranges of rows that wait for the Mac to supply them.',
+          (mac) => mac.open_holes,
+        );
+        ofMac(
+          'postern_mac_sends',
+          'Whether the pair of this Mac sends through it.',
+          ({ sends }) => (sends === true ? 1 : 0),
+          macs.filter(({ sends }) => sends !== undefined),
+        );
+      }
+      gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
+      totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
+      totals('postern_sends_total', 'Sends by outcome.', counters.sends);
+      totals(
+        'postern_undecoded_total',
+        'Reads with details that could not decode a blob of chat.db, by column.',
+        counters.undecoded,
+      );
+      totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);
+      return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };
+    },
+  } satisfies Partial<Handlers>;
+}

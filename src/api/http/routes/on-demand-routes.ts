@@ -1,0 +1,24 @@
+import type { AccessService } from '../../../domain/ports/access-ports.ts';
+import type { Home } from '../../../domain/ports/home-ports.ts';
+import { approvalRoutes } from './approvals-routes.ts';
+import { auditRoutes } from './audit-routes.ts';
+import { homeRoutes } from './home-routes.ts';
+import { keyRoutes } from './keys-routes.ts';
+import { peopleRoutes } from './people-routes.ts';
+import { scheduledRoutes } from './scheduled-routes.ts';
+import { searchRoutes } from './search-routes.ts';
+import { webhookRoutes } from './webhooks-routes.ts';
+
+/** The handlers that `withLazyRoutes` loads. */
+export function onDemandRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
+  return {
+    ...peopleRoutes(),
+    ...searchRoutes(),
+    ...scheduledRoutes(),
+    ...keyRoutes(access, home, ownUrl),
+    ...auditRoutes(access),
+    ...approvalRoutes(access),
+    ...webhookRoutes(),
+    ...homeRoutes(home),
+  };
+}

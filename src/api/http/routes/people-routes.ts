@@ -1,0 +1,36 @@
+import { problem } from '../../../domain/problems.ts';
+import { contactQuery } from '../../../schema/contacts-schema.ts';
+import { peopleQuery, personMessagesQuery } from '../../../schema/people-schema.ts';
+import { readQuery } from '../../../schema/query-parameters.ts';
+import { API } from '../../../schema/routes.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+
+/** One reading view of a person across all addresses (decision V4), and the Address Book (decision K2). */
+export function peopleRoutes() {
+  return {
+    async listPeople({ query, caller }) {
+      const { q, limit } = readQuery(peopleQuery, query);
+      return { status: 200, body: await caller.people.search(q, limit) };
+    },
+
+    async listPersonMessages(exchange) {
+      const { people, reader } = exchange.caller;
+      const { limit, cursor, include } = readQuery(personMessagesQuery, exchange.query);
+      const id = exchange.param('id');
+      const person = await people.person(id);
+      if (person === undefined) throw problem('person_not_found');
+      const { conversations: conversationIds } = person;
+      const page = await reader.listMessages({ conversationIds, order: 'desc', limit, offset: 0, cursor, include });
+      if (page.next === undefined) return { status: 200, body: page.items };
+      const next = { include: exchange.query.get('include'), limit, cursor: page.next };
+      const link = nextPage(`${API}/people/${encodeURIComponent(id)}/messages`, next);
+      return { status: 200, body: page.items, headers: { Link: link } };
+    },
+
+    async listContacts(exchange) {
+      const { q, limit } = readQuery(contactQuery, exchange.query);
+      return { status: 200, body: await exchange.caller.contacts.search(q, limit) };
+    },
+  } satisfies Partial<Handlers>;
+}

@@ -1,0 +1,21 @@
+import { readQuery } from '../../../schema/query-parameters.ts';
+import { scheduledQuery } from '../../../schema/scheduled-schema.ts';
+import type { Handlers } from '../router.ts';
+
+/** Messages to be sent at a set time (decision X1). */
+export function scheduledRoutes() {
+  return {
+    async listScheduled({ query, caller: { scheduled } }) {
+      return { status: 200, body: scheduled.list(readQuery(scheduledQuery, query)) };
+    },
+
+    async getScheduled(exchange) {
+      return { status: 200, body: exchange.caller.scheduled.get(exchange.param('id')) };
+    },
+
+    async cancelScheduled(exchange) {
+      exchange.caller.scheduled.cancel(exchange.param('id'));
+      return { status: 204 };
+    },
+  } satisfies Partial<Handlers>;
+}

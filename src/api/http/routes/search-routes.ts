@@ -1,0 +1,65 @@
+import { type IncludeSet, NO_INCLUDES } from '../../../domain/include.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { MessageReader } from '../../../domain/ports/reading-ports.ts';
+import { problem } from '../../../domain/problems.ts';
+import type { SearchHit, SearchStatus } from '../../../domain/search.ts';
+import { readQuery } from '../../../schema/query-parameters.ts';
+import { API } from '../../../schema/routes.ts';
+import { searchParameters } from '../../../schema/search-schema.ts';
+import { searchQueryOf } from '../../../search/language/search-query.ts';
+import { parseSearch } from '../../../search/language/search-text.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+
+/** Full-text search (decision J1). */
+export function searchRoutes() {
+  return {
+    async searchMessages({ query: given, caller }) {
+      const { search: index, reader } = caller;
+      const status = index.status();
+      // Checked before the mistakes in a query that cannot be answered anyway.
+      if (!status.isEnabled) throw problem('search_disabled');
+      const conversationId = given.get('conversation_id') ?? undefined;
+      const q = given.get('q');
+      const typed = parseSearch(q ?? '', conversationId !== undefined);
+      const { query, mistakes } = await searchQueryOf(typed, conversationId, caller);
+      const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
+      // An unknown conversation contains no messages (decision B9).
+      if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
+      const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
+      const same = ['q', 'conversation_id', 'include'].map((name) => [name, given.get(name)] as const);
+      const next = { ...Object.fromEntries(same), limit: asked.limit, cursor: page.next };
+      return {
+        status: 200,
+        body: asked.include === NO_INCLUDES ? page.items : await withIncludes(page.items, reader, asked.include),
+        headers: {
+          ...completeness(status),
+          ...(page.next !== undefined && { Link: nextPage(`${API}/search`, next) }),
+        },
+      };
+    },
+  } satisfies Partial<Handlers>;
+}
+
+/** Reads the messages again with the requested includes. Omits those that were deleted or changed in the meantime. */
+async function withIncludes(
+  hits: readonly SearchHit[],
+  reader: MessageReader,
+  include: IncludeSet,
+): Promise<readonly SearchHit[]> {
+  const read = await Promise.all(hits.map(async ({ message }) => reader.message(message.id, { include })));
+  return hits.flatMap(({ message: found, ...where }, place) => {
+    const message = read[place];
+    return message === undefined || !isSameContent(message, found) ? [] : [{ message, ...where }];
+  });
+}
+
+function isSameContent(message: Message, found: Message): boolean {
+  return message.body === found.body && String(message.attachments) === String(found.attachments);
+}
+
+function completeness({ isComplete, indexedFrom }: SearchStatus): Readonly<Record<string, string>> {
+  if (isComplete) return {};
+  const from = indexedFrom === undefined ? '' : `; from=${indexedFrom.slice(0, 10)}`;
+  return { 'Postern-Search-Complete': `false${from}` };
+}

@@ -1,0 +1,40 @@
+import type { Caller } from '../../domain/caller.ts';
+import type { KeyRecord } from '../../domain/key.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { McpService } from '../../domain/ports/mcp-ports.ts';
+import { problem } from '../../domain/problems.ts';
+import type { EventErrorNumbers } from '../../domain/subscription.ts';
+import type { Counters } from '../../runtime/counters.ts';
+
+export interface McpParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  readonly counters: Counters;
+  /** The numbers of MCP Events' errors (decision Y3). */
+  readonly eventErrors: EventErrorNumbers;
+  /** Returns the record of the limited key that makes the call. */
+  readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
+  /** Returns the name of the zone for displayed times, such as `Europe/Berlin`. */
+  readonly timeZone: () => string;
+  /** Returns the ids of those messages that macOS filed as junk (decision V5). */
+  readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
+}
+
+/** Loads the protocol at its first request, so that a service that nobody uses over MCP stays small. */
+export function lazyMcpService(parts: McpParts): McpService {
+  let service: Promise<McpService> | undefined;
+  let isClosed = false;
+  return {
+    async answer(request) {
+      if (isClosed) throw problem('shutting_down');
+      service ??= import('./endpoint.ts').then(({ McpEndpoint }) => new McpEndpoint(parts));
+      return (await service).answer(request);
+    },
+    async close() {
+      isClosed = true;
+      await (await service)?.close();
+    },
+  };
+}

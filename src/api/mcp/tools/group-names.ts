@@ -1,0 +1,19 @@
+import type { Conversation } from '../../../domain/conversation.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { MessageReader } from '../../../domain/ports/reading-ports.ts';
+
+/** Reports whether an id is that of a group. */
+export function isGroupId(id: string): boolean {
+  return id.includes(';+;');
+}
+
+/** Returns the names of the groups that some rows belong to, for their lines; undefined for any other conversation. */
+export async function groupNames(
+  rows: readonly Pick<Message, 'conversation_id'>[],
+  reader: MessageReader,
+): Promise<(id: string) => string | null | undefined> {
+  const ids = new Set(rows.map((row) => row.conversation_id).filter(isGroupId));
+  const found = await Promise.all([...ids].map(async (id) => [id, await reader.conversation(id)] as const));
+  const groups = new Map<string, Conversation | undefined>(found);
+  return (id) => (isGroupId(id) ? (groups.get(id)?.display_name ?? null) : undefined);
+}

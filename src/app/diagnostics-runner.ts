@@ -1,0 +1,139 @@
+import { fileURLToPath } from 'node:url';
+import { addressOf } from '../domain/address.ts';
+import {
+  ACCOUNT_SERVICES,
+  type AccountDiagnostics,
+  type DataShapes,
+  type Diagnostics,
+  type LiveChatDiagnostics,
+  type ScriptFailure,
+  type SqliteDiagnostics,
+} from '../domain/diagnostics.ts';
+import type { Clock } from '../domain/ports/host-ports.ts';
+import type { Poster } from '../events/webhooks/poster.ts';
+import { DiagnosticReader, prefixCounts } from '../mac/chatdb/diagnostic-reader.ts';
+import type { AwakeClock } from '../runtime/awake-clock.ts';
+import type { RunCommand } from '../runtime/command.ts';
+import { scriptErrorNumber } from '../runtime/script-error.ts';
+
+const ACCOUNTS_SCRIPT = fileURLToPath(new URL('../mac/system/accounts.applescript', import.meta.url));
+const CHATS_SCRIPT = fileURLToPath(new URL('../mac/sender/chats.applescript', import.meta.url));
+/** Slightly longer than the 25 s that the scripts allow Messages. */
+const SCRIPT_LIMIT_MS = 30_000;
+const NOT_ASKED: ScriptFailure = { error: 'not_asked' };
+
+export interface DiagnosticsParts {
+  readonly chatDbPath: string;
+  readonly osascriptPath: string;
+  readonly run: RunCommand;
+  readonly clock: Clock;
+  readonly awake: Pick<AwakeClock, 'sleepGaps'>;
+  readonly poster: Pick<Poster, 'errors'>;
+}
+
+export interface DiagnosticsRequest {
+  /** How long to watch chat.db. */
+  readonly seconds: number;
+  /** True to ask Messages too, which may make macOS prompt the user. */
+  readonly asksMessages: boolean;
+}
+
+/** Collects the facts for a report, as the program that has the permissions. One run at a time. */
+export class DiagnosticsRunner {
+  readonly #parts: DiagnosticsParts;
+  readonly #stop = new AbortController();
+  #running: Promise<Diagnostics> | undefined;
+
+  constructor(parts: DiagnosticsParts) {
+    this.#parts = parts;
+  }
+
+  /** Collects the facts. A request during a run gets that run's answer. */
+  run(request: DiagnosticsRequest): Promise<Diagnostics> {
+    this.#running ??= this.#run(request).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** Ends a run early, with the facts found so far. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running?.catch(() => undefined);
+  }
+
+  async #run({ seconds, asksMessages }: DiagnosticsRequest): Promise<Diagnostics> {
+    const [accounts, liveIds, database] = await Promise.all([
+      asksMessages ? this.#ask(ACCOUNTS_SCRIPT) : NOT_ASKED,
+      asksMessages ? this.#ask(CHATS_SCRIPT) : NOT_ASKED,
+      this.#database(seconds),
+    ]);
+    const { guids, changes, addresses, shapes, sqlite } = database;
+    return {
+      accounts: typeof accounts === 'string' ? accountsIn(accounts) : accounts,
+      live_chats: typeof liveIds === 'string' ? compared(lines(liveIds), guids ?? []) : liveIds,
+      stored_prefixes: guids === null ? null : prefixCounts(guids),
+      changes,
+      data_shapes: shapes,
+      sqlite,
+      sleep_gaps: this.#parts.awake.sleepGaps,
+      delivery_errors: this.#parts.poster.errors.counts,
+      own_addresses: addresses,
+    };
+  }
+
+  async #database(seconds: number): Promise<{
+    readonly guids: readonly string[] | null;
+    readonly addresses: readonly string[];
+    readonly changes: Diagnostics['changes'];
+    readonly shapes: DataShapes | null;
+    readonly sqlite: SqliteDiagnostics | null;
+  }> {
+    const { chatDbPath, clock } = this.#parts;
+    let reader: DiagnosticReader | undefined;
+    try {
+      reader = new DiagnosticReader(chatDbPath);
+      const guids = reader.chatGuids();
+      const addresses = reader.ownAddresses();
+      const [shapes, sqlite] = [reader.dataShapes(), reader.sqlite()];
+      return { guids, addresses, shapes, sqlite, changes: await reader.watch(seconds, clock, this.#stop.signal) };
+    } catch {
+      return { guids: null, addresses: [], changes: null, shapes: null, sqlite: null }; // health says why
+    } finally {
+      reader?.close();
+    }
+  }
+
+  /** Returns the script's output. */
+  async #ask(script: string): Promise<string | ScriptFailure> {
+    const { run, osascriptPath } = this.#parts;
+    const limits = { timeoutMs: SCRIPT_LIMIT_MS, hasOwnGroup: true, signal: this.#stop.signal };
+    const { code, stdout, stderr } = await run(osascriptPath, [script], { ...limits, env: { LANG: 'en_US.UTF-8' } });
+    return code === 0 ? stdout : { error: scriptErrorNumber(stderr) ?? 'no_answer' };
+  }
+}
+
+/** Pairs the script's two lists, which osascript prints as one: all services, then whether each is enabled. */
+function accountsIn(printed: string): readonly AccountDiagnostics[] {
+  const words = printed.trim().split(', ').filter(Boolean);
+  const half = Math.floor(words.length / 2);
+  return words.slice(0, half).map((word, index) => ({
+    service: ACCOUNT_SERVICES.find((service) => service === word) ?? 'other',
+    enabled: words[half + index] === 'true',
+  }));
+}
+
+function compared(live: readonly string[], stored: readonly string[]): LiveChatDiagnostics {
+  const guids = new Set(stored);
+  const identifiers = new Set(stored.map(addressOf));
+  return {
+    live: live.length,
+    prefixes: prefixCounts(live),
+    same_guid: live.filter((id) => guids.has(id)).length,
+    same_identifier: live.filter((id) => identifiers.has(addressOf(id))).length,
+  };
+}
+
+function lines(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line !== '');
+}

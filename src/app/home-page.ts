@@ -1,0 +1,222 @@
+import { stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LazyAccess } from '../access/lazy-access.ts';
+import type { Config } from '../config/config.ts';
+import { urlOf } from '../config/service-address.ts';
+import type { Approval } from '../domain/approval.ts';
+import { type ClientLines, clientLines } from '../domain/client-lines.ts';
+import { isoSecond } from '../domain/iso-second.ts';
+import type { Scope } from '../domain/key.ts';
+import type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../domain/overview.ts';
+import type { Home } from '../domain/ports/home-ports.ts';
+import type { WebhookRegistry } from '../domain/ports/webhooks-ports.ts';
+import {
+  KEPT_SPANS,
+  NO_USE,
+  type StatisticKind,
+  type StatisticSeries,
+  type StatisticSpan,
+  type SubjectSeries,
+} from '../domain/statistics.ts';
+import type { StatusReport } from '../domain/status.ts';
+import type { Channel } from '../events/log/channel.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
+import { startOfLocalDay } from '../runtime/clock.ts';
+import type { Counters } from '../runtime/counters.ts';
+import { residentBytes } from '../runtime/memory.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import { statisticStore } from '../store/state/statistics-store.ts';
+import type { Host } from './host.ts';
+import { grouped, lengthOf, pointsOf, Statistics } from './statistics.ts';
+
+const HOURS = 24;
+/** Maximum number of held sends on the page. */
+const MOST_HELD = 5;
+
+interface CountingParts {
+  readonly state: Sqlite;
+  readonly host: Host;
+  readonly closers: Cleanup;
+  readonly counters: Counters;
+  readonly channel: Channel;
+}
+
+/** Opens the counters, and connects them with events and sends. */
+export function openStatistics({ state, host, closers, counters, channel }: CountingParts): Statistics {
+  const { clock, log } = host;
+  const statistics = new Statistics({ store: statisticStore(state), clock, log, startOfDay: startOfLocalDay });
+  closers.add('statistics', () => statistics.flush());
+  counters.sends.onInc = ({ outcome }) => statistics.countSend(outcome);
+  channel.join(
+    statistics.reader({
+      published: () => channel.published,
+      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(({ isCanary }) => isCanary !== true),
+    }),
+  );
+  return statistics;
+}
+
+export interface HomeParts {
+  readonly config: Config;
+  readonly host: Host;
+  readonly statistics: Statistics;
+  readonly status: () => StatusReport | Promise<StatusReport>;
+  readonly webhooks: Pick<WebhookRegistry, 'status'>;
+  readonly access: LazyAccess;
+  readonly uploads: { readonly bytes: number };
+}
+
+/** Collects the owner's home page into one answer (decision Z1). */
+export class HomePage implements Home {
+  readonly #parts: HomeParts;
+  #macos: Promise<string | undefined> | undefined;
+
+  constructor(parts: HomeParts) {
+    this.#parts = parts;
+  }
+
+  async overview(): Promise<Overview> {
+    const { statistics, status, webhooks, access } = this.#parts;
+    const sinceMs = statistics.ask();
+    const report = await status();
+    const states = await Promise.all(report.webhooks.map(async ({ id }) => webhooks.status(id)));
+    const hours = statistics.series('webhooks', 'hour', HOURS);
+    const nothing = pointsOf([], statistics.starts('hour', HOURS));
+    const events = statistics.series('events', 'minute', KEPT_SPANS.minute).get('');
+    const today = (kind: StatisticKind): Readonly<Record<string, number>> =>
+      statistics.series(kind, 'day', 1).get('')?.points[0]?.counts ?? {};
+    const loaded = access.loaded;
+    return {
+      status: report,
+      since: isoSecond(sinceMs),
+      events: {
+        today: Object.values(today('events')).reduce((sum, count) => sum + count, 0),
+        minutes: events?.points ?? pointsOf([], statistics.starts('minute', KEPT_SPANS.minute)),
+      },
+      sends: { today: today('sends') },
+      webhooks: report.webhooks.map(
+        ({ id, name, origin, state }, place): WebhookOverview => ({
+          id,
+          ...(name !== undefined && { name }),
+          origin,
+          state,
+          behind: states[place]?.behind ?? 0,
+          ...(hours.get(id) ?? { points: nothing, median_ms: null, p95_ms: null }),
+        }),
+      ),
+      ...(loaded && { keys: this.#keys(), approvals: await this.#held() }),
+      host: await this.#host(),
+    };
+  }
+
+  clientsOf(
+    { key: secret, scopes }: { readonly key: string; readonly scopes: readonly Scope[] },
+    url: string,
+  ): readonly ClientLines[] {
+    const { config, host } = this.#parts;
+    if (host.programs === undefined) return [];
+    const { server, bluebubbles } = config;
+    const blueBubblesUrl = bluebubbles.port === 0 ? undefined : urlOf({ ...server, ...bluebubbles });
+    return clientLines({ secret, scopes, url, ...host.programs, blueBubblesUrl });
+  }
+
+  async statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries> {
+    const { statistics } = this.#parts;
+    const since = isoSecond(statistics.ask());
+    if (kind === 'keys') return { by, since, subjects: Object.fromEntries(this.#keySeries(by, last)) };
+    const series = statistics.series(kind, by, last);
+    if (kind === 'webhooks') return { by, since, subjects: Object.fromEntries(series) };
+    return { by, since, points: series.get('')?.points ?? pointsOf([], statistics.starts(by, last)) };
+  }
+
+  async settings(): Promise<readonly ShownSetting[]> {
+    const { settingsReport } = await import('../config/settings-report.ts');
+    const { config, host } = this.#parts;
+    return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
+  }
+
+  /** Counts the uses of each key. The audit log counts repeated reads by the hour, so days consist of hours. */
+  #keySeries(by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
+    const { statistics, access } = this.#parts;
+    const starts = statistics.starts(by, last);
+    const uses = access.loaded?.audit.uses(starts[0] ?? 0, lengthOf(by === 'day' ? 'hour' : by)) ?? [];
+    const rows = uses.map(({ keyId, atMs, what, count }) => ({
+      keyId,
+      atMs: starts.findLast((start) => start <= atMs) ?? 0,
+      name: what,
+      count,
+    }));
+    const byKey = grouped(rows, ({ keyId }) => keyId);
+    return new Map([...byKey].map(([id, own]) => [id, { points: pointsOf(own, starts) }]));
+  }
+
+  #keys(): readonly KeyOverview[] {
+    const { access } = this.#parts;
+    const today = access.loaded?.audit.usedToday();
+    const hours = this.#keySeries('hour', HOURS);
+    const keys = (access.loaded?.keys.list() ?? []).map(({ id, name, last_used_at }) => ({
+      id,
+      name,
+      last_used_at,
+      today: today?.get(id) ?? NO_USE,
+      hours:
+        hours.get(id)?.points.map(({ counts }) => Object.values(counts).reduce((sum, one) => sum + one, 0)) ??
+        new Array<number>(HOURS).fill(0),
+    }));
+    return keys.sort((a, b) => (b.last_used_at ?? '').localeCompare(a.last_used_at ?? ''));
+  }
+
+  async #held(): Promise<readonly (Approval & { readonly key_name: string })[]> {
+    const loaded = await this.#parts.access.load();
+    const names = new Map(loaded.keys.list().map(({ id, name }) => [id, name]));
+    const held = await loaded.approvals.list({ state: 'held', waitMs: 0 });
+    return [...held]
+      .sort((a, b) => a.expires_at.localeCompare(b.expires_at))
+      .slice(0, MOST_HELD)
+      .map((approval) => ({ ...approval, key_name: names.get(approval.key_id) ?? approval.key_id }));
+  }
+
+  async #host(): Promise<HostReport> {
+    const { config, uploads } = this.#parts;
+    const [disk, chat, index, macos] = await Promise.all([
+      statfs(config.dir).catch(() => undefined),
+      bytesOf(config.backend.chatDbPath, `${config.backend.chatDbPath}-wal`),
+      config.search.isEnabled ? bytesOf(join(config.dir, 'search.db')) : undefined,
+      this.#version(),
+    ]);
+    return {
+      ...(macos !== undefined && { macos }),
+      memory_bytes: residentBytes(),
+      disk_free: disk === undefined ? 0 : disk.bavail * disk.bsize,
+      disk_total: disk === undefined ? 0 : disk.blocks * disk.bsize,
+      ...(chat !== undefined && { chat_db_bytes: chat }),
+      ...(index !== undefined && { index_bytes: index }),
+      upload_bytes: uploads.bytes,
+    };
+  }
+
+  #version(): Promise<string | undefined> {
+    this.#macos ??= this.#readVersion();
+    return this.#macos;
+  }
+
+  async #readVersion(): Promise<string | undefined> {
+    const { host } = this.#parts;
+    if (host.platform !== 'darwin') return undefined;
+    const { stdout } = await host.run('sw_vers', ['-productVersion']);
+    return stdout.trim() === '' ? undefined : `macOS ${stdout.trim()}`;
+  }
+}
+
+/** Returns the total size of these files; undefined if the first one cannot be examined. */
+async function bytesOf(...paths: readonly string[]): Promise<number | undefined> {
+  const sizes = await Promise.all(
+    paths.map((path) =>
+      stat(path).then(
+        ({ size }) => size,
+        () => undefined,
+      ),
+    ),
+  );
+  return sizes[0] === undefined ? undefined : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+}

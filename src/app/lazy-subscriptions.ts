@@ -1,0 +1,73 @@
+import type { Config } from '../config/config.ts';
+import type { Caller } from '../domain/caller.ts';
+import type { EventFeed } from '../domain/ports/feed-ports.ts';
+import type { SubscriptionService } from '../domain/ports/subscriptions-ports.ts';
+import { EVENT_ERRORS } from '../domain/subscription.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import { hasSubscriptions } from '../store/state/subscriptions-store.ts';
+import type { Host } from './host.ts';
+
+interface LazySubscriptionsParts {
+  readonly config: Config;
+  readonly host: Host;
+  readonly state: Sqlite;
+  readonly feed: () => EventFeed;
+  readonly callerOf: (keyId: string) => Caller | undefined;
+}
+
+/** Loads the subscriptions of MCP Events once there is one. */
+export class LazySubscriptions implements SubscriptionService {
+  readonly #parts: LazySubscriptionsParts;
+  #loading: Promise<SubscriptionService> | undefined;
+  #loaded: SubscriptionService | undefined;
+
+  constructor(parts: LazySubscriptionsParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    if (hasSubscriptions(this.#parts.state)) await this.#load();
+  }
+
+  of: SubscriptionService['of'] = (keyId) => this.#loaded?.of(keyId) ?? [];
+
+  subscribe: SubscriptionService['subscribe'] = async (...request) => (await this.#load()).subscribe(...request);
+
+  unsubscribe: SubscriptionService['unsubscribe'] = async (...target) =>
+    (await this.#loaded?.unsubscribe(...target)) ?? false;
+
+  remove: SubscriptionService['remove'] = (id) => this.#loaded?.remove(id);
+
+  terminate: SubscriptionService['terminate'] = (keyId) => this.#loaded?.terminate(keyId);
+
+  close: SubscriptionService['close'] = async () => (await this.#loading)?.close();
+
+  #load(): Promise<SubscriptionService> {
+    this.#loading ??= this.#make().catch((error: unknown) => {
+      this.#loading = undefined;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  async #make(): Promise<SubscriptionService> {
+    const { config, host, state, feed, callerOf } = this.#parts;
+    const { clock, log, version } = host;
+    const [{ SubscriptionRegistry }, { CallbackPoster }, { subscriptionStore }] = await Promise.all([
+      import('../events/webhooks/subscriptions/subscription-registry.ts'),
+      import('../events/webhooks/subscriptions/callback-poster.ts'),
+      import('../store/state/subscriptions-store.ts'),
+    ]);
+    this.#loaded = new SubscriptionRegistry({
+      feed: feed(),
+      store: subscriptionStore(state),
+      poster: new CallbackPoster({ version, clock, allowedHosts: config.webhooks.allowedHosts }),
+      clock,
+      log,
+      callerOf,
+      forbidden: EVENT_ERRORS[config.mcp.eventErrors].forbidden,
+    });
+    await this.#loaded.start();
+    return this.#loaded;
+  }
+}

@@ -1,0 +1,72 @@
+import { hostname } from 'node:os';
+import type { Caller } from '../domain/caller.ts';
+import type { FleetSettings } from '../domain/fleet.ts';
+import { NO_INCLUDES } from '../domain/include.ts';
+import type { EventFeed, MessageLog } from '../domain/ports/feed-ports.ts';
+import type { BackendHealth } from '../domain/ports/reading-ports.ts';
+import type { IdempotencyStore } from '../domain/ports/sending-ports.ts';
+import { type AgentParts, FleetAgent } from '../fleet/agent/agent.ts';
+import type { Connection } from '../mac/chatdb/connection.ts';
+import { chatDbOwner } from '../mac/chatdb/owner.ts';
+import { machineId } from '../mac/system/machine-id.ts';
+import type { Counters } from '../runtime/counters.ts';
+import { countedSend } from '../runtime/send-counter.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import type { EventJson } from '../schema/event-json.ts';
+import { sendBody } from '../schema/message-request.ts';
+import { checkBody } from '../schema/mistakes.ts';
+import { fleetStore } from '../store/state/fleet-store.ts';
+import type { Host } from './host.ts';
+
+interface FleetParts {
+  readonly settings: FleetSettings;
+  readonly host: Host;
+  readonly state: Sqlite;
+  readonly connection: Connection;
+  readonly idempotency: IdempotencyStore;
+  readonly feed: EventFeed;
+  readonly messages: MessageLog;
+  readonly owner: Caller;
+  readonly json: EventJson;
+  readonly counters: Counters;
+  readonly health: () => BackendHealth;
+}
+
+/** Creates the agent that connects this Mac with a fleet. Loaded only if the configuration has one. */
+export function openFleet(parts: FleetParts): FleetAgent {
+  const { settings, host, state, connection, idempotency, feed, messages, owner, json, counters, health } = parts;
+  const { clock, log, version } = host;
+  const owned = chatDbOwner(connection);
+  return new FleetAgent({
+    ...{ settings, version, feed, messages, health, clock, log, checkSend },
+    store: fleetStore(state),
+    reader: owner.reader,
+    attachments: owner.attachments,
+    sender: {
+      attachmentMistakes: (paths) => owner.sender.attachmentMistakes(paths),
+      send: (request) => countedSend(owner.sender.send(request), counters),
+    },
+    json: (entry) => json(entry, NO_INCLUDES),
+    isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
+    addresses: () => owned.addresses(),
+    machine: async () => {
+      const id = await machineId(host.run);
+      return id === undefined ? undefined : { id, name: hostname() };
+    },
+    rowOfGuid: (guid) => connection.read((snapshot) => snapshot.rowIdOf(guid)),
+  });
+}
+
+/** Checks a send as `POST /messages` does. Uploads and dry runs are only possible at the Mac itself. */
+function checkSend(request: unknown): ReturnType<AgentParts['checkSend']> {
+  const checked = checkBody(sendBody, request);
+  if (!checked.ok) return checked;
+  const { recipient, body, attachments = [], ...given } = checked.value;
+  const refused = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (refused.length === 0) return { ok: true, value: { recipient, body, attachments } };
+  const mistakes = refused.map(([name]) => ({
+    pointer: `/${name}`,
+    message: `${name} is not possible through a hub.`,
+  }));
+  return { ok: false, mistakes };
+}

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { EventFeed } from '../domain/ports/feed-ports.ts';
+import type { Connection } from '../mac/chatdb/connection.ts';
+import { ChatIndexSource } from '../mac/chatdb/index-source.ts';
+import type { ChatLog } from '../mac/chatdb/message-log.ts';
+import { excludeFromBackups } from '../mac/system/backup-exclusion.ts';
+import type { ReaderThread } from '../runtime/reader-thread.ts';
+import { openSearch, type RunningSearch } from '../search/index/open-search.ts';
+import type { Host } from './host.ts';
+import type { ThreadTargets } from './reader-worker.ts';
+
+interface SearchInputs {
+  readonly config: Config;
+  readonly host: Host;
+  readonly connection: Connection;
+  readonly thread: ReaderThread<ThreadTargets> | undefined;
+  readonly feed: EventFeed;
+  readonly messages: ChatLog;
+}
+
+/** Opens search. Its index is written in the reader thread if there is one. */
+export function openSearchIndex({
+  config,
+  host,
+  connection,
+  thread,
+  feed,
+  messages,
+}: SearchInputs): Promise<RunningSearch> {
+  const { clock, log } = host;
+  return openSearch(config.search.isEnabled, {
+    path: join(config.dir, 'search.db'),
+    associatedRows: config.backend.associatedRows,
+    source: new ChatIndexSource(connection, thread),
+    thread: thread && {
+      find: (...args) => thread.call('finder', 'find', ...args),
+      writer: {
+        add: (...args) => thread.call('writer', 'add', ...args),
+        put: (...args) => thread.call('writer', 'put', ...args),
+        advance: (...args) => thread.call('writer', 'advance', ...args),
+        merge: (...args) => thread.call('writer', 'merge', ...args),
+      },
+    },
+    feed,
+    messages,
+    onOpened: host.platform === 'darwin' ? (path) => void excludeFromBackups(host.run, path) : undefined,
+    clock,
+    log,
+  });
+}

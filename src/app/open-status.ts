@@ -1,0 +1,190 @@
+import { macCapabilities } from '../domain/capabilities.ts';
+import { errorCode } from '../domain/errors.ts';
+import { isoSecond } from '../domain/iso-second.ts';
+import type { CanaryStatus } from '../domain/ports/canary-ports.ts';
+import type { ChangeStatus } from '../domain/ports/changes-ports.ts';
+import type { Contacts } from '../domain/ports/contacts-ports.ts';
+import type { MessageLog } from '../domain/ports/feed-ports.ts';
+import type { FleetReport } from '../domain/ports/fleet-ports.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
+import type { PermissionReport, Permissions } from '../domain/ports/permissions-ports.ts';
+import type { BackendHealth } from '../domain/ports/reading-ports.ts';
+import type { SearchIndex } from '../domain/ports/search-ports.ts';
+import type { SearchStatus } from '../domain/search.ts';
+import { type SearchReport, type StatusReport, webhookSummary } from '../domain/status.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../domain/webhook.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
+import { ProblemLog, problemsIn } from './problem-log.ts';
+
+export interface StatusParts {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Reports whether chat.db is readable. */
+  readonly database: { health(): BackendHealth };
+  /** Looks up a column of the message table; undefined while chat.db is unreadable. */
+  readonly columns: () => ((name: string) => boolean) | undefined;
+  readonly clockWatch: { warning(): string | null };
+  readonly messages: MessageLog;
+  readonly publisher: {
+    checkLag(): string | null;
+    readonly lastPublished: { readonly rowId: number; readonly atMs: number | undefined };
+  };
+  readonly webhooks: {
+    list(): readonly StoredWebhook[];
+    status(id: string): WebhookStatus;
+    lastDelivery(id: string): DeliveryRecord | undefined;
+  };
+  readonly permissions: Permissions;
+  readonly contacts: Contacts;
+  readonly search: SearchIndex;
+  readonly changes: { status(): ChangeStatus };
+  /** Undefined if this Mac is not in a fleet. */
+  readonly fleet: () => { report(): FleetReport; warning(): string | undefined } | undefined;
+  /** Undefined without `canary.self`. */
+  readonly canary: () => CanaryStatus | undefined;
+}
+
+const AFTER_DISK: PermissionReport = {
+  name: 'automation',
+  state: 'unknown',
+  detail: 'macOS is asked whether Postern may control Messages once Postern has Full Disk Access.',
+  reason: 'not_asked',
+};
+
+/** Interval at which problems are looked for while nobody asks for the status. */
+const LOOK_EVERY_MS = 60_000;
+
+/** Opens the status, which looks for problems from then on. */
+export function openStatus({ closers, ...parts }: StatusParts & { readonly closers: Cleanup }): Status {
+  const status = new Status(parts);
+  closers.add('status', () => status.close());
+  status.start();
+  return status;
+}
+
+/** Health and status of the service (decision H). Reading them never makes macOS prompt the user. */
+class Status {
+  readonly #parts: StatusParts;
+  readonly #startedAtMs: number;
+  readonly #problems = new ProblemLog();
+  #cancelLook: Cancel | undefined;
+
+  constructor(parts: StatusParts) {
+    this.#parts = parts;
+    this.#startedAtMs = parts.clock.monotonic();
+  }
+
+  start(): void {
+    this.#cancelLook = this.#parts.clock.after(LOOK_EVERY_MS, () => {
+      this.start();
+      try {
+        this.report();
+      } catch (error) {
+        this.#parts.log.warn('could not look for problems', { code: errorCode(error) });
+      }
+    });
+  }
+
+  close(): void {
+    this.#cancelLook?.();
+  }
+
+  health(): BackendHealth {
+    const { database, publisher, clockWatch } = this.#parts;
+    const backend = database.health();
+    if (!backend.connected) return backend;
+    return {
+      ...backend,
+      message:
+        backend.message ??
+        publisher.checkLag() ??
+        clockWatch.warning() ??
+        this.#parts.canary()?.warning() ??
+        this.#searchWarning() ??
+        this.#parts.fleet()?.warning() ??
+        null,
+    };
+  }
+
+  /** Returns the highest row id in chat.db; null while it is unreadable. */
+  newestRow(): number | null {
+    try {
+      return this.#parts.messages.newest().offset.rowId;
+    } catch {
+      return null; // `backend` says why
+    }
+  }
+
+  report(): StatusReport {
+    const report = this.#report();
+    this.#problems.note(problemsIn(report), isoSecond(this.#parts.clock.now()));
+    return { ...report, problems: this.#problems.list() };
+  }
+
+  #report(): StatusReport {
+    const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
+    const index = search.status();
+    const fleet = this.#parts.fleet();
+    const canary = this.#parts.canary();
+    const nowMs = clock.monotonic();
+    const { rowId, atMs } = publisher.lastPublished;
+    return {
+      version,
+      uptime_s: Math.floor((nowMs - this.#startedAtMs) / 1000),
+      backend: this.health(),
+      newest_row: this.newestRow(),
+      newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
+      webhooks: webhooks
+        .list()
+        .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id))),
+      permissions: permissions.known,
+      ...(permissions.answer && { messages: permissions.answer }),
+      capabilities: macCapabilities({
+        hasColumn: this.#parts.columns(),
+        maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',
+        isSearchOn: index.isEnabled,
+        areContactsOn: this.#parts.contacts.health().state !== 'off',
+      }),
+      ...this.#contactsReport(),
+      ...this.#changesReport(),
+      ...(index.isEnabled && { search: searchReport(index) }),
+      ...(fleet && { fleet: fleet.report() }),
+      ...(canary && { canary: canary.report() }),
+    };
+  }
+
+  #contactsReport(): Pick<StatusReport, 'contacts'> {
+    const contacts = this.#parts.contacts.health();
+    return contacts.state === 'not_loaded' ? {} : { contacts };
+  }
+
+  #changesReport(): Pick<StatusReport, 'changes'> {
+    const { state, logged, sweptAtMs } = this.#parts.changes.status();
+    if (state === 'off') return {};
+    const sweptAt = sweptAtMs === null ? null : isoSecond(sweptAtMs);
+    return { changes: { state, logged, swept_at: sweptAt } };
+  }
+
+  #searchWarning(): string | null {
+    const { problem } = this.#parts.search.status();
+    return problem === undefined ? null : `Search does not work as it should: ${problem}.`;
+  }
+
+  /** Checks the permissions on behalf of this process, which may make macOS prompt the user. */
+  async checkPermissions(): Promise<readonly PermissionReport[]> {
+    const { permissions } = this.#parts;
+    const disk = await permissions.fullDiskAccess();
+    return [disk, disk.state === 'denied' ? AFTER_DISK : await permissions.automation()];
+  }
+}
+
+function searchReport({ isComplete, indexedRows, totalRows, indexedFrom, problem }: SearchStatus): SearchReport {
+  return {
+    state: problem !== undefined ? 'failing' : isComplete ? 'complete' : 'building',
+    indexed_rows: indexedRows,
+    total_rows: totalRows,
+    indexed_from: indexedFrom ?? null,
+    problem: problem ?? null,
+  };
+}

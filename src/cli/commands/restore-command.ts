@@ -1,0 +1,143 @@
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { checkConfigText, removeIfThere, writeDraft } from '../../config/config-file.ts';
+import { SETTINGS } from '../../config/settings.ts';
+import { isReplaced } from '../../domain/cursor.ts';
+import { AppError, isAppError } from '../../domain/errors.ts';
+import { readLogIdentity } from '../../mac/chatdb/message-log.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { assertSqlite } from '../../runtime/sqlite.ts';
+import { extractState, type RestoredState, readBackup, replaceFiles } from '../../store/state/backup.ts';
+import { lockFolder } from '../../store/state/lock.ts';
+import { type Context, EXIT, folderOf } from '../context.ts';
+import { reportFailure } from '../failure.ts';
+import { copyable } from '../invocation.ts';
+import { oneLine } from '../output/text.ts';
+import type { BackupOptions } from './backup-command.ts';
+
+/** Maximum number of webhook receivers listed by name. */
+const MAX_NAMED = 10;
+
+/** `postern restore FILE`: restores the backup's configuration and state. */
+export function restore(file: string, options: BackupOptions, context: Context): Promise<number> {
+  return reportFailure('Nothing was restored', options, context, async () => {
+    assertSqlite();
+    const path = resolve(file);
+    const folder = folderOf(options, context);
+    const { version, createdAt, config: text } = readBackup(path);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const unlock = lockFolder(folder);
+    try {
+      if (options.force !== true) assertEmpty(folder);
+      const { config, state } = replace(path, text, folder, context);
+      context.stdout(
+        `Restored the configuration and the state that Postern ${oneLine(version)} backed up on ${oneLine(createdAt)} to ${folder}.`,
+        `They have ${state.webhooks.length} ${state.webhooks.length === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
+        position(config, state, context),
+        ...[...scheduled(state), ...decided(config, state, context)].map((line) =>
+          copyable(oneLine(line), options, context),
+        ),
+        'Start Postern only if you made the file: the person who made it knows its key.',
+      );
+      return EXIT.ok;
+    } finally {
+      unlock();
+    }
+  });
+}
+
+function assertEmpty(folder: string): void {
+  const found = ['config.toml', 'state.db'].filter((name) => existsSync(join(folder, name)));
+  if (found.length === 0) return;
+  throw new AppError('restore_occupied', `${folder} has a ${found.join(' and a ')} already.`, {
+    hint: '--force replaces them for good. Save them first: `postern backup FILE`',
+  });
+}
+
+/** Replaces both files or neither: both are complete and checked before either is put in place. */
+function replace(
+  path: string,
+  text: string,
+  folder: string,
+  { environment }: Context,
+): { config: Config; state: RestoredState } {
+  // Fixed names, so that what an interrupted restore left behind is removed too.
+  const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };
+  const clean = (): void => {
+    for (const file of [drafts.config, drafts.state, `${drafts.state}-wal`, `${drafts.state}-shm`]) removeIfThere(file);
+  };
+  clean();
+  try {
+    const checked = checkConfigText(text, folder, environment);
+    const state = stateOf(path, drafts.state);
+    if (!('config' in checked) || isAppError(state)) {
+      const mistakes = 'config' in checked ? [] : checked.mistakes.map((mistake) => `config.toml: ${mistake}`);
+      if (isAppError(state)) mistakes.push(`state.db: ${state.message}`);
+      throw new AppError('backup_unusable', `${path} cannot be used here:`, { hint: mistakes.join('\n  ') });
+    }
+    writeDraft(drafts.config, text);
+    replaceFiles(folder, drafts);
+    return { config: checked.config, state };
+  } finally {
+    clean();
+  }
+}
+
+function stateOf(path: string, draft: string): RestoredState | AppError {
+  closeSync(openSync(draft, 'wx', 0o600));
+  try {
+    return extractState(path, draft, systemClock.now());
+  } catch (error) {
+    if (isAppError(error)) return error;
+    throw error;
+  }
+}
+
+/**
+ * Describes webhooks, keys, and settings that differ from their default: the address to listen on, the program that
+ * sends, and the source of updates. The user reads this before the first start, because somebody else may have made the
+ * file.
+ */
+function decided(
+  { server, backend, update }: Config,
+  { webhooks, keys }: RestoredState,
+  { environment }: Context,
+): readonly string[] {
+  const { host, osascriptPath } = SETTINGS;
+  const receivers = [...new Set(webhooks.map((url) => new URL(url).host))];
+  const named = receivers.slice(0, MAX_NAMED).join(', ') + (receivers.length > MAX_NAMED ? ' and others' : '');
+  return [
+    ...(receivers.length === 0 ? [] : [`Its webhooks post to ${named}.`]),
+    ...(keys === 0 ? [] : [`It has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: \`postern keys list\``]),
+    ...(server.host === host.defaultValue() ? [] : [`It listens on ${server.host}.`]),
+    ...(backend.osascriptPath === osascriptPath.defaultValue(environment)
+      ? []
+      : [`It sends with the program ${backend.osascriptPath}, not with osascript of this machine.`]),
+    ...(update.url === '' ? [] : [`It asks ${new URL(update.url).host} for newer versions.`]),
+  ];
+}
+
+/** Returns a sentence for each scheduled message that will not be sent, and one for those that still will be. */
+function scheduled({ missed, scheduled: left }: RestoredState): readonly string[] {
+  return [
+    ...missed.map(({ at, to }) => `Not sent: the message to ${to} was due at ${at}. It may have gone out before.`),
+    ...(left === 0
+      ? []
+      : [`It sends ${left} scheduled ${left === 1 ? 'message' : 'messages'}: \`postern scheduled list\``]),
+  ];
+}
+
+/** Describes where events will continue, as far as that is known here (decision C5). */
+function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
+  if (cursor === undefined) return 'It had not published anything yet: events begin after the newest message.';
+  try {
+    const now = readLogIdentity({ chatDbPath, homeFolder: environment.homeFolder }, cursor.offset);
+    return isReplaced(cursor, now)
+      ? `${chatDbPath} is not the database of the backup: events and webhooks begin after its newest message, and no old one is delivered.`
+      : `${chatDbPath} is the database of the backup: events and webhooks continue where they were.`;
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return `${chatDbPath} cannot be read from here. If it is the database from the backup, events resume where they stopped; otherwise they begin after its newest message.`;
+  }
+}

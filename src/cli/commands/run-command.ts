@@ -1,0 +1,42 @@
+import { readdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { readConfig } from '../../config/config-file.ts';
+import { configFolder } from '../../config/environment.ts';
+import { errorCode } from '../../domain/errors.ts';
+import type { CommonOptions, Context } from '../context.ts';
+import { withLog } from '../run-service.ts';
+import { demo } from './demo-command.ts';
+import { firstLaunch, serveConfigured } from './serve-command.ts';
+
+const NO_ACCESS = [
+  'macOS does not let this terminal read Messages, so there will be nothing to list and no events.',
+  '  Open System Settings > Privacy & Security > Full Disk Access, switch on this terminal, quit it and open it again.',
+  '  Just to look around, `make demo` (postern demo) needs no permission.',
+];
+
+/** `make run`: serves real Messages if they exist, including the first launch; otherwise runs the demo. */
+export async function run(options: CommonOptions, context: Context): Promise<number> {
+  const { environment, stdout } = context;
+  const messagesFolder = `${environment.homeFolder}/Library/Messages`;
+  if (environment.platform !== 'darwin' || failure(() => statSync(messagesFolder)) === 'ENOENT') {
+    return demo(options, context);
+  }
+  return withLog(context, async (log) => {
+    const folder = configFolder(options.configDir, environment);
+    const found = readConfig(folder, environment);
+    const reading = found.state === 'absent' ? firstLaunch(folder, context) : found;
+    const databaseFolder = reading.state === 'usable' ? dirname(reading.config.backend.chatDbPath) : messagesFolder;
+    // Listing the folder needs the same permission as opening chat.db. Only SQLite may open that file (decision B1).
+    if (['EPERM', 'EACCES'].includes(failure(() => readdirSync(databaseFolder)) ?? '')) stdout(...NO_ACCESS);
+    return serveConfigured(reading, {}, log, context);
+  });
+}
+
+function failure(look: () => unknown): string | undefined {
+  try {
+    look();
+    return undefined;
+  } catch (error) {
+    return errorCode(error);
+  }
+}

@@ -1,0 +1,195 @@
+import { isPosternError } from '../../client/postern-client.ts';
+import type { CanaryReport } from '../../domain/canary.ts';
+import type { Overview } from '../../domain/overview.ts';
+import type { FleetReport } from '../../domain/ports/fleet-ports.ts';
+import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import { type Verdict, verdictOf } from '../../domain/verdict.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import type { Style } from '../output/style.ts';
+import { oneLine, printable, wrapped } from '../output/text.ts';
+import { shownSpan } from '../output/time.ts';
+import type { Served } from '../service-connection.ts';
+import { type CounterLine, counterLines, counterTables } from './status-counters.ts';
+
+/**
+ * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while the
+ * service cannot read Messages, or a hub its fleet.
+ */
+export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
+  const { report, overview } = await read(json === true, service);
+  service.answer(report, ...(json === true ? [] : page(report, overview, service)));
+  return report.backend.connected ? EXIT.ok : EXIT.unavailable;
+}
+
+interface Answer {
+  readonly report: StatusReport;
+  readonly overview?: Overview;
+}
+
+/** Reads the status, with the overview if possible. Limited keys may not see the overview; the JSON never had it. */
+async function read(isJson: boolean, { client, isLimited }: Served): Promise<Answer> {
+  if (isJson || isLimited) return { report: await client.status() };
+  try {
+    const overview = await client.home.overview();
+    return { report: overview.status, overview };
+  } catch (error) {
+    // A hub and older versions have no overview.
+    if (!isPosternError(error) || (error.status !== 501 && error.status !== 404)) throw error;
+    return { report: await client.status() };
+  }
+}
+
+function page(report: StatusReport, overview: Overview | undefined, service: Served): readonly string[] {
+  const { isTerminal, paint, columns, place } = service;
+  const { tone, text, next } = verdictOf(report);
+  const nowMs = systemClock.now();
+  const counters = overview === undefined ? [] : counterLines(overview, nowMs);
+  return [
+    // Scripts rely on this line being the first.
+    ...(isTerminal
+      ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
+      : []),
+    ...lines(report, place).flatMap((line) => shownLine(line, service)),
+    ...counters.flatMap((line) => shownCounter(line, service)),
+    ...(overview === undefined ? [] : counterTables(overview, service)),
+  ];
+}
+
+const TONES: Readonly<Record<Verdict['tone'], Style>> = { good: 'green', warn: 'yellow', bad: 'red' };
+
+/** A label with its text, which is wrapped on a terminal. */
+interface Line {
+  readonly name: string;
+  readonly text: string;
+  readonly style?: Style | undefined;
+}
+
+const NAME_COLUMNS = 12;
+
+function shownLine({ name, text, style }: Line, { paint, columns }: ClientContext): readonly string[] {
+  const [first = '', ...others] = wrapped(printable(text), columns, NAME_COLUMNS);
+  return [`${paint('bold', name)}${' '.repeat(NAME_COLUMNS - name.length)}${paint(style, first.trimStart())}`].concat(
+    others.map((rest) => paint(style, rest)),
+  );
+}
+
+function shownCounter(
+  { name, bars, text }: CounterLine,
+  { paint, columns, isTerminal }: ClientContext,
+): readonly string[] {
+  const before = isTerminal && bars !== undefined ? `${bars}  ` : '';
+  const [first = '', ...others] = wrapped(text, columns, NAME_COLUMNS + before.length);
+  return [`${paint('bold', name.padEnd(NAME_COLUMNS))}${paint('cyan', before)}${first.trimStart()}`, ...others];
+}
+
+function lines(report: StatusReport, place: string): readonly Line[] {
+  const {
+    backend,
+    newest_row: newestRow,
+    newest_event: newest,
+    webhooks,
+    changes,
+    search,
+    fleet,
+    canary,
+    macs,
+    permissions,
+  } = report;
+  const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
+  const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
+  return [
+    line('Postern', `${report.version} at ${place}, up ${shownSpan(report.uptime_s)}`),
+    line(
+      macs === undefined ? 'Messages' : 'Servers',
+      `${backend.connected ? 'connected' : 'not connected'}${backend.message ? `: ${backend.message}` : ''}`,
+      backend.connected ? 'green' : 'red',
+    ),
+    ...(macs === undefined
+      ? [
+          line('Newest row', newestRow === null ? 'unknown' : String(newestRow)),
+          line('Last event', newest.row_id === 0 ? 'none yet' : `row ${newest.row_id}, ${age}`),
+        ]
+      : [line('Last event', age), ...macLines(macs)]),
+    line('Webhooks', webhooksText(webhooks)),
+    ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
+      const what = state === 'held' ? 'holds an event until it succeeds' : `failed ${times} times`;
+      return line(
+        '',
+        oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`),
+        state === 'held' ? 'yellow' : 'red',
+      );
+    }),
+    ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
+    ...(search === undefined ? [] : [line('Search', searchText(search))]),
+    ...(fleet === undefined ? [] : [line('Fleet', fleetText(fleet))]),
+    ...(canary === undefined
+      ? []
+      : [line('Push', canaryText(canary), canary.state === 'push_dead' ? 'red' : undefined)]),
+    ...permissions.map(({ name, state, detail }) =>
+      line(
+        'Permission',
+        `${name.replaceAll('_', ' ')}: ${state}${state === 'granted' ? '' : `. ${detail}`}`,
+        permissionStyle(state),
+      ),
+    ),
+  ];
+}
+
+function webhooksText(webhooks: StatusReport['webhooks']): string {
+  if (webhooks.length === 0) return 'none';
+  const count = (name: WebhookSummary['state']): number => webhooks.filter(({ state }) => state === name).length;
+  const others = (['held', 'paused'] as const).filter((state) => count(state) > 0);
+  return [`${webhooks.length}, ${count('failing')} failing`, ...others.map((state) => `${count(state)} ${state}`)].join(
+    ', ',
+  );
+}
+
+function changesText({ state, logged }: ChangesReport): string {
+  return state === 'on' ? `detected, ${logged} kept` : 'detected; older messages are being compared for the first time';
+}
+
+function searchText({ state, indexed_rows: rows, total_rows: total, problem }: SearchReport): string {
+  if (state === 'failing') return oneLine(`does not work now: ${problem ?? 'the reason is not known'}`);
+  return state === 'complete' ? `${rows} messages` : `building the index, ${rows} of at most ${total} messages`;
+}
+
+function permissionStyle(state: StatusReport['permissions'][number]['state']): Style {
+  return state === 'granted' ? 'green' : state === 'denied' ? 'red' : 'yellow';
+}
+
+function fleetText({ mac, state, behind, problem }: FleetReport): string {
+  const lag = behind === 0 ? '' : `, ${behind} rows behind`;
+  return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
+}
+
+function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem }: CanaryReport): string {
+  switch (state) {
+    case 'address_unproved':
+      return 'not tested: "postern approvals prove" proves the address of canary.self first';
+    case 'unproved':
+      return `not proved: no canary has arrived on this Mac yet${problem === null ? '' : ` (${problem})`}`;
+    case 'arriving':
+      return `works, the last canary took ${shownSpan(Math.ceil((delayMs ?? 0) / 1000))}`;
+    case 'push_dead':
+      return `dead since ${since}: a message to yourself did not arrive`;
+    default:
+      return `not known: the last canary ${state === 'not_sent' ? 'could not be sent' : 'may not have been sent'} (${problem})`;
+  }
+}
+
+/** At a hub: returns one line per Mac; Macs with a problem say which. */
+function macLines(macs: readonly FleetMac[]): readonly Line[] {
+  if (macs.length === 0) return [line('Macs', 'none yet')];
+  return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused }, place) => {
+    const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
+    const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
+    const rival = refused === undefined ? '' : `, "${refused}" has the same key and takes no part`;
+    const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${lag}${cannotRead}${rival}`);
+    return line(place === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
+  });
+}
+
+function line(name: string, text: string, style?: Style): Line {
+  return { name, text, style };
+}

@@ -1,0 +1,287 @@
+import { isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
+import { appMessages } from '../../domain/app-messages.ts';
+import type { AssociatedRows } from '../../domain/associated-rows.ts';
+import type { Diagnostics } from '../../domain/diagnostics.ts';
+import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
+import type { PermissionReport } from '../../domain/ports/permissions-ports.ts';
+import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import { type Finding, fault, finding, ok, unsure } from './finding.ts';
+import { certificateFinding, clockFinding } from './fleet-findings.ts';
+
+/** The findings from the running service. The other members are undefined if the service could not be asked. */
+export interface Asked {
+  readonly findings: readonly Finding[];
+  readonly isUp: boolean;
+  readonly isConnected: boolean;
+  /** The Mac's id in the fleet, which may be missing from the configuration. */
+  readonly mac?: string | undefined;
+}
+
+/** Asks a hub, which has Macs instead of permissions and rows. */
+export async function askHub(client: PosternClient, place: string): Promise<Asked> {
+  const status = await answered(client.status());
+  if (isPosternError(status)) {
+    const found = troubleOf(status, place, 'Start it: `postern hub`');
+    return { findings: [found], isUp: false, isConnected: false };
+  }
+  const { backend, macs = [], version, webhooks } = status;
+  const { connected, message } = backend;
+  return {
+    findings: [
+      ok('service', `The hub answers at ${place}.`),
+      ok('running_version', `Version ${version} is running.`),
+      connected
+        ? ok('connection', 'It is connected with the fleet.')
+        : fault('connection', message ?? 'It is not connected with the fleet.', 'See fleet_servers.'),
+      ...macs.map(macFinding),
+      ...webhookFindings(webhooks, { isHub: true }),
+    ],
+    isUp: true,
+    isConnected: connected,
+  };
+}
+
+function macFinding({ id, state, seen_s: seenS, behind, backend, version }: FleetMac): Finding {
+  const name = `mac ${id}`;
+  if (state === 'away') {
+    const hint = 'Check that it is on and online and that Postern is running there. postern doctor on it says more.';
+    return finding('warning', name, `${id} is away: it was last heard from ${seenS} s ago.`, hint);
+  }
+  if (state === 'unreadable') {
+    const hint = 'Its content.key differs from that of this hub: postern fleet add and rotate make them.';
+    return fault(name, `${id} is connected, but its messages cannot be decrypted.`, hint);
+  }
+  if (backend?.connected === false) {
+    const sentence = `${id} cannot read Messages: ${backend.message ?? 'no reason given'}`;
+    return fault(name, sentence, 'postern doctor on that Mac says more.');
+  }
+  return ok(name, `${id} is connected, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
+}
+
+/** Asks a Mac's service: at most four requests, the first three at least a second apart. */
+export async function askService(
+  client: PosternClient,
+  {
+    place,
+    program,
+    start,
+    prompt,
+    pauseMs,
+    fleetServers = [],
+    associatedRows,
+    configFile,
+  }: {
+    /** The service's address, as findings name it. */
+    readonly place: string;
+    readonly program: string;
+    readonly start: string;
+    readonly prompt: boolean;
+    readonly pauseMs: (ms: number) => Promise<void>;
+    readonly fleetServers?: readonly string[];
+    /** The setting for rows that refer to another message, and the file that contains it. */
+    readonly associatedRows: AssociatedRows;
+    readonly configFile: string;
+  },
+): Promise<Asked> {
+  const health = await answered(client.health());
+  if (isPosternError(health)) {
+    const isBusy = health.status === 429;
+    const found = isBusy
+      ? ok('service', `The service answers at ${place}; it is busy (429), so it could not be asked more.`)
+      : troubleOf(health, place, start);
+    return { findings: [found], isUp: isBusy, isConnected: false };
+  }
+  const { connected, message } = health.backend;
+  const findings: Finding[] = [ok('service', `The service answers at ${place}.`)];
+  findings.push(
+    connected
+      ? ok('connection', message ?? 'The service reads the messages database.')
+      : fault(
+          'connection',
+          message ?? 'The service cannot read the messages database.',
+          'See full_disk_access and chat_database.',
+        ),
+  );
+
+  await pauseMs(1000);
+  const status = await answered(client.status());
+  if (!isPosternError(status))
+    findings.push(
+      ...eventFindings(status),
+      ...webhookFindings(status.webhooks, { isHub: false }),
+      ...contactFindings(status),
+      ...searchFindings(status),
+      ...fleetFindings(status, fleetServers),
+    );
+  else if (status.status !== 429) findings.push(troubleOf(status, place, start));
+  else findings.push(unsure('status', 'The service is too busy (429) to tell its status.'));
+
+  let reports = isPosternError(status) ? [] : status.permissions;
+  if (prompt) {
+    await pauseMs(1000);
+    const checked = await answered(client.checkPermissions());
+    if (!isPosternError(checked)) reports = checked.permissions;
+  }
+  findings.push(...reports.map((report) => permission(report, program, prompt)));
+  const isAllowed = reports.some(({ name, state }) => name === 'automation' && state === 'granted');
+  const seen = await answered(client.diagnostics({ seconds: 0, ...(prompt && isAllowed && { ask: 'messages' }) }));
+  if (prompt && isAllowed) findings.push(account(seen));
+  const apps = isPosternError(seen) ? undefined : appMessages(seen, associatedRows, configFile);
+  if (apps !== undefined) findings.push(finding('ok', 'app_messages', ...apps));
+  const mac = isPosternError(status) ? undefined : status.fleet?.mac;
+  return { findings, isUp: true, isConnected: connected, mac };
+}
+
+/** Only the service asks Messages: this terminal would need its own permission, and macOS would ask for it. */
+function account(found: Diagnostics | PosternError): Finding {
+  const name = 'messages_account';
+  const accounts = isPosternError(found) ? undefined : found.accounts;
+  if (accounts === undefined || 'error' in accounts)
+    return unsure(name, 'Messages did not say whether it is signed in.');
+  return accounts.some(({ enabled }) => enabled)
+    ? ok(name, 'Messages is signed in.')
+    : fault(name, 'Messages is not signed in to any account.', 'Open Messages, Settings, iMessage, and sign in.');
+}
+
+function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {
+  return answer.catch((error: unknown) => {
+    if (isPosternError(error)) return error;
+    throw error;
+  });
+}
+
+function troubleOf({ status, code }: PosternError, place: string, start: string): Finding {
+  if (status === 0) return fault('service', `Nothing answers at ${place}.`, start);
+  if (code === 'not_postern') {
+    return fault('service', `Another program answers at ${place}.`, 'Stop it, then restart Postern.');
+  }
+  if (status !== 401) return fault('service', `The service answers ${status}.`, 'Look into its log.');
+  return fault(
+    'service',
+    'The service runs with another key than the configuration has.',
+    'Restart it: the key is read at the start.',
+  );
+}
+
+/** Returns no findings if search is off. */
+function searchFindings({ search }: StatusReport): readonly Finding[] {
+  if (search === undefined) return [];
+  const { state, problem, indexed_rows: rows, total_rows: total } = search;
+  if (problem !== null) {
+    const hint = 'The rest of Postern is not affected. Make room on the disk, or look into the log.';
+    return [finding('warning', 'search', `Search does not work as it should: ${problem}.`, hint)];
+  }
+  const sentence =
+    state === 'complete'
+      ? `All ${rows} messages can be searched.`
+      : `The search index has ${rows} of some ${total} rows.`;
+  return [ok('search', sentence)];
+}
+
+/** Returns no findings if this Mac is not in a fleet. */
+function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): readonly Finding[] {
+  if (fleet === undefined) return [];
+  const { mac, state, behind, problem, clock_ahead_s: aheadS, certificate_ends: ends } = fleet;
+  const rest = [
+    // Earlier versions report neither.
+    ...(typeof aheadS === 'number' ? [clockFinding(aheadS * 1000)] : []),
+    ...(typeof ends === 'string' ? [certificateFinding("The server's certificate", Date.parse(ends))] : []),
+  ];
+  if (state === 'refused') return [fault('fleet', problem ?? `Another Mac is ${mac} already.`, null)];
+  if (problem !== null) {
+    const advice = /authorization/i.test(problem)
+      ? 'The servers do not know its key, or not any more: was it revoked, or has another machine taken its place?'
+      : servers.some(isOnLocalNetwork)
+        ? LOCAL_NETWORK
+        : 'Are the servers of the fleet up?';
+    const hint = `Its own clients are still served. ${advice}`;
+    return [
+      finding('warning', 'fleet', `As ${mac} it is not part of the fleet at the moment: ${problem}.`, hint),
+      ...rest,
+    ];
+  }
+  return [ok('fleet', `It is ${mac} in the fleet, whose stream is ${behind} rows behind.`), ...rest];
+}
+
+function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {
+  const running = ok('running_version', `Version ${version} is running.`);
+  if (row === null)
+    return [running, finding('unknown', 'events', 'The newest row could not be determined.', 'See connection.')];
+  const behind = row - event.row_id;
+  if (behind <= 0) return [running, ok('events', `The newest row, ${row}, has been published.`)];
+  const sentence = `The newest row is ${row}, the newest event ${event.row_id}.`;
+  return [
+    running,
+    finding(
+      'warning',
+      'events',
+      sentence,
+      'A new row waits two seconds at most: run doctor again. If it stays, look into the log.',
+    ),
+  ];
+}
+
+function webhookFindings(
+  webhooks: readonly WebhookSummary[],
+  { isHub }: { readonly isHub: boolean },
+): readonly Finding[] {
+  if (webhooks.length === 0) return [ok('webhooks', 'There are no webhooks.')];
+  return webhooks.map((webhook) => {
+    const shortId = webhook.id.slice(0, 8);
+    const name = `webhook ${webhook.name ?? shortId}`;
+    const command = (verb: string, option = ''): string => `\`postern webhooks ${verb} ${shortId}${option}\``;
+    if (webhook.state === 'healthy') {
+      return ok(
+        name,
+        `${webhook.origin}: ${webhook.last_outcome === null ? 'nothing to deliver yet' : `last event ${webhook.last_outcome}`}.`,
+      );
+    }
+    if (webhook.state === 'paused') return ok(name, `${webhook.origin}: paused. Continue with: ${command('resume')}`);
+    if (webhook.state === 'held' && !isLocalNetworkRefused(webhook)) {
+      return fault(
+        name,
+        `${webhook.origin} holds an event that is attempted until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
+        `Look at the receiver. ${isHub ? '' : `When it works again, ${command('retry')} delivers at once. `}To give up what waits: ${command('replay', ' --latest')}`,
+      );
+    }
+    const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
+    return isLocalNetworkRefused(webhook)
+      ? fault(name, sentence, 'The receiver is in your own network. Is it switched on?')
+      : fault(name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
+  });
+}
+
+/**
+ * Returns no findings for a service before 0.2, and for one that has not loaded contacts because no client asked for
+ * names.
+ */
+function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
+  if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
+  if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
+  const action = 'Switch on Full Disk Access for Postern; a damaged file is made again when Contacts is opened.';
+  return [finding('warning', 'contacts', contacts.message, `${action} To do without names: contacts.enabled = false`)];
+}
+
+/**
+ * Reports whether the receiver's last failure may come from the Local Network permission. A machine that is switched
+ * off fails in the same way.
+ */
+function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
+  return error?.includes(LOCAL_NETWORK) === true;
+}
+
+function permission({ name, state, detail }: PermissionReport, program: string, prompted: boolean): Finding {
+  if (state === 'granted') {
+    const until = name === 'full_disk_access' ? ' If you remove it, the service keeps it until it is restarted.' : '';
+    return ok(name, `${detail} It belongs to ${program}.${until}`);
+  }
+  if (state === 'unknown')
+    return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: `postern doctor --prompt`');
+  const pane =
+    name === 'automation' ? 'Automation: switch on Messages below Postern' : 'Full Disk Access: switch on Postern';
+  return fault(
+    name,
+    `${detail} It concerns ${program}.`,
+    `System Settings, Privacy & Security, ${pane}. If it is on already, remove it from the list and add it again.`,
+  );
+}

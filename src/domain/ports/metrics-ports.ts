@@ -1,0 +1,55 @@
+import type { CanaryReport } from '../canary.ts';
+import type { SearchStatus } from '../search.ts';
+import type { FleetMac } from '../status.ts';
+import type { ChangeStatus } from './changes-ports.ts';
+import type { FleetReport } from './fleet-ports.ts';
+
+/** Clients that receive every event. */
+interface StreamCounts {
+  /** Connected now. */
+  readonly clients: number;
+  /** Number of events that slow clients lost since startup. */
+  readonly missed: number;
+}
+
+/** The values of `/metrics` besides counts (decision H). */
+export interface Metrics {
+  readonly isConnected: boolean;
+  readonly newestRow: number | null;
+  /** Null at a hub, whose row ids belong to many Macs. */
+  readonly newestEvent: number | null;
+  /** Since the start. */
+  readonly published: number;
+  readonly webSockets: StreamCounts;
+  readonly streams: StreamCounts;
+  readonly heldWebhooks: number;
+  readonly search: SearchStatus;
+  readonly changes: ChangeStatus;
+  /** Undefined if this Mac is in no fleet. */
+  readonly fleet: FleetReport | undefined;
+  /** Undefined without `canary.self`, and at a hub. */
+  readonly canary?: CanaryReport | undefined;
+  /** Only at a hub. */
+  readonly hub?: HubMetrics;
+}
+
+export interface HubMetrics {
+  readonly macs: readonly FleetMac[];
+  /** True if it can serve (decision N4). */
+  readonly isReady: boolean;
+  /** True while this hub delivers to the webhooks of the fleet. */
+  readonly isDelivering: boolean;
+  /** Events not yet handled for the webhook that is furthest behind; null unless this hub delivers. */
+  readonly webhookBacklog: number | null;
+  /** Bytes that the stream of events occupies on the servers; null until first measured. */
+  readonly streamBytes: number | null;
+  /** Milliseconds by which the broker's clock is ahead; null before the first measurement. */
+  readonly brokerAheadMs: number | null;
+  /** Milliseconds since the hub last had everything that the stream holds; 0 while it has. */
+  readonly behindMs: number;
+  /** Messages in the stream that are not events. */
+  readonly rejected: number;
+  /** Number of rows that the stream lacked and their Macs supplied, and how often rows were lost for good. */
+  readonly filled: number;
+  readonly missing: number;
+}

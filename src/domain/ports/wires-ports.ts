@@ -1,0 +1,51 @@
+import type { Caller } from '../caller.ts';
+import type { LogEntry } from '../event.ts';
+import type { AttachmentFile } from './reading-ports.ts';
+import type { UploadedFile } from './uploads-ports.ts';
+
+/** A request in the protocol of another program, made with a valid limited key. */
+export interface WireRequest {
+  readonly method: string;
+  /** The decoded segments of the path. */
+  readonly path: readonly string[];
+  /** Without the key. */
+  readonly query: URLSearchParams;
+  readonly caller: Caller;
+  /** The parsed JSON, or the fields of a form; undefined without a body. */
+  readonly body: unknown;
+  /** The files of a form. They are removed once the request is answered. */
+  readonly files: readonly UploadedFile[];
+  readonly requestId: string;
+}
+
+export interface WireAnswer {
+  readonly status: number;
+  /** Sent as JSON, unless there is a file. */
+  readonly body?: unknown;
+  readonly file?: AttachmentFile;
+  /** The pattern of the path, for logs and metrics. */
+  readonly route?: string;
+}
+
+/** A refusal, before the wire writes it in its protocol's form. */
+export interface WireFailure {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly hint: string | undefined;
+}
+
+/** Translates the protocol of another program to Postern's use cases, which make all decisions. */
+export interface Wire {
+  /** Names of the parameters that may hold the key. */
+  readonly keyNames: readonly string[];
+  /** Throws the AppError to answer with. */
+  answer(request: WireRequest): Promise<WireAnswer>;
+  failure(failure: WireFailure): WireAnswer;
+}
+
+/**
+ * Serialises an event for webhooks of another program's protocol; undefined for an event that the protocol does not
+ * know.
+ */
+export type WireEventJson = (entry: LogEntry, caller: Caller) => Promise<string | undefined>;

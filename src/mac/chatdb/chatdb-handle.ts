@@ -1,0 +1,234 @@
+import type { AssociatedRows } from '../../domain/associated-rows.ts';
+import type { AppError } from '../../domain/errors.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
+import { problem } from '../../domain/problems.ts';
+import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../../runtime/sqlite.ts';
+
+export interface ChatDatabaseOptions {
+  readonly path: string;
+  /** Stands for `~` in attachment names if the database is not in a `Library/Messages`. */
+  readonly home: string;
+  readonly log: Log;
+  /** Default: `reactions`. */
+  readonly associatedRows?: AssociatedRows;
+  /** The address that canaries are sent to (decision AA4); default: none. */
+  readonly canaryAddress?: string;
+}
+
+/** Enough for a writer without WAL to finish a commit, short enough to block the event loop. */
+const BUSY_TIMEOUT_MS = 100;
+
+/** Page cache in memory. With 32 MiB no long list was faster. */
+const CACHE_KIB = 4096;
+
+/**
+ * chat.db, opened for reading: only SQLite touches the file, nothing is ever written, and no transaction outlives one
+ * call (decision B1).
+ */
+export class ChatDbHandle {
+  readonly options: ChatDatabaseOptions;
+  readonly schema: SchemaInfo;
+  readonly #sqlite: Sqlite;
+  readonly #statements = new Map<string, Statement>();
+  /** Version of the tables that `schema` was read from. */
+  readonly #schemaVersion: number;
+
+  private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
+    this.#sqlite = sqlite;
+    this.#schemaVersion = this.#readSchemaVersion();
+    this.schema = readSchemaInfo(sqlite, options);
+    this.options = options;
+  }
+
+  /** Opens the database. Throws SQLite's error if that fails, an AppError if it is not a database of Messages. */
+  static open(options: ChatDatabaseOptions): ChatDbHandle {
+    const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
+    try {
+      sqlite.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0`);
+      return new ChatDbHandle(sqlite, options);
+    } catch (error) {
+      sqlite.close();
+      throw error;
+    }
+  }
+
+  all(sql: string, ...parameters: readonly SqlValue[]): Row[] {
+    return this.#statement(sql).all(...parameters);
+  }
+
+  get(sql: string, ...parameters: readonly SqlValue[]): Row | undefined {
+    return this.#statement(sql).get(...parameters);
+  }
+
+  /** Changes with every commit of another connection. Comparable only within one handle. */
+  version(): number {
+    return Number(this.get('PRAGMA data_version')?.[0]);
+  }
+
+  /**
+   * Reports whether tables were altered since the handle was opened, as happens when Messages first runs after an
+   * update of macOS.
+   */
+  hasNewSchema(): boolean {
+    return this.#readSchemaVersion() !== this.#schemaVersion;
+  }
+
+  /**
+   * Runs `use` in one read transaction: everything is from one commit, and the WAL is locked once instead of once per
+   * statement. `use` must not wait for anything.
+   */
+  inTransaction<Result>(use: () => Result): Result {
+    this.#statement('BEGIN').run();
+    try {
+      const result = use();
+      this.#statement('COMMIT').run();
+      return result;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#sqlite.close();
+  }
+
+  #readSchemaVersion(): number {
+    return Number(this.get('PRAGMA schema_version')?.[0]);
+  }
+
+  #rollBack(): void {
+    try {
+      this.#statement('ROLLBACK').run();
+    } catch {
+      // SQLite has already rolled back: some failures end the transaction.
+    }
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#sqlite.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** The tables and columns of this database. Determined by inspection, never by the version of macOS (decision B1). */
+export interface SchemaInfo {
+  hasTable(table: string): boolean;
+  hasColumn(table: string, column: string): boolean;
+  /** Reports whether an index begins with these columns, so that a search by them is fast. */
+  hasIndex(table: string, ...columns: readonly string[]): boolean;
+  /** Names of the indexes that begin with these columns, including partial ones. */
+  indexes(table: string, ...columns: readonly string[]): readonly string[];
+  /** Reports whether no two rows can be equal in all of these columns. */
+  isUnique(table: string, ...columns: readonly string[]): boolean;
+  /** SQL for the byte length of a value, which SQLite 3.43 and newer know without reading the text. */
+  byteLength(value: string): string;
+  /** How rows that refer to another row are read (decision U5). */
+  readonly associatedRows: AssociatedRows;
+  /** The address of the conversation with canaries, which lists leave out; "" if there are none. */
+  readonly canaryAddress: string;
+}
+
+const TABLES = [
+  'message',
+  'chat',
+  'handle',
+  'attachment',
+  'chat_message_join',
+  'chat_handle_join',
+  'message_attachment_join',
+  'chat_recoverable_message_join',
+  'sqlite_sequence',
+] as const;
+
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  message: ['guid', 'text', 'date', 'is_from_me', 'handle_id'],
+  chat: ['guid'],
+  handle: ['id'],
+  chat_message_join: ['chat_id', 'message_id'],
+};
+
+/** Tables, each with the columns without which it is useless. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  chat_handle_join: ['chat_id', 'handle_id'],
+  message_attachment_join: ['message_id', 'attachment_id'],
+  attachment: ['filename'],
+  chat_recoverable_message_join: ['chat_id', 'message_id'],
+};
+
+/** Reads which tables and columns exist. Throws `chat_db_unavailable` if an essential one is missing. */
+export function readSchemaInfo(
+  sqlite: Sqlite,
+  { associatedRows = 'reactions', canaryAddress = '' }: Partial<ChatDatabaseOptions> = {},
+): SchemaInfo {
+  const tables = new Map<string, ReadonlySet<string>>();
+  const indexes: Index[] = [];
+  for (const table of TABLES) {
+    const columns = names(sqlite, `PRAGMA table_info(${table})`, 1);
+    if (columns.length === 0) continue;
+    tables.set(table, new Set(columns));
+    for (const [, name, unique, , partial] of sqlite.prepare(`PRAGMA index_list(${table})`).all()) {
+      const quoted = `"${String(name).replaceAll('"', '""')}"`;
+      const isUnique = unique !== 0 && partial !== 1;
+      indexes.push({ table, name: String(name), columns: names(sqlite, `PRAGMA index_info(${quoted})`, 2), isUnique });
+    }
+  }
+  for (const [table, columns] of Object.entries(REQUIRED)) {
+    if (!tables.has(table)) throw missing(`table ${table}`);
+    for (const column of columns) if (!tables.get(table)?.has(column)) throw missing(`column ${table}.${column}`);
+  }
+  for (const [table, columns] of Object.entries(NEEDED)) {
+    if (!columns.every((column) => tables.get(table)?.has(column))) tables.delete(table);
+  }
+  const hasOctetLength =
+    sqlite.prepare("SELECT 1 FROM pragma_function_list WHERE name = 'octet_length'").get() !== undefined;
+  const withColumns = (table: string, columns: readonly string[]): readonly Index[] =>
+    indexes.filter((index) => index.table === table && columns.every((name, at) => index.columns[at] === name));
+  return {
+    associatedRows,
+    canaryAddress,
+    hasTable: (table) => tables.has(table),
+    hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,
+    hasIndex: (table, ...columns) => withColumns(table, columns).length > 0,
+    indexes: (table, ...columns) => withColumns(table, columns).map(({ name }) => name),
+    isUnique: (table, ...columns) =>
+      indexes.some(
+        (index) => index.table === table && index.isUnique && index.columns.every((name) => columns.includes(name)),
+      ),
+    byteLength: (value) => (hasOctetLength ? `octet_length(${value})` : `length(CAST(${value} AS BLOB))`),
+  };
+}
+
+interface Index {
+  readonly table: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly isUnique: boolean;
+}
+
+function names(sqlite: Sqlite, pragma: string, at: number): string[] {
+  return sqlite
+    .prepare(pragma)
+    .all()
+    .map((row) => String(row[at]).toLowerCase());
+}
+
+function missing(what: string): AppError {
+  return problem('chat_db_incomplete', { what });
+}
+
+/** Builds a value once per schema, on first use. */
+export function perSchema<Result>(build: (schema: SchemaInfo) => Result): (schema: SchemaInfo) => Result {
+  const built = new WeakMap<SchemaInfo, Result>();
+  return (schema) => {
+    const known = built.get(schema);
+    if (known !== undefined) return known;
+    const result = build(schema);
+    built.set(schema, result);
+    return result;
+  };
+}

@@ -1,0 +1,171 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import { type AppError, errorCode, type Mistake } from '../../domain/errors.ts';
+import type { SendRequest } from '../../domain/ports/sending-ports.ts';
+import { invalidRequest, PROBLEMS, problem } from '../../domain/problems.ts';
+
+/** The limits of one send (decision D7): files, and bytes of each. */
+const MAX_ATTACHMENTS = 10;
+const MAX_BYTES = 100_000_000n;
+
+export interface AttachmentRules {
+  /** `send.attachment_roots`; empty means any path. */
+  readonly roots: readonly string[];
+  readonly chatDbPath: string;
+  readonly configDir: string;
+}
+
+/** Names of Postern's own folders: copies made when a send is held, and uploads. */
+export const HELD_FILES = 'held';
+export const UPLOADS = 'uploads';
+
+/** Returns the rules for files in such a folder. */
+function within(folder: string, rules: AttachmentRules): AttachmentRules {
+  return { ...rules, roots: [join(rules.configDir, folder)], configDir: '' };
+}
+
+/** A file that may be sent, with the identity that it had when the request arrived (decision O3). */
+export interface CheckedFile {
+  /** JSON pointer of the file in the request. */
+  readonly pointer: string;
+  /** The path as typed: the receiver sees its file name. */
+  readonly path: string;
+  readonly realPath: string;
+  /** Device, inode and time of birth, because inodes are reused. */
+  readonly identity: string;
+}
+
+export interface CheckedFiles {
+  readonly mistakes: readonly Mistake[];
+  /** Complete only without mistakes. */
+  readonly files: readonly CheckedFile[];
+}
+
+/** Returns the mistakes in these files (decision D7), or the files' identities. Never opens the files. */
+export async function checkAttachments(
+  { attachments, uploads = [], areCopies = false }: Pick<SendRequest, 'attachments' | 'uploads' | 'areCopies'>,
+  rules: AttachmentRules,
+): Promise<CheckedFiles> {
+  if (attachments.length + uploads.length > MAX_ATTACHMENTS) {
+    const message = `At most ${MAX_ATTACHMENTS} attachments can be sent at once.`;
+    return { mistakes: [{ pointer: '/attachments', message }], files: [] };
+  }
+  const ofPaths = areCopies ? within(HELD_FILES, rules) : rules;
+  const given = [
+    ...attachments.map((path, index) => ({ path, pointer: `/attachments/${index}`, rules: ofPaths })),
+    ...uploads.map(({ path }, index) => ({
+      path,
+      pointer: `/attachment_ids/${index}`,
+      rules: within(UPLOADS, rules),
+    })),
+  ];
+  const checked = await Promise.all(
+    given.map(async ({ path, pointer, rules }) => ({ pointer, result: await check(path, rules) })),
+  );
+  return {
+    mistakes: checked.flatMap(({ result, pointer }) =>
+      typeof result === 'string' ? [{ pointer, message: result }] : [],
+    ),
+    files: checked.flatMap(({ result, pointer }) => (typeof result === 'string' ? [] : [{ ...result, pointer }])),
+  };
+}
+
+/**
+ * Opens exactly the file that was checked. Anything that replaced it, or a folder above it, has another device or
+ * inode, or is a link. Throws `attachment_changed`, or `invalid_request` without the permission to read it. Never waits
+ * at a pipe.
+ */
+export async function openChecked(file: CheckedFile): Promise<FileHandle> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file.realPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    throw isForbidden(error) ? invalidRequest([{ pointer: file.pointer, message: UNREADABLE }]) : changed(file, error);
+  }
+  const found = await handle.stat({ bigint: true });
+  if (found.isFile() && identity(found) === file.identity && found.size <= MAX_BYTES) return handle;
+  await handle.close();
+  throw changed(file);
+}
+
+function isForbidden(error: unknown): boolean {
+  return ['EACCES', 'EPERM'].includes(errorCode(error) ?? '');
+}
+
+function changed({ pointer }: CheckedFile, cause?: unknown): AppError {
+  return problem('attachment_changed', {}, { mistakes: [{ pointer, message: CHANGED }], cause });
+}
+
+const CHANGED = PROBLEMS.attachment_changed.detail;
+const UNREADABLE = 'Postern may not read the file. On a Mac, give it Full Disk Access in System Settings.';
+
+type Checked = Omit<CheckedFile, 'pointer'>;
+
+async function check(path: string, rules: AttachmentRules): Promise<Checked | string> {
+  if (!isAbsolute(path)) return 'The path must be absolute.';
+  let real: string;
+  let file: BigIntStats;
+  try {
+    real = await realpath(path);
+    file = await stat(real, { bigint: true });
+  } catch (error) {
+    return isForbidden(error) ? UNREADABLE : 'There is no such file.';
+  }
+  if (!file.isFile()) return 'This is not a regular file.';
+  if (file.size > MAX_BYTES) return 'The file is larger than 100 MB.';
+  const folders = await foldersAbove(real);
+  if (rules.roots.length > 0 && !(await includesAny(folders, rules.roots))) {
+    return 'The file is outside the folders in send.attachment_roots.';
+  }
+  // SQLite follows links, and keeps its side files beside the file itself.
+  const database = await realpath(rules.chatDbPath).catch(() => rules.chatDbPath);
+  if (await includesAny(new Set([identity(file)]), withSideFiles(database)))
+    return 'The Messages database cannot be sent.';
+  if (rules.configDir === '') return { path, realPath: real, identity: identity(file) };
+  if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
+  // Compares identities, because macOS reaches a file through /dev/fd and /.vol as well, and a link in the folder may
+  // lead out of it.
+  if (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir))) {
+    return "Postern's own files cannot be sent.";
+  }
+  return { path, realPath: real, identity: identity(file) };
+}
+
+function withSideFiles(database: string): readonly string[] {
+  return ['', '-wal', '-shm'].map((suffix) => `${database}${suffix}`);
+}
+
+/** Returns device, inode and time of birth, which are the same for every spelling of a path. */
+function identity({ dev, ino, birthtimeNs }: BigIntStats): string {
+  return `${dev}:${ino}:${birthtimeNs}`;
+}
+
+async function identityOf(path: string): Promise<string | undefined> {
+  try {
+    return identity(await stat(path, { bigint: true }));
+  } catch {
+    return undefined;
+  }
+}
+
+async function includesAny(identities: ReadonlySet<string>, paths: readonly string[]): Promise<boolean> {
+  const found = await Promise.all(paths.map(identityOf));
+  return found.some((one) => one !== undefined && identities.has(one));
+}
+
+async function foldersAbove(real: string): Promise<ReadonlySet<string>> {
+  const paths: string[] = [];
+  for (let folder = dirname(real); paths.at(-1) !== folder; folder = dirname(folder)) paths.push(folder);
+  const identities = await Promise.all(paths.map(identityOf));
+  return new Set(identities.filter((one) => one !== undefined));
+}
+
+async function filesIn(folder: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(folder, { recursive: true });
+    return entries.map((entry) => join(folder, entry));
+  } catch {
+    return [];
+  }
+}

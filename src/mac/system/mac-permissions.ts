@@ -1,0 +1,140 @@
+import { isoSecond } from '../../domain/iso-second.ts';
+import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { MessagesAnswer, PermissionReport, Permissions } from '../../domain/ports/permissions-ports.ts';
+import { askAutomation, asking } from './automation.ts';
+
+/** Shorter than the 30 s a request may take (decision E7). */
+const ANSWER_WITHIN_MS = 20_000;
+
+/** The functions in use from node-mac-permissions. */
+export interface NativePermissions {
+  getAuthStatus(type: 'full-disk-access'): string;
+}
+
+export interface PermissionOptions {
+  /** The platform's name in Node: `darwin` on a Mac. */
+  readonly platform: string;
+  readonly osascriptPath: string;
+  readonly clock: Clock;
+  /** SQLite's last result for chat.db; undefined if it does not depend on the permission. */
+  readonly chatDbAccess?: () => 'granted' | 'denied' | undefined;
+  /** node-mac-permissions, which is installed only on macOS. */
+  readonly loadNative?: () => Promise<{ readonly default: NativePermissions }>;
+}
+
+/** The two permissions that the service needs on macOS, requested on behalf of this process. */
+export class MacPermissions implements Permissions {
+  readonly #options: PermissionOptions;
+  readonly #stop = new AbortController();
+  readonly #known = new Map<PermissionReport['name'], PermissionReport>();
+  /** The only dialog in progress: a second request would show another dialog. */
+  #question: Promise<PermissionReport> | undefined;
+  /** True once the user has answered a dialog of this process. */
+  #wasAsked = false;
+  #answer: MessagesAnswer | undefined;
+
+  constructor(options: PermissionOptions) {
+    this.#options = options;
+  }
+
+  get known(): readonly PermissionReport[] {
+    // Returned in this order, whichever was requested first.
+    return (['full_disk_access', 'automation'] as const).flatMap((name) => this.#known.get(name) ?? []);
+  }
+
+  get answer(): MessagesAnswer | undefined {
+    return this.#answer;
+  }
+
+  /** Notes that Messages answered a call after this time. */
+  noteAnswer(tookMs: number): void {
+    const checkedAt = isoSecond(this.#options.clock.now());
+    this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
+  }
+
+  /** Reports what opening chat.db showed. A native probe reads other files, and is only a hint (decision T5). */
+  async fullDiskAccess(): Promise<PermissionReport> {
+    const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
+    return this.#keep(diskReport(state));
+  }
+
+  /**
+   * Makes macOS prompt the user, or joins a prompt in progress. Returns the answer, or after 20 s a report with the
+   * reason `asking`.
+   */
+  async automation(): Promise<PermissionReport> {
+    this.#question ??= this.#ask();
+    const { clock } = this.#options;
+    let cancel = (): void => {};
+    const inTime = new Promise<PermissionReport>((resolve) => {
+      cancel = clock.after(ANSWER_WITHIN_MS, () => resolve(this.#keep(asking())));
+    });
+    const report = await Promise.race([this.#question, inTime]);
+    cancel();
+    return report;
+  }
+
+  /**
+   * Reports whether macOS is prompting the user, so that nothing can be sent yet. Prompts first, once: the dialog of a
+   * send script's event would disappear after 25 s.
+   */
+  async isAsking(): Promise<boolean> {
+    const known = this.#known.get('automation');
+    if (known?.state === 'granted') return false;
+    if (this.#question !== undefined && known?.reason === 'asking') return true;
+    const { state, reason } = await this.automation();
+    return reason === 'asking' || (state !== 'granted' && this.#stop.signal.aborted);
+  }
+
+  /** Ends the prompt in progress; macOS removes its dialog. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#question;
+  }
+
+  async #ask(): Promise<PermissionReport> {
+    const { osascriptPath, clock } = this.#options;
+    // Without the permission, the time until the answer may be that of a person at a dialog.
+    const wasGranted = this.#known.get('automation')?.state === 'granted';
+    const report = await askAutomation({
+      osascriptPath,
+      clock,
+      signal: this.#stop.signal,
+      wasAsked: this.#wasAsked,
+      ...(wasGranted && { onAnswer: (tookMs: number) => this.noteAnswer(tookMs) }),
+    });
+    this.#question = undefined;
+    if (report.reason === 'refused') this.#wasAsked = true;
+    return this.#keep(report);
+  }
+
+  #keep(report: PermissionReport): PermissionReport {
+    this.#known.set(report.name, report);
+    return report;
+  }
+}
+
+async function nativeState({
+  platform,
+  loadNative = () => import('node-mac-permissions'),
+}: PermissionOptions): Promise<PermissionReport['state'] | undefined> {
+  if (platform !== 'darwin') return undefined;
+  try {
+    const status = (await loadNative()).default.getAuthStatus('full-disk-access');
+    if (status === 'authorized') return 'granted';
+    return status === 'denied' || status === 'restricted' ? 'denied' : undefined;
+  } catch {
+    // The module is optional: it is not installed, or built for another Node.
+    return undefined;
+  }
+}
+
+function diskReport(state: PermissionReport['state']): PermissionReport {
+  const details = {
+    granted: 'Postern can read the messages database.',
+    denied:
+      'Postern cannot read the messages database. In System Settings, under Privacy & Security > Full Disk Access, switch on Postern.',
+    unknown: 'It is unknown whether Postern can read the messages database.',
+  } as const;
+  return { name: 'full_disk_access', state, detail: details[state] };
+}

@@ -1,0 +1,93 @@
+import * as z from 'zod';
+import { APPROVAL_STATES, type Approval } from '../domain/approval.ts';
+import type { DryRun } from '../domain/ports/sending-ports.ts';
+import { SERVICE_CHOICES } from '../domain/send-service.ts';
+import { messageSchema } from './message-schema.ts';
+import { namesSchema } from './names-schema.ts';
+import { wait } from './query-parameters.ts';
+import { scheduledAnswerSchema } from './scheduled-schema.ts';
+import { shapeOf } from './shape.ts';
+import { NOT_AN_OBJECT } from './text.ts';
+
+/** A held send. */
+export const approvalSchema = shapeOf<Approval>()(
+  z
+    .object({
+      id: z.string(),
+      key_id: z.string(),
+      state: z.enum(APPROVAL_STATES),
+      to: z.string().meta({ description: 'The address or conversation id that it goes to.' }),
+      members: z.array(z.string()).readonly().meta({ description: 'The addresses of everyone who would read it.' }),
+      text: z.string().nullable().meta({ description: 'null once the approval has ended.' }),
+      attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
+      service: z.enum(SERVICE_CHOICES).optional(),
+      fallback: z.literal('sms').optional(),
+      send_at: z.string().optional(),
+      send_until: z.string().optional(),
+      created_at: z.string(),
+      expires_at: z.string(),
+      decided_at: z.string().nullable(),
+      decided_by: z.string().nullable(),
+      message_id: z.string().nullable(),
+      problem: z.string().nullable(),
+      shown: z.string().optional().meta({
+        description: 'Hash of the content to decide on, which approving repeats. Only for callers who may decide.',
+      }),
+      names: namesSchema.optional(),
+      new_contact: z
+        .boolean()
+        .optional()
+        .meta({ description: 'True if the owner has never written there; with `include=contacts`, while it is held.' }),
+    })
+    .meta({ id: 'Approval' }),
+);
+
+/** The 202 for a send that waits for approval. */
+export const heldSendSchema = z
+  .object({
+    approval: approvalSchema,
+    console: z
+      .string()
+      .meta({ description: 'Path of the page where the owner decides, below the address of the service.' }),
+  })
+  .meta({ id: 'HeldSend' });
+
+/** Every 202 for a send: handed over without its row, held, or scheduled. */
+export const acceptedSendSchema = z
+  .union([messageSchema, heldSendSchema, scheduledAnswerSchema])
+  .meta({ id: 'AcceptedSend' });
+
+/** The 200 for a dry run. */
+export const dryRunSchema = shapeOf<DryRun>()(
+  z
+    .object({
+      would: z.enum(['send', 'hold']),
+      to: z.string(),
+      members: z.array(z.string()).readonly(),
+      text: z.string(),
+    })
+    .meta({ id: 'DryRun' }),
+);
+
+/** Parameters of `GET /approvals/{id}`. */
+export const approvalQuery = z.object({ wait });
+
+/** Parameters of `GET /approvals`. With `wait`, an empty list is returned only after that time. */
+export const approvalsQuery = z.object({
+  state: z
+    .enum(APPROVAL_STATES, { error: `The parameter state must be one of ${APPROVAL_STATES.join(', ')}.` })
+    .optional(),
+  wait,
+  include: z
+    .literal('contacts', { error: 'The parameter include must be contacts.' })
+    .optional()
+    .meta({ description: '`contacts` adds names of people, and whether the owner has ever written there.' }),
+});
+
+/** Body of `POST /approvals/{id}/approve`. */
+export const approveBody = z
+  .object(
+    { shown: z.string({ error: 'The shown is missing: send the one from the approval that you read.' }) },
+    NOT_AN_OBJECT,
+  )
+  .meta({ id: 'ApprovalDecision' });

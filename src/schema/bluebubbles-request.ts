@@ -1,0 +1,47 @@
+import * as z from 'zod';
+import { list, NOT_AN_OBJECT, text } from './text.ts';
+import { webhookUrl } from './webhook-request.ts';
+
+// Bodies of BlueBubbles' REST v1 (decision Y2). Members that Postern does not know are ignored, as that server does.
+
+const tempGuid = z.string({ error: 'The tempGuid must be a text.' }).max(1000).nullish();
+const count = (name: string) => z.int({ error: `The ${name} must be a whole number.` }).min(0);
+
+/** `POST /webhook`. */
+export const blueBubblesWebhook = z.object(
+  {
+    url: webhookUrl,
+    events: list('The events', text('An event', 100), 64).min(1, 'There must be at least one event.'),
+  },
+  NOT_AN_OBJECT,
+);
+
+/** `POST /chat/query`. */
+export const blueBubblesChats = z.object(
+  { limit: count('limit').nullish(), offset: count('offset').nullish() },
+  NOT_AN_OBJECT,
+);
+
+/** `POST /chat/new`. */
+export const blueBubblesNewChat = z.object(
+  {
+    addresses: list('The addresses', text('An address', 512), 100).min(1, 'There must be an address.'),
+    message: z.string({ error: 'The message must be a text.' }).nullish(),
+    tempGuid,
+  },
+  NOT_AN_OBJECT,
+);
+
+/** `POST /message/text`. */
+export const blueBubblesText = z.object(
+  {
+    chatGuid: text('The chatGuid', 512),
+    message: z.string({ error: 'The message must be a text.' }),
+    tempGuid,
+    selectedMessageGuid: z.string().nullish(),
+  },
+  NOT_AN_OBJECT,
+);
+
+/** The fields of `POST /message/attachment`. */
+export const blueBubblesFile = z.object({ chatGuid: text('The chatGuid', 512), tempGuid }, NOT_AN_OBJECT);

@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import { includeParameter } from './include-parameter.ts';
+import { afterParameter, changesParameter } from './offset-parameter.ts';
+import { canaryParameter, junkParameter, limit, maxAgeParameter, wait } from './query-parameters.ts';
+
+const AFTER_REQUIRED = 'The parameter after is required: a row id, 0 for everything.';
+
+/** The mistake for a `Last-Event-ID` that the service did not issue. */
+export const LAST_EVENT_ID_MISTAKE = {
+  pointer: 'Last-Event-ID',
+  message: 'The Last-Event-ID must be the id of an event: a row id, or an offset that the service gave.',
+};
+
+/** Parameters of `GET /events` (decisions G4, I2, Q1). */
+export const eventsQuery = z
+  .object({
+    after: afterParameter.optional(),
+    changes: changesParameter,
+    limit: limit(100, 1000),
+    include: includeParameter,
+    max_age_s: maxAgeParameter,
+    junk: junkParameter,
+    include_canary: canaryParameter,
+    wait,
+  })
+  .refine((query) => query.after !== undefined || query.changes, {
+    path: ['after'],
+    error: AFTER_REQUIRED,
+    // Runs even if other checks have failed, so that every mistake is named at once.
+    when: ({ issues }) => !issues.some(({ path }) => path?.[0] === 'after' || path?.[0] === 'changes'),
+  });
+
+/** Parameters of the WebSocket besides its key, and of `GET /events` as a stream (decisions G3, H, I2, Q1). */
+export const streamQuery = z.object({
+  after: afterParameter.optional(),
+  changes: changesParameter,
+  include: includeParameter,
+  max_age_s: maxAgeParameter,
+  junk: junkParameter,
+  include_canary: canaryParameter,
+});

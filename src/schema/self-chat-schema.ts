@@ -1,0 +1,23 @@
+import * as z from 'zod';
+import type { SelfChatRecord } from '../domain/ports/self-chat-ports.ts';
+import { shapeOf } from './shape.ts';
+import { NOT_AN_OBJECT } from './text.ts';
+
+/** The conversation in which the owner decides by tapback. */
+export const selfChatSchema = shapeOf<SelfChatRecord>()(
+  z
+    .object({
+      address: z.string().meta({ description: '`approval.self` of config.toml.' }),
+      conversation_id: z.string().nullable().meta({ description: 'null until it is proved.' }),
+      proved_at: z.string().nullable(),
+    })
+    .meta({ id: 'SelfChat' }),
+);
+
+/** Body of `POST /self-chat/prove`. */
+export const proveBody = z
+  .object(
+    { code: z.string({ error: 'The code is missing: copy it from the conversation with yourself.' }) },
+    NOT_AN_OBJECT,
+  )
+  .meta({ id: 'SelfChatCode' });

@@ -1,0 +1,67 @@
+import type { SelfChatStore } from '../../domain/ports/self-chat-ports.ts';
+import type { Sqlite } from '../../runtime/sqlite.ts';
+import { durably } from './state-database.ts';
+
+/** Name of the tapback reader among the consumers. */
+const CONSUMER = 'tapbacks';
+
+/** Messages per hour that Postern writes into the self-chat (decision L6). */
+const MAX_AN_HOUR = 20;
+const HOUR_MS = 60 * 60_000;
+/** Longer than any wait for a decision, so that no message is counted again after a restart. */
+const COUNTED_MS = 48 * HOUR_MS;
+
+/** Stores the proof of the self-chat, and which of its messages ask for which decision (decision L6). */
+export function selfChatStore(database: Sqlite): SelfChatStore {
+  const selectProof = database.prepare('SELECT address, chat, proved_ms FROM self_chat');
+  const insertProof = database.prepare('INSERT INTO self_chat (one, address, chat, proved_ms) VALUES (1, ?, ?, ?)');
+  const selectRequest = database.prepare('SELECT approval, text_hmac FROM self_chat_request WHERE guid = ?');
+  const insertRequest = database.prepare('INSERT OR IGNORE INTO self_chat_request VALUES (?, ?, ?)');
+  const isCounted = database.prepare('SELECT 1 FROM self_chat_message WHERE key = ?');
+  const countSince = database.prepare('SELECT count(*), min(at_ms) FROM self_chat_message WHERE at_ms > ?');
+  const count = database.prepare('INSERT INTO self_chat_message (key, at_ms) VALUES (?, ?)');
+  // Timestamps in the future were stored before the clock was set back.
+  const forgetCounted = database.prepare('DELETE FROM self_chat_message WHERE at_ms < ? OR at_ms > ?');
+  const selectOffset = database.prepare('SELECT row_id, change FROM consumer WHERE name = ?');
+  const updateOffset = database.prepare('INSERT OR REPLACE INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
+  return {
+    proof() {
+      const row = selectProof.get();
+      if (row === undefined) return undefined;
+      const [address, chat, provedMs] = row;
+      return { address: String(address), chat: String(chat), provedMs: Number(provedMs) };
+    },
+    prove({ address, chat, provedMs }, { rowId, change }) {
+      durably(database, () => {
+        forgetSelfChat(database);
+        insertProof.run(address, chat, provedMs);
+        updateOffset.run(CONSUMER, rowId, change);
+      });
+    },
+    request(guid) {
+      const row = selectRequest.get(guid);
+      return row && { approvalId: String(row[0]), textHmac: String(row[1]) };
+    },
+    addRequest: (guid, { approvalId, textHmac }) => void insertRequest.run(guid, approvalId, textHmac),
+    reserve: (key, nowMs) =>
+      database.transaction(() => {
+        forgetCounted.run(nowMs - COUNTED_MS, nowMs + HOUR_MS);
+        if (isCounted.get(key) !== undefined) return undefined;
+        const [written, firstMs] = countSince.get(nowMs - HOUR_MS) ?? [];
+        if (Number(written) >= MAX_AN_HOUR) return Number(firstMs) + HOUR_MS;
+        count.run(key, nowMs);
+        return undefined;
+      }),
+    forget: () => durably(database, () => forgetSelfChat(database)),
+    offset() {
+      const [rowId = 0, change = 0] = selectOffset.get(CONSUMER) ?? [];
+      return { rowId: Number(rowId), change: Number(change) };
+    },
+    progress: ({ rowId, change }) => void updateOffset.run(CONSUMER, rowId, change),
+  };
+}
+
+/** Erases the proof and the canary, which hold only for the chat.db in which the code was read. */
+export function forgetSelfChat(database: Sqlite): void {
+  database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request; DELETE FROM canary');
+}

@@ -152,7 +152,10 @@ testWith('python3')('there was no complete receiver: the one in Python verifies,
   await receive('the next one');
   await waitFor(() => bodies().length === 2);
   expect(bodies()).toEqual(['Grüße 🎉 for the receiver', 'the next one']);
-  expect((await service.get(`/webhooks/${webhook.id}/deliveries`)).json).toHaveLength(3);
+  // A delivery is recorded after the receiver has printed it.
+  const deliveries = async () => (await service.get(`/webhooks/${webhook.id}/deliveries`)).json as readonly unknown[];
+  await waitFor(async () => (await deliveries()).length >= 3);
+  expect(await deliveries()).toHaveLength(3);
 });
 
 /** Writes until the bot has answered, because only the bot knows when it starts listening. */

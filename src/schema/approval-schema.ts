@@ -31,13 +31,12 @@ export const approvalSchema = shapeOf<Approval>()(
       message_id: z.string().nullable(),
       problem: z.string().nullable(),
       shown: z.string().optional().meta({
-        description: 'Hash of the content to decide on, which approving repeats. Only for callers who may decide.',
+        description: 'Hash of the content to decide on; approving needs it. Only for callers who may decide.',
       }),
       names: namesSchema.optional(),
-      new_contact: z
-        .boolean()
-        .optional()
-        .meta({ description: 'True if the owner has never written there; with `include=contacts`, while it is held.' }),
+      new_contact: z.boolean().optional().meta({
+        description: 'True if the owner has never written there. Only for held sends, with `include=contacts`.',
+      }),
     })
     .meta({ id: 'Approval' }),
 );
@@ -46,13 +45,11 @@ export const approvalSchema = shapeOf<Approval>()(
 export const heldSendSchema = z
   .object({
     approval: approvalSchema,
-    console: z
-      .string()
-      .meta({ description: 'Path of the page where the owner decides, below the address of the service.' }),
+    console: z.string().meta({ description: 'Path, on this service, of the page where the owner decides.' }),
   })
   .meta({ id: 'HeldSend' });
 
-/** Every 202 for a send: handed over without its row, held, or scheduled. */
+/** Any 202 for a send: it was handed to Messages but is not in chat.db yet, or is held or scheduled. */
 export const acceptedSendSchema = z
   .union([messageSchema, heldSendSchema, scheduledAnswerSchema])
   .meta({ id: 'AcceptedSend' });

@@ -32,7 +32,7 @@ export function mediaType(stored: string | null): string {
   return stored !== null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(stored) ? stored : 'application/octet-stream';
 }
 
-/** The requested form; undefined for the original. */
+/** Returns the requested form; undefined for the original file. */
 export function formOf({ as, max }: z.output<typeof attachmentQuery>): ConvertedForm | undefined {
   if (as === undefined) return undefined;
   return as === 'jpeg' ? { as, max } : { as };

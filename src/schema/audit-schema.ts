@@ -15,7 +15,7 @@ export const auditSchema = shapeOf<AuditEntry>()(
       target: z.string().nullable(),
       outcome: z.string(),
       text_hmac: z.string().nullable(),
-      count: z.int().meta({ description: 'Number of equal occurrences that this line counts.' }),
+      count: z.int().meta({ description: 'How often this happened.' }),
       names: namesSchema.optional(),
     })
     .meta({ id: 'AuditEntry' }),
@@ -32,23 +32,26 @@ export const auditQuery = z.object({
     )
     .transform(Number)
     .optional()
-    .meta({ type: 'integer', minimum: 0, description: 'Id of a line: only later ones. If absent, the newest lines.' }),
+    .meta({
+      type: 'integer',
+      minimum: 0,
+      description: 'Only lines after the one with this id. If absent, the newest lines.',
+    }),
   before: z
     .string()
     .refine((value) => /^\d{1,15}$/.test(value), 'The parameter before must be the id of a line.')
     .transform(Number)
     .optional()
-    .meta({ type: 'integer', minimum: 0, description: 'Id of a line: only earlier ones.' }),
+    .meta({ type: 'integer', minimum: 0, description: 'Only lines before the one with this id.' }),
   since: since.optional(),
   action: z
     .enum(AUDIT_ACTIONS, { error: `The parameter action must be one of ${AUDIT_ACTIONS.join(', ')}.` })
     .optional(),
-  outcome: z.string().optional().meta({ description: 'Exactly this outcome.' }),
-  target: z.string().optional().meta({ description: 'Exactly this conversation, address or id.' }),
-  order: z
-    .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
-    .default('asc')
-    .meta({ description: 'asc, the default: oldest first. desc: newest first, with a `Link` to the page before it.' }),
+  outcome: z.string().optional().meta({ description: 'Only lines with exactly this outcome.' }),
+  target: z.string().optional().meta({ description: 'Only lines about exactly this conversation, address or id.' }),
+  order: z.enum(['asc', 'desc'], { error: 'The order must be asc or desc.' }).default('asc').meta({
+    description: 'asc, the default: oldest first. desc: newest first, with a `Link` to the page of older lines.',
+  }),
   include: z
     .literal('contacts', { error: 'The parameter include must be contacts.' })
     .optional()

@@ -25,7 +25,7 @@ export const contactQuery = z.object({
   limit: limit(50, 200),
 });
 
-/** Part of the status. */
+/** The state of contacts in the status. */
 export const contactsHealthSchema = shapeOf<ContactsHealth>()(
   z.object({
     state: z.enum(['off', 'not_loaded', 'loaded', 'failed']),

@@ -140,7 +140,7 @@ export const contentMembers = {
     .optional()
     .meta({ description: 'Columns that exist but could not be decoded.' }),
   content_left_out: z.literal(true).optional().meta({
-    description: 'The list had already decoded 16 MiB: read this message alone for its content.',
+    description: 'Content is missing because the list had already decoded 16 MiB. To get it, read this message alone.',
   }),
 };
 

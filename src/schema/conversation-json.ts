@@ -9,7 +9,7 @@ interface Written {
 /** Cached by the names object, which stays the same until the Address Book or chat.db changes. */
 const written = new WeakMap<Names, Written>();
 
-/** Returns the JSON of a list of conversations. Caches those with names, because there may be many names. */
+/** Returns the JSON of a list of conversations. Caches conversations with names, because there can be many names. */
 export function conversationsJson(conversations: readonly Conversation[]): string {
   const areKept = conversations.every(({ names, details }) => names !== undefined && details === undefined);
   return areKept ? `[${conversations.map(conversationJson).join()}]` : JSON.stringify(conversations);

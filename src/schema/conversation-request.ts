@@ -9,7 +9,7 @@ export const conversationQuery = z.object({
   limit: limit(50, 200),
   offset,
   cursor: cursor.meta({
-    description: 'Empty for the first page, then from the `Link` header: pages without repetitions. Replaces `offset`.',
+    description: 'Instead of `offset`, for pages without repetitions: first empty, then from the `Link` header.',
   }),
   include: includeParameter,
 });

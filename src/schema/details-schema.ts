@@ -52,7 +52,7 @@ const origin = z
       request_id: z.string().optional().meta({ description: '`X-Request-Id` of the send.' }),
       idempotency_key: z.string().optional().meta({ description: '`Idempotency-Key` of the send.' }),
       key_id: z.string().optional().meta({
-        description: "Id of the limited key that sent it. Absent for the owner's own sends, and for limited keys.",
+        description: 'Id of the limited key that sent it. Absent if the owner sent it, and in answers to limited keys.',
       }),
     }),
     z.object({ by: z.literal('elsewhere') }),
@@ -123,11 +123,9 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .optional()
         .meta({ description: 'The service of its row, if the send had `service` or `fallback`.' }),
       service_reason: z.enum(SERVICE_REASONS).optional().meta({ description: 'Why that service was chosen.' }),
-      part_of: z
-        .object({ id: z.string(), guid: z.string() })
-        .readonly()
-        .optional()
-        .meta({ description: 'For the link of a message that is stored as two rows: the row with its text.' }),
+      part_of: z.object({ id: z.string(), guid: z.string() }).readonly().optional().meta({
+        description: 'Only for a link that Messages stored apart from the text of its message: the row of the text.',
+      }),
       mirror: z
         .literal(true)
         .optional()

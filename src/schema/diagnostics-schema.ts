@@ -11,7 +11,7 @@ import { shapeOf } from './shape.ts';
 const prefixes = z.partialRecord(z.enum(GUID_PREFIXES), z.int()).readonly();
 const failure = z.object({ error: z.union([z.enum(['not_asked', 'no_answer']), z.int()]) });
 const milliseconds = z.number().min(0);
-/** Only closed sets and numbers, so that a report cannot contain personal data. */
+/** A column's name. Apart from `own_addresses`, a report has only closed sets, numbers and such names. */
 const columnName = z.string().regex(/^\w{1,60}$/);
 
 const newRow = z.object({

@@ -12,18 +12,18 @@ import type { Reaction, ReactionDetails } from '../domain/reaction.ts';
 export type EventJson = (
   entry: LogEntry,
   include: IncludeSet,
-  /** For a limited key. */
+  /** Limits the event to what a limited key may see. */
   view?: EventView,
 ) => string;
 
-/** The sources of the includes. */
+/** The functions that look up the includes. */
 export interface EventParts {
-  /** Undefined if the row is gone. */
+  /** Returns undefined if the row is gone. */
   readonly details: (message: Message) => MessageDetails | undefined;
-  /** Undefined for a tapback or a sticker. */
+  /** Returns undefined for a tapback or a sticker. */
   readonly reactionDetails?: (reaction: Reaction) => ReactionDetails | undefined;
   readonly names: () => NameLookup;
-  /** In the feed's form. */
+  /** Encodes an offset as the feed does. */
   readonly offsetText: (offset: Offset, generation: number) => string;
 }
 

@@ -3,7 +3,7 @@ import type { Event, LogEntry } from '../domain/event.ts';
 import { safeFileName } from '../domain/file-name.ts';
 import type { EventContent } from '../domain/subscription.ts';
 
-/** Receivers may refuse larger bodies (decision Y3). */
+/** Maximum size of a body, because receivers may refuse larger ones (decision Y3). */
 const MAX_OCCURRENCE_BYTES = 256 * 1024;
 
 /** An event in the form of MCP Events. */
@@ -15,8 +15,8 @@ export interface EventOccurrence {
 }
 
 /**
- * Returns the event of a new row in the form of MCP Events. The event's id is the same in every answer and delivery. A
- * message that is too large is replaced by its ids.
+ * Returns the event of a new row in the form of MCP Events. The event's id is the same in every answer and delivery.
+ * Reduces a message that is too large to its ids.
  */
 export function eventOccurrence(entry: LogEntry & { readonly event: Event }, content: EventContent): EventOccurrence {
   const { type: name, data } = entry.event;
@@ -30,7 +30,7 @@ export function eventOccurrence(entry: LogEntry & { readonly event: Event }, con
   return Buffer.byteLength(JSON.stringify(full)) > MAX_OCCURRENCE_BYTES - 1024 ? { ...base, data: ids } : full;
 }
 
-/** Derived from the guid, which a replaced database gives to no other row. Written so that any header can carry it. */
+/** Returns an id made from the guid, because a replaced database can reuse row ids. Fits into any header. */
 function eventId({ guid, rowId }: LogEntry): string {
   return `evt_${createHash('sha256')
     .update(guid || `row ${rowId}`)

@@ -3,7 +3,7 @@ import { includeParameter } from './include-parameter.ts';
 import { afterParameter, changesParameter } from './offset-parameter.ts';
 import { canaryParameter, junkParameter, limit, maxAgeParameter, wait } from './query-parameters.ts';
 
-const AFTER_REQUIRED = 'The parameter after is required: a row id, 0 for everything.';
+const AFTER_REQUIRED = 'The parameter after is required: a row id, or 0 for everything.';
 
 /** The mistake for a `Last-Event-ID` that the service did not issue. */
 export const LAST_EVENT_ID_MISTAKE = {

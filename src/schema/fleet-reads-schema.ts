@@ -14,7 +14,7 @@ const text = z
   .max(MAX_TEXT)
   .refine((value) => !value.includes('\0'));
 const whole = z.int().min(0);
-// Any text: names that only a newer hub knows are ignored later.
+// Accepts any text, because a newer hub may send names that this Mac does not know and ignores later.
 const include = z.array(text).max(100).readonly().optional();
 const limit = z.int().min(1).max(200);
 /** Nanoseconds since the Unix epoch in decimal digits, because JSON has no such numbers. */
@@ -91,7 +91,7 @@ export const FLEET_READS = {
   },
   /** Reports whether this Mac has sent, or tried to send, something with this Idempotency-Key. */
   knowsKey: { request: z.object({ key: text }), answer: z.boolean() },
-  /** The first rows between these two. Null if the epoch has ended, empty if there are no more rows. */
+  /** The first events between the rows `after` and `before`. Null if the epoch has ended, empty if there are none. */
   events: {
     request: z.object({ epoch: text, after: whole, before: z.int().min(1) }),
     answer: z.array(rowEvent).nullable(),

@@ -4,8 +4,8 @@ import * as z from 'zod';
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a schema as clients see it, with references to the shared schemas; the schema `ownName` itself is written
- * out.
+ * Returns a schema in the form that clients send or read. Refers to shared schemas, but writes out the schema
+ * `ownName`.
  */
 export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
   const {
@@ -28,7 +28,7 @@ function published(name: string, value: unknown): unknown {
   return isInstant(value) ? { ...value, pattern: undefined } : value;
 }
 
-/** The format replaces a pattern of 240 characters. */
+/** Matches an instant. Its format says enough, and its pattern has 240 characters. */
 function isInstant(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === 'date-time';
 }

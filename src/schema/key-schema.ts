@@ -104,7 +104,7 @@ export const newKeyQuery = z.object({
     .meta({ description: 'Adds the lines that connect each client with the key.' }),
 });
 
-/** The only answer that contains the key itself. */
+/** Answer to creating or rotating a key. No other answer contains the key itself. */
 export const newKeySchema = shapeOf<NewKey>()(
   z
     .object({

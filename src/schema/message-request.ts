@@ -50,7 +50,7 @@ const FORMATS = ['plain', 'markdown'] as const;
 const SEND_MEMBERS = {
   recipient: text('The recipient', 512)
     .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
-    // NUL has its own sentence.
+    // `text` already reports NUL.
     .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
     .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
   body: text('The body', MAX_BODY).meta({ description: 'May be empty if attachments are sent.' }),
@@ -72,7 +72,7 @@ const SEND_MEMBERS = {
         '`auto`: the service of the existing conversation, else of the newest outgoing message, else iMessage.',
     }),
   fallback: z.literal('sms', { error: 'The fallback must be sms.' }).optional().meta({
-    description: 'Resends by SMS if nothing was sent by another service, or if Messages marked the message as failed.',
+    description: 'Resends by SMS if the first service sent nothing, or if Messages marked the message as failed.',
   }),
   send_at: moment('send_at').optional().meta({
     description: 'When to send the message, at most a year ahead. The answer is 202 with the scheduled message.',
@@ -122,7 +122,7 @@ export async function rendered<Asked extends Send>({ format, send_at: at, send_u
   throw invalidRequest([{ pointer: '/body', message: NOTHING }]);
 }
 
-/** Body of `POST /messages` at a hub (decision N1), which the documentation shows for both. */
+/** Body of `POST /messages` at a hub (decision N1). The documentation shows it for hubs and single Macs. */
 export const hubSendBody = z
   .object(
     {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type ClientOffset, decodeOffset } from '../domain/offset.ts';
 
-const MEANING = 'A row id, 0 for everything; or an `offset` from the service.';
+const MEANING = 'A row id, 0 for everything, or an `offset` from the service.';
 
 /** The offset that a client continues from, in a query (decision I1). */
 export const afterParameter = z.string().transform(clientOffset('The parameter after')).meta({ description: MEANING });
@@ -19,7 +19,7 @@ export const changesParameter = z
   .transform((value) => value === 'true')
   .meta({
     description:
-      'true: also `message.updated`, `message.removed` and `messages.changed`, and every event has its `offset`.',
+      'true: adds `message.updated`, `message.removed` and `messages.changed`, and gives every event its `offset`.',
   });
 
 function clientOffset(what: string) {

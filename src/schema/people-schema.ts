@@ -9,7 +9,8 @@ export const personSchema = shapeOf<Person>()(
   z
     .object({
       id: z.string().meta({
-        description: 'Derived from the smallest address. It may change when cards do, and differs between keys.',
+        description:
+          'Derived from the smallest address. It can change with the cards in Contacts, and differs between keys.',
       }),
       name: z
         .string()

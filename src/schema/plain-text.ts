@@ -3,8 +3,8 @@ import { invalidRequest } from '../domain/problems.ts';
 import { MAX_BODY } from './message-request.ts';
 
 /**
- * Deeper nesting stays as typed. Bounds the time to find the end of a link, which is this number times the link's
- * length.
+ * Maximum nesting of marks; deeper marks stay as typed. Finding the end of a link takes up to this number times the
+ * link's length.
  */
 const MAX_NESTING = 20;
 
@@ -15,11 +15,11 @@ parser.disable('strikethrough');
 parser.normalizeLink = (url) => url;
 parser.normalizeLinkText = (url) => url;
 
-/** The start of a line inside a list item or a quotation. */
+/** The prefixes of the first line, and of all other lines, in a list item or a quotation. */
 interface Container {
   readonly first: string;
   readonly rest: string;
-  /** A list whose items have no blank lines between them. */
+  /** True for a list whose items have no blank lines between them. */
   readonly isTight: boolean;
   hasLine: boolean;
   hasBlock: boolean;

@@ -18,8 +18,8 @@ export interface Problem {
 }
 
 /**
- * Returns the problem document for an error. For invalid input it lists the mistakes, even if there is just one about
- * the whole input.
+ * Returns the problem document for an error. With status 400, `errors` is never empty: without mistakes, it has the
+ * message itself.
  */
 export function problemDocument({ status, code, message, hint, mistakes, extra }: AppError): Problem {
   const errors = status === 400 && mistakes.length === 0 ? [{ pointer: '', message }] : mistakes;

@@ -62,7 +62,7 @@ export function readQuery<Shape extends z.ZodRawShape>(
   ]);
 }
 
-/** Lowers a limit above `maximum` to it, unless the query is strict (decision B9). */
+/** Returns the schema of `limit`. Lowers values above `maximum`, which a strict query refuses (decision B9). */
 export function limit(fallback: number, maximum: number) {
   const schema = wholeNumber('limit', 1)
     .transform((value) => Math.min(value, maximum))
@@ -107,7 +107,7 @@ export const since = z
     description: 'Only what is later than this: an ISO 8601 instant with Z or an offset, or a date (midnight UTC).',
   });
 
-/** How long an answer may wait for something to report (decisions L3, Q1). */
+/** The parameter `wait`: seconds that an answer may wait for something to report (decisions L3, Q1). */
 export const wait = z
   .string()
   .refine(
@@ -118,7 +118,7 @@ export const wait = z
   .optional()
   .meta({ type: 'integer', minimum: 0, description: `Seconds to wait for something new, at most ${MAX_WAIT_S}.` });
 
-/** Below a minute every row counts as young (decision U4). */
+/** Minimum of `max_age_s`, because no row is late within its first minute (decision U4). */
 const LEAST_AGE_S = 60;
 const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
 
@@ -162,4 +162,4 @@ export const canaryParameter = z
 export const order = z
   .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
   .default('desc')
-  .meta({ description: 'desc: newest first.' });
+  .meta({ description: 'desc, the default: newest first. asc: oldest first.' });

@@ -9,7 +9,7 @@ export interface Route {
   /** The path below `API`, or from the root with `isOutside`. `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
-  /** A hub lacks it. */
+  /** True if a hub lacks the operation. */
   readonly macOnly?: true;
   /**
    * The place of the key: `X-API-Key`, the query parameter `api_key`, or none. With `code`, a one-time code in the body
@@ -17,8 +17,8 @@ export interface Route {
    */
   readonly key: 'header' | 'query' | 'none' | 'code';
   /**
-   * The callers that may use the route. Every route states its rule. For a limited key the ports of `exchange.caller`
-   * narrow everything that is read, sent or delivered; handlers use no others.
+   * The callers that may use the route. Handlers use only the ports of `exchange.caller`, which limit what a key can
+   * read, send and receive.
    */
   readonly access: Access;
 }
@@ -110,7 +110,7 @@ export const NOT_AT_A_HUB: ReadonlySet<string> = new Set(
   Object.entries<Route>(ROUTES).flatMap(([id, { macOnly }]) => (macOnly ? [id] : [])),
 );
 
-/** The whole path from the root. */
+/** Returns the route's path from the root. */
 export function pathOf(route: Route): string {
   return route.isOutside === true ? route.path : API + route.path;
 }

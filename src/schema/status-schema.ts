@@ -36,7 +36,8 @@ const search = z.object({
 
 const changes = z.object({
   state: z.enum(['starting', 'on']).meta({
-    description: '`starting` until every message has been examined once; changes of old messages are not seen before.',
+    description:
+      '`starting` until every message has been examined once; until then, changes of old messages are missed.',
   }),
   logged: z.int().meta({ description: 'Changes kept for readers that resume.' }),
   swept_at: z.string().nullable().meta({ description: 'Time of the last complete comparison; null before the first.' }),
@@ -65,7 +66,7 @@ const canary = z.object({
   }),
   sent_at: z.string().nullable().meta({ description: 'When the last one was sent.' }),
   arrived_at: z.string().nullable().meta({ description: 'When one last arrived.' }),
-  delay_ms: z.int().nullable().meta({ description: 'Milliseconds that it took.' }),
+  delay_ms: z.int().nullable().meta({ description: 'Milliseconds that it took to arrive.' }),
   push_dead_since: z.string().nullable().meta({ description: 'When the first canary that did not arrive was sent.' }),
   problem: z.string().nullable().meta({ description: 'Code of the problem with which the last send failed.' }),
 });
@@ -90,10 +91,10 @@ const macs = z
       }),
       machine: z.string().optional().meta({ description: 'Name of the machine that owns its identity.' }),
       refused_machine: z.string().optional().meta({
-        description: 'Name of another machine that currently uses its key. It publishes nothing.',
+        description: 'Name of another machine that uses its key too, and is therefore refused.',
       }),
       pair: z.string().optional().meta({ description: 'The id under which the hub shows it, if it is in a pair.' }),
-      sends: z.boolean().optional().meta({ description: 'In a pair: whether sends go by this Mac.' }),
+      sends: z.boolean().optional().meta({ description: 'In a pair: whether this Mac sends.' }),
     }),
   )
   .readonly();
@@ -154,10 +155,10 @@ export const statusSchema = shapeOf<StatusReport>()(
         .optional()
         .meta({
           description:
-            'For the owner: problems since the start, newest first; the current ones, and the last 20 that ended. Absent at a hub.',
+            'Current problems, and the last 20 that ended, newest first. Only for the owner, and absent at a hub.',
         }),
       capabilities: capabilities.optional().meta({
-        description: 'What this service, its Mac and its macOS can do, and why not. Expect other names and reasons.',
+        description: 'What this service can do on its Mac and macOS, or why not. Expect other names and reasons.',
       }),
       contacts: contactsHealthSchema
         .optional()

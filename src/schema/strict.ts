@@ -12,10 +12,10 @@ export class StrictQuery extends URLSearchParams {}
 /** Bodies of strict requests. */
 const strictBodies = new WeakSet<object>();
 
-/** The maximum of each parameter whose larger values are otherwise lowered. */
+/** The maxima of schemas. A strict query must not exceed them; in other queries, larger values are lowered. */
 const maxima = new WeakMap<z.ZodType, number>();
 
-/** Records the maximum that larger values are lowered to. */
+/** Records the maximum of a schema, and returns the schema. */
 export function withMaximum<Schema extends z.ZodType>(schema: Schema, maximum: number): Schema {
   maxima.set(schema, maximum);
   return schema;
@@ -44,7 +44,7 @@ export function strictBody(body: unknown): unknown {
   return body;
 }
 
-/** Returns the mistakes that count only because the request is strict. */
+/** Returns the unknown parameters and too great values of a strict query as mistakes; none of other queries. */
 export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLSearchParams): readonly Mistake[] {
   if (!(query instanceof StrictQuery)) return [];
   const shape: z.ZodRawShape = schema?.shape ?? {};
@@ -63,7 +63,7 @@ export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLS
   ].slice(0, MAX_MISTAKES);
 }
 
-/** Returns the members of the body that nothing reads; none unless the request is strict. */
+/** Returns the unknown members of a strict request's body as mistakes; none of other bodies. */
 export function unknownMembers(schema: z.ZodType, body: unknown): readonly Mistake[] {
   if (typeof body !== 'object' || body === null || !strictBodies.has(body)) return [];
   return [...unknownIn(schema, body, '')].slice(0, MAX_MISTAKES);

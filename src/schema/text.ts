@@ -4,8 +4,8 @@ import * as z from 'zod';
 export const NOT_AN_OBJECT = { error: 'The body must be a JSON object.' };
 
 /**
- * A required string without NUL and without half a surrogate pair, neither of which Messages or a database would store.
- * Lengths count Unicode characters (code points), as in JSON Schema, so that a simple emoji is one character.
+ * Returns the schema of a required string. Refuses NUL and lone surrogates, which Messages or a database would not
+ * store. Lengths count Unicode characters (code points), as in JSON Schema, so that a simple emoji is one character.
  */
 export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   const schema = z
@@ -32,7 +32,7 @@ function isAtMost(value: string, characters: number): boolean {
   return value.length <= characters || (value.length <= 2 * characters && [...value].length <= characters);
 }
 
-/** An array of at most `max` items. A longer array is refused before its items are checked. */
+/** Returns the schema of an array with at most `max` items. */
 export function list<Item extends z.ZodType>(what: string, item: Item, max: number) {
   return z
     .array(item, {

@@ -27,7 +27,7 @@ export const onFailure = z
       '`drop`: given up after the third failure. `hold`: retried until it succeeds, after 10 s, 20 s and so on, up to every 5 min.',
   });
 
-/** Additional headers (decision P2). Values never appear in a message. */
+/** Returns the schema of additional headers (decision P2). Mistakes never quote their values. */
 export function ownHeaders<Value extends z.ZodType>(value: Value) {
   return z
     .record(z.string(), value, { error: 'The headers must be a JSON object of names and values.' })

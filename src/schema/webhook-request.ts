@@ -22,7 +22,7 @@ const events = list(
   .min(1, 'There must be at least one event.')
   .refine(
     (types) => !types.includes('messages.changed') || types.some((type) => /^message\.(upd|rem)/.test(type)),
-    'messages.changed comes with message.updated or message.removed: name one of them too.',
+    'messages.changed needs message.updated or message.removed: name one of them too.',
   )
   .transform((types) => [...new Set(types)]);
 const secret = text('The secret', 256).refine((value) => value !== '', 'The secret must not be empty.');
@@ -92,7 +92,7 @@ export const deliveriesQuery = z.object({
     .meta({ description: 'Only deliveries with this outcome.' }),
 });
 
-const REPLAY = 'Give one of "after", with a position or "latest", and "dropped": true.';
+const REPLAY = 'Give either "after", with a position or "latest", or "dropped": true.';
 
 /** Body of `POST /webhooks/{id}/replay` (decisions H, P1, P6). */
 export const replayBody = z

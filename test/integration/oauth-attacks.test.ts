@@ -173,7 +173,7 @@ describe('the consent page', () => {
     const people = Array.from({ length: 201 }, (_, at) => `+1555010${at}`).join('\n');
     const answer = await decide(tunnel, consent, { key: KEY, people });
     expect(answer.status).toBe(200);
-    expect(await answer.text()).toContain('at most 200; these are 201');
+    expect(await answer.text()).toContain('at most 200 people. There are 201');
   });
 });
 

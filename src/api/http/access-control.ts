@@ -16,13 +16,13 @@ export interface AccessControlParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly callers: Callers;
-  /** Paths of pages without data, which are neither counted nor locked (decision E9). */
+  /** Paths of pages without data. They need no key and are not counted (decision E9). */
   readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /**
- * Paths that expect their key elsewhere than in the header. Only the exact spelling counts, because everything else is
- * locked.
+ * Paths whose key is not in a header. Paths are compared exactly: any other spelling needs the header, which is the
+ * safe default.
  */
 const KEY_PLACES: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
@@ -36,7 +36,7 @@ const OUTSIDE: ReadonlySet<string> = new Set(
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
 
-/** The answer to a browser that asks on behalf of an allowed page. */
+/** The answer to a CORS preflight from an allowed page. */
 const PREFLIGHT: Answer = {
   status: 204,
   headers: {
@@ -71,8 +71,8 @@ export class AccessControl {
   }
 
   /**
-   * Throws the refusal. Returns the answer to a preflight, or undefined for a request that may proceed. Sets the caller
-   * of the exchange, unless the path needs no key.
+   * Returns undefined for a request that may proceed, or the answer to a preflight. Throws the refusal. Sets the
+   * exchange's caller, unless the path needs no key.
    */
   async admit(exchange: Exchange): Promise<Answer | undefined> {
     const admitted = this.#admit(exchange);
@@ -131,7 +131,7 @@ export class AccessControl {
     return true;
   }
 
-  /** Counts a request with an access token like one with the key that the token stands for (decision Y5). */
+  /** Admits a request with an access token, and counts it like a request with the token's key (decision Y5). */
   async admitToken(exchange: Exchange, caller: Caller): Promise<void> {
     const { headers } = exchange;
     await this.#limit.count(headers);
@@ -177,8 +177,8 @@ export class AccessControl {
 }
 
 /**
- * Reports whether nothing ever exists at a path, for any key. Requests for it are not counted, like those for pages
- * (decision S3).
+ * Reports whether a path is outside the API and has no operation. Requests for it are not counted, like those for
+ * pages (decision S3).
  */
 function isNowhere(path: string): boolean {
   return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);

@@ -3,27 +3,27 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 /** The answer of a handler. */
 export interface Answer {
   readonly status: number;
-  /** Sent as JSON, unchanged. If absent, the answer has no body, unless it has `content`. */
+  /** A JSON body. An answer has at most one of `body`, `content`, `stream` and `live`. */
   readonly body?: unknown;
   /** A body that is not JSON. */
   readonly content?: { readonly type: string; readonly text: string | Buffer };
-  /** A body that is read while it is sent. `headers` contain its type. */
+  /** A body that is read while it is sent. `headers` must contain its Content-Type. */
   readonly stream?: AnswerStream;
   /** An endless body. */
   readonly live?: LiveAnswer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer that ends with its connection. */
+/** A body that ends when its connection closes. */
 export interface LiveAnswer {
-  /** Called with the response once its headers are sent. It ends the response. */
+  /** Writes the body to a response whose headers are sent, and ends the response. */
   begin(response: ServerResponse): void;
   /** Called instead of `begin` if the client has disconnected or needs no body. */
   giveUp(): void;
 }
 
 export interface AnswerStream {
-  /** Absent if unknown, in which case the answer ends when reading does. */
+  /** Length of the body. If unknown, the answer ends when `read` does. */
   readonly bytes?: number;
   read(): AsyncIterable<Uint8Array>;
   /** Called instead of `read` if the body is not sent. */
@@ -33,7 +33,7 @@ export interface AnswerStream {
 /** The headers of an answer that is being prepared. */
 export type Headers = Record<string, string | number>;
 
-/** Larger bodies are sent in slices, which shows whether the client reads them. */
+/** Larger bodies are sent in slices, so that the pipeline can see whether the client still reads. */
 const MAX_WHOLE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
@@ -64,7 +64,7 @@ export function completeAnswer(answer: Answer, headers: Headers): string | Buffe
   return text;
 }
 
-/** Returns an answer as raw HTTP, for a socket without a response. No answer follows on that socket. */
+/** Returns an answer as raw HTTP, for a socket without a ServerResponse. It is the last answer on that socket. */
 export function rawAnswer(status: number, headers: Headers, text: string | Buffer = ''): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, 'Connection: close', '', String(text)].join(

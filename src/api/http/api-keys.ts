@@ -4,12 +4,12 @@ import type { Caller, Callers } from '../../domain/caller.ts';
 import type { AppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Form of a limited key. Only such a key may come as a Bearer token (decision S2). */
+/** Only limited keys are accepted as Bearer tokens (decision S2). */
 const BEARER = /^Bearer +(postern_[\w-]+) *$/i;
 
 /**
- * Finds the caller of a key. Compares digests, the owner's first, so that the time taken reveals neither content nor
- * length (decision E6).
+ * Finds the caller that a key belongs to. Compares digests, so that the time taken reveals neither the content nor the
+ * length of a key (decision E6).
  */
 export class ApiKeys {
   readonly #digest: Buffer;
@@ -25,15 +25,15 @@ export class ApiKeys {
     const given = headers['x-api-key'];
     const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
     if (given === undefined) return bearer === undefined ? undefined : this.#callers.find(bearer);
-    // Two headers of one name arrive joined, which is no valid key.
+    // Node joins repeated X-API-Key headers into one text, which is no valid key.
     if (typeof given !== 'string' || (bearer !== undefined && bearer !== given)) return undefined;
     // Node decodes header bytes as Latin-1; the key in the configuration is UTF-8.
     return this.#is(Buffer.from(given, 'latin1')) ? this.#callers.owner : this.#callers.find(given);
   }
 
   /**
-   * Reads `api_key` from a raw query, with `+` as a plus and as a space: clients write both. A limited key may also
-   * be a Bearer token.
+   * Finds the caller by `api_key` in a raw query. Tries `+` as a plus and as a space, because clients encode either as
+   * `+`. A limited key may also be a Bearer token.
    */
   inQuery(rawQuery: string, { headers }: IncomingMessage): Caller | undefined {
     const given = rawQuery.split('&').filter((part) => part.startsWith('api_key='));
@@ -66,15 +66,15 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The path of MCP, where the owner's key is refused. */
+/** Matches the path of MCP, where the owner's key is refused by default. */
 const AT_MCP = /^(?:https?:\/\/[^/?]*)?\/mcp(?:\?|$)/i;
-/** Something in the form of a limited key, in a header or a query. */
+/** Matches a header or a URL that contains a limited key. */
 const LIKE_A_LIMITED_KEY = /(?:^|Bearer +|api_key=)postern_/i;
 
 /**
- * Returns the same error for a missing key and a wrong one (decision E6). Only the form of what was sent, and the place,
- * choose the text: an agent with a limited key must not be told where to find the owner's. A Bearer token has another
- * text, which is the same for the owner's key and for any other text. Without a request, a limited key has ended.
+ * Returns the same error for a missing key and a wrong one (decision E6). The text depends only on the path and on the
+ * form of the key: an agent with a limited key must not learn where the owner's key is. Any other Bearer token gets one
+ * text, so that the answer does not confirm a guess of the owner's key. Without a request, a limited key has ended.
  */
 export function unauthorized(request?: Pick<IncomingMessage, 'headers' | 'url'>): AppError {
   if (request === undefined) return refused('limited_key_refused');

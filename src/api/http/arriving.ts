@@ -4,13 +4,13 @@ import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
-// Time limits of decision R1: longer than for other requests, as long as the body progresses.
+// Time limits for a body that is read as it arrives (decision R1).
 const WHOLE_MS = 10 * 60_000;
 const IDLE_MS = 30_000;
-/** How long a refused client may continue to send. */
+/** Time for which a refused client may continue to send. */
 const REFUSED_MS = 30_000;
 
-/** The request, on each connection, whose body has its own time limits. */
+/** By connection, the request whose body has its own time limits. */
 const arriving = new WeakMap<Duplex, IncomingMessage>();
 
 /** Reports whether the usual time limits are suspended on this connection. */
@@ -18,7 +18,10 @@ export function hasOwnTimeLimits(socket: Duplex): boolean {
   return arriving.get(socket)?.complete === false;
 }
 
-/** Yields the body as it arrives, for bodies too large for memory. Throws if the body stops arriving. */
+/**
+ * Yields a body as it arrives, because it may be too large for memory. Throws `upload_encoded`, `request_timeout`,
+ * `shutting_down` or `incomplete_body`.
+ */
 export async function* arrivingBody(
   request: IncomingMessage,
   clock: Clock,
@@ -57,7 +60,7 @@ export async function* arrivingBody(
   }
 }
 
-/** Reads and discards the rest for a while, because closing now could cost the client the answer. */
+/** Reads and discards the rest for a while. Closing a connection with unread input could lose the answer. */
 function dropRest(request: IncomingMessage, clock: Clock): void {
   request.resume();
   const cancel = clock.after(REFUSED_MS, () => request.socket.destroy());

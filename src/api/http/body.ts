@@ -4,7 +4,7 @@ import { problem } from '../../domain/problems.ts';
 
 /** Maximum size of a JSON body (decision E2). */
 const MAX_BYTES = 1024 * 1024;
-/** Maximum size of a body that needs no key. */
+/** Maximum size of a body at an endpoint that needs no key. */
 export const MAX_FORM_BYTES = 64 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -32,7 +32,7 @@ function checkMediaType({ headers }: IncomingMessage): void {
   throw problem('unsupported_media_type', {}, { headers: { Accept: 'application/json' } });
 }
 
-/** Parameters other than the charset have no meaning for JSON (RFC 8259, 11). */
+/** Reports whether a Content-Type is JSON in UTF-8. Parameters other than the charset mean nothing (RFC 8259, 11). */
 function isJsonInUtf8(type: string): boolean {
   const [name = '', ...parameters] = type.split(';');
   const charsets = parameters.filter((parameter) => /^\s*charset\s*=/i.test(parameter));
@@ -46,7 +46,7 @@ async function readBytes(request: IncomingMessage, limit: number): Promise<Buffe
   try {
     return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (error) {
-    // Discards the rest, because closing now could cost the client the answer.
+    // Discards the rest: closing a connection with unread input could lose the answer.
     request.resume();
     const { type } = error as { type?: unknown };
     if (type !== 'entity.too.large') throw problem('incomplete_body', {}, { cause: error });

@@ -16,10 +16,10 @@ import { problemAnswer } from './problem-answer.ts';
 
 /** A client's request id is used if it is harmless in a header and in a log (decision E8). */
 const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;
-/** How long the rest of a refused client's input is read, in milliseconds. */
+/** Time for which the rest of a refused client's input is read. */
 const LINGER_MS = 2000;
 
-/** All other methods count as one, so that a client cannot create metrics without end. */
+/** Metrics count all other methods as `other`, so that clients cannot create any number of labels. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const NO_QUERY = new URLSearchParams();
@@ -59,8 +59,8 @@ export class Exchange {
   #isAbandoned = false;
   #abandonment: AbortController | undefined;
   /**
-   * Called when the exchange is over. Node reports a closed connection only to the first of several pipelined
-   * responses.
+   * The callback of `whenOver`. `abandon` also calls it, because Node reports a closed connection only to the first of
+   * several pipelined responses.
    */
   #onOver: (() => void) | undefined;
 
@@ -126,7 +126,7 @@ export class Exchange {
     return this.isStrict ? strictBody(body) : body;
   }
 
-  /** Returns the body as it arrives, which may take longer than other bodies. */
+  /** Yields the body as it arrives, with longer time limits than `json`. */
   arrivingBody(closing: AbortSignal): AsyncIterable<Uint8Array> {
     return arrivingBody(this.request, this.#context.clock, closing);
   }
@@ -167,7 +167,7 @@ export class Exchange {
         live?.giveUp();
         output.end(text);
       } else {
-        // The first part of the body may take long.
+        // Sends the headers now, because the first part of the body may take long.
         if (stream.bytes === undefined) output.flushHeaders();
         void this.#pour(stream, output);
       }
@@ -193,7 +193,7 @@ export class Exchange {
     }
   }
 
-  /** Calls `run` once the client has taken the whole answer, or the connection has closed. */
+  /** Calls `run` once the whole answer is sent, or the connection has closed. */
   whenOver(run: () => void): void {
     let isOver = false;
     const end = (): void => {
@@ -208,7 +208,7 @@ export class Exchange {
     this.#output.once('close', end);
   }
 
-  /** Closes everything that is still being read for the answer, because the connection has closed. */
+  /** Aborts the work on the answer. Called when the connection closes before the answer is complete. */
   abandon(): void {
     this.#isAbandoned = true;
     this.#onOver?.();

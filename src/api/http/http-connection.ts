@@ -9,8 +9,8 @@ import { type ExchangeContext, endSocket } from './exchange.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /**
- * Maximum number of header lines. Thousands of one-letter headers fit into the byte limit, and take ten times that
- * memory.
+ * Maximum number of header lines. Thousands of one-letter headers fit into Node's byte limit, but take ten times as
+ * much memory.
  */
 export const MAX_HEADER_LINES = 200;
 
@@ -19,8 +19,8 @@ export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Answers input that never became a request: Node's parser gave up or ran out of time, or it was a CONNECT, or `error`
- * is the refusal.
+ * Refuses input that is not handled as a request, and closes its connection. `error` is Node's parser error, or the
+ * AppError to answer with; undefined for a CONNECT.
  */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
@@ -43,9 +43,9 @@ const REFUSALS = {
 } as const;
 
 /**
- * Returns a request to its socket without the upgrade that it offered, and so ignores the offer (RFC 9110, 7.8). Java's
- * HttpClient and `curl --http2` offer h2c with any request; Node passes such a request to the listener for upgrades,
- * with its body unread.
+ * Puts a request back into its socket without its Upgrade header, so that Node parses it again as a plain request. A
+ * server may ignore an offered upgrade (RFC 9110, 7.8). Java's HttpClient and `curl --http2` offer h2c with any
+ * request, and Node passes such a request to the listener for upgrades, with its body unread.
  */
 export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = request;

@@ -31,8 +31,8 @@ export interface IssuerDoorParts {
 }
 
 /**
- * The entrance from the internet (decision Y5): requests whose Host is the issuer's. Serves only `/mcp` with an access
- * token, and the metadata and endpoints of OAuth, under its own limit.
+ * Answers requests from the internet, whose Host is the issuer's (decision Y5). Serves only `/mcp` with an access
+ * token, and the metadata and endpoints of OAuth.
  */
 export class IssuerDoor {
   readonly #parts: IssuerDoorParts;
@@ -44,14 +44,14 @@ export class IssuerDoor {
   constructor(parts: IssuerDoorParts) {
     this.#parts = parts;
     this.#hostname = new URL(parts.issuer).hostname;
-    // Half of the contract's limit, so that strangers cannot use up the owner's limit or that of programs with a token.
+    // A separate limit for requests without a token: strangers cannot use up the limit of the owner and of programs.
     this.#limit = new RateLimit(Math.max(1, Math.floor(parts.rateLimitPerMinute / 2)));
     this.#routes = mcpRoutes({ ...parts.mcp, settings: { allowOwnerKey: false } });
   }
 
   /**
-   * Reports whether a request is for the issuer's host, with any port, because a stranger chooses the port in the
-   * header. Headers such as Forwarded decide nothing.
+   * Reports whether the Host is the issuer's. Ignores its port, because a stranger could add one to get past this
+   * check, and headers such as Forwarded.
    */
   isFor({ headers: { host = '' } }: IncomingMessage): boolean {
     return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '') === this.#hostname;
@@ -75,7 +75,7 @@ export class IssuerDoor {
     if (refusal !== undefined) throw refusal;
     const { origin } = request.headers;
     if (origin !== undefined && origin !== issuer) throw problem('origin_not_allowed');
-    // Not counted, as at other hosts (decision S3): programs that look for holes request many such paths.
+    // Not counted, as at other hosts (decision S3): vulnerability scanners request many such paths.
     if (!isMcp && !PATHS.has(path)) throw problem('not_found');
     exchange.route = path;
     if (caller === undefined) await this.#limit.count(headers);
@@ -118,7 +118,7 @@ function answerOf({ status, json, page, policy = "default-src 'none'", location 
   const headers = {
     'Content-Security-Policy': policy,
     'X-Frame-Options': 'DENY',
-    // With no-referrer a browser would not reveal which page posts the form: it sends `Origin: null`.
+    // With no-referrer, a browser would post the form with `Origin: null`, which `#answer` refuses.
     'Referrer-Policy': 'same-origin',
     ...(location !== undefined && { Location: location }),
   };

@@ -7,8 +7,7 @@ import type { onDemandRoutes } from './routes/on-demand-routes.ts';
 type OnDemand = ReturnType<typeof onDemandRoutes>;
 
 /**
- * Completes the handlers. Routes that `loaded` lacks are rarely used: their code and schemas are loaded at the first
- * request to one of them.
+ * Adds the rarely used handlers that `loaded` lacks. Loads their code and schemas at the first request to one of them.
  */
 export function withLazyRoutes(
   loaded: Omit<Handlers, keyof OnDemand>,

@@ -11,7 +11,7 @@ export function isForPerson(exchange: Exchange): boolean {
   );
 }
 
-/** Returns the page for a browser at an address that does not exist. The page shows nothing of the address. */
+/** Returns the 404 page for browsers. It does not repeat the address. */
 export function missingPage(exchange: Exchange): Answer {
   // Relative, so that it also works behind a proxy that adds a folder to the path.
   const up = '../'.repeat(Math.max(0, exchange.path.split('/').length - 2)) || './';

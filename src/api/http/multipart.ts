@@ -25,8 +25,8 @@ export interface Form<File> {
 }
 
 /**
- * Reads a `multipart/form-data` body: fields into memory, each file through `keep` as it arrives. Does not throw, so
- * that stored files can be removed.
+ * Reads a `multipart/form-data` body: fields into memory, each file through `keep` as it arrives. Returns a failure
+ * instead of throwing it, so that the caller can remove the stored files.
  */
 export async function readForm<File>(
   headers: IncomingHttpHeaders,
@@ -95,7 +95,7 @@ class FormReading<File> {
     });
     parser.on('file', (_field, content, name, _encoding, mimeType) => {
       this.#streams.push(content);
-      // Handles errors even before the content is read.
+      // Without a listener, an error before `keep` reads the content would end the process.
       content.on('error', () => {});
       this.#keeping.push(this.#kept({ name: name ?? '', mimeType, content }));
     });

@@ -4,7 +4,7 @@ import { problem } from '../../domain/problems.ts';
 import type { Arrival } from './exchange.ts';
 
 export interface OriginSettings {
-  /** Names in lower case, with or without a port, in addition to the machine's own. */
+  /** Hosts in lower case, with or without a port, in addition to the loopback names. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
 }
@@ -16,7 +16,7 @@ const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Refuses web pages that are not listed, before anything is counted (decision E4). */
 export class OriginPolicy {
-  /** Set once the address is known. Until then the stricter rule applies. */
+  /** False if other machines can reach the port: then any Host is allowed. True until the address is known. */
   isLoopback = true;
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
@@ -26,7 +26,7 @@ export class OriginPolicy {
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   }
 
-  /** Refuses foreign names for this machine, which DNS rebinding would use. */
+  /** Throws `host_not_allowed` for an unknown Host, which DNS rebinding would use, and `invalid_host`. */
   checkHost(request: IncomingMessage): void {
     const host = onlyHost(request);
     if (!this.isLoopback || (host !== undefined && (this.#hosts.has(host) || this.#hosts.has(withoutPort(host)))))
@@ -47,8 +47,8 @@ export class OriginPolicy {
 }
 
 /**
- * The policy at the Unix socket (decision O1), which only the owner's programs can reach: exactly one Host, and no web
- * page at all.
+ * The policy at the Unix socket (decision O1), which only the owner's programs can reach. The Host must be `localhost`,
+ * and requests from web pages are refused.
  */
 export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
   checkHost(request) {
@@ -59,7 +59,7 @@ export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
     headers.origin === undefined && headers['sec-fetch-site'] === undefined ? 'own' : 'foreign',
 };
 
-/** Returns the Host in lower case. Throws if it is missing in HTTP/1.1, or repeated. */
+/** Returns the Host in lower case; undefined if HTTP/1.0 omits it. Throws `invalid_host`. */
 function onlyHost(request: IncomingMessage): string | undefined {
   const host = request.headers.host?.toLowerCase();
   if (!isHostMalformed(request, host)) return host;

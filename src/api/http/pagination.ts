@@ -1,4 +1,4 @@
-/** Parameters without a value are left out. */
+/** Null and undefined parameters are omitted. */
 type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**

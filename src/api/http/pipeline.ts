@@ -10,7 +10,7 @@ const UNREAD_MS = 60_000;
 const MAX_WAITING_TOTAL = 4000;
 const CHECK_MS = 5000;
 
-/** Starts the work on a request. Its `abandon` is called if the connection closes before the answer is complete. */
+/** Starts the work on a request. Returns what to abandon if the connection closes before the answer is complete. */
 type Start = () => { abandon(): void };
 
 interface PipelinesParts {
@@ -57,7 +57,7 @@ class Pipeline {
   readonly #all: Pipelines;
   readonly #running = new Map<ServerResponse, ReturnType<Start>>();
   readonly #waiting: (readonly [ServerResponse, Start])[] = [];
-  /** The work to do after the answers. */
+  /** The callback of `whenAnswered`, until it is called. */
   #next: (() => void) | undefined;
   #isEnding = false;
   #cancelCheck: Cancel | undefined;
@@ -98,7 +98,7 @@ class Pipeline {
     if (this.#next !== undefined) return;
     this.#next = next;
     if (this.#isBusy()) {
-      // Node no longer listens to a socket that it released for an upgrade.
+      // Node has removed its own listeners if it released the socket for an upgrade.
       this.#socket.on('drain', this.#onDrain).on('error', this.#onError);
     }
     this.#continue();
@@ -124,7 +124,7 @@ class Pipeline {
     this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
-      // Node notifies a connection's first response before the connection's own listener runs.
+      // When a connection closes, Node notifies its first response before `#close` runs.
       if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);
@@ -148,7 +148,7 @@ class Pipeline {
     next();
   }
 
-  /** A request that will never be complete is not waited for, unless its answer has begun. */
+  /** Reports whether an answer is due. Ignores a request whose body is incomplete, unless its answer has begun. */
   #isBusy(): boolean {
     if (this.#waiting.length > 0) return true;
     return [...this.#running.keys()].some(({ req, headersSent }) => req.complete || headersSent);

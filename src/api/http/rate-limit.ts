@@ -1,12 +1,12 @@
 import type { RateLimiterRes } from 'rate-limiter-flexible';
-// Not by the package's name, which would load its 30 other stores too.
+// Imports one file, because the package's entry would load its 30 other stores too.
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import type { ProblemName } from '../../domain/problems.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Headers } from './answer.ts';
 
 const WINDOW_S = 60;
-/** The name of the one window for the whole API, whose requests the contract counts together. */
+/** Name of the window that counts all requests together. */
 const EVERYONE = 'default';
 const ALL_KEYS = 'keys';
 
@@ -33,7 +33,7 @@ export class RateLimit {
   }
 
   /**
-   * Counts one request and writes the remaining number into `headers`. Rejects with `rate_limited` if none was left.
+   * Counts one request, and sets the RateLimit headers. Rejects with `rate_limited` if the limit was already reached.
    */
   async count(headers: Headers): Promise<void> {
     const { counted, isFull } = await consume(this.#everyone, EVERYONE);
@@ -43,8 +43,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request of a limited key that `count` has already counted. Rejects with `key_rate_limited` if the share of
-   * the key or of all keys is used up. Such a request does not reduce the owner's limit.
+   * Counts a request of a limited key, after `count`. Rejects with `key_rate_limited` if the share of the key or of all
+   * keys is used up; a rejected request does not reduce the whole limit.
    */
   async countKey(id: string, headers: Headers): Promise<void> {
     const own = await consume(this.#eachKey, id);
@@ -73,8 +73,8 @@ export class RateLimit {
   }
 
   /**
-   * Returns the whole seconds until the window ends. If the wall clock was set back, nobody waits longer than one
-   * window.
+   * Returns the whole seconds until the window ends, at least 1. Returns at most one window, even if the wall clock was
+   * set back.
    */
   #secondsLeft({ msBeforeNext }: RateLimiterRes): number {
     return Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), this.#windowS);

@@ -27,7 +27,7 @@ interface RoutedRequest extends Request {
 export class Router {
   readonly #app: App<RoutedRequest, Response>;
   readonly #pages: OpenPages;
-  /** Paths that end where an id is expected, such as `/messages/`: tinyhttp takes them for the list. */
+  /** Paths with an empty id, such as `/messages/`, which tinyhttp would route to the list. */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
   constructor(handlers: Handlers, pages: OpenPages, demo: DemoHandlers | undefined) {
@@ -74,7 +74,7 @@ export class Router {
   }
 }
 
-/** The only async wrapper: tinyhttp catches rejections only from functions declared `async`. */
+/** Returns an `async` function, because tinyhttp catches rejections only from functions declared so. */
 function route(path: string, methods: ReadonlyMap<string, Handler>) {
   return async ({ exchange, params }: RoutedRequest): Promise<void> => {
     exchange.route = path;
@@ -89,7 +89,7 @@ function route(path: string, methods: ReadonlyMap<string, Handler>) {
   };
 }
 
-/** HEAD works like GET (decision E7). */
+/** Returns the method whose handler runs: HEAD works like GET (decision E7). */
 function readAs(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }
@@ -109,7 +109,7 @@ function byPath(handlers: Handlers, demo: DemoHandlers | undefined): ReadonlyMap
   return paths;
 }
 
-/** Admits a caller by the route's rule. */
+/** Checks the caller's rights before the handler runs, and the query of a strict request. */
 function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
   return (exchange) => {
     if (access !== 'open') assertAllowed(exchange.caller, access);
@@ -120,7 +120,7 @@ function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
 
 /**
  * Throws `invalid_request` if an operation that takes no parameters receives any. Loads the table of operations only
- * here, because nothing else needs it.
+ * here, because few requests need it.
  */
 async function assertTakesQuery(id: RouteId | undefined, query: URLSearchParams): Promise<void> {
   const { OPERATIONS } = await import('../openapi/operations.ts');
@@ -134,7 +134,7 @@ function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
   return problem('method_not_allowed', { methods: allowed }, { headers: { Allow: allowed } });
 }
 
-/** Throws for a path that tinyhttp cannot decode: it must be percent-encoded UTF-8, without NUL. */
+/** Throws `invalid_path` unless the path is percent-encoded UTF-8 without NUL, which tinyhttp needs. */
 function checkPath(path: string): void {
   try {
     if (path.startsWith('/') && !decodeURIComponent(path).includes('\0')) return;

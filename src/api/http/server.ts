@@ -246,10 +246,10 @@ export class HttpServer implements ExchangeContext {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
-      // Done now, because a socket that has ended takes nothing back.
+      // Done before waiting, because nothing can be put back into a socket that has ended.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
-        // Earlier answers may have set the time limit of an idle connection.
+        // Earlier answers may have left Node's timeout for idle connections on the socket.
         socket.setTimeout(0);
         if (isWebSocket) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
         else {
@@ -283,10 +283,10 @@ export class HttpServer implements ExchangeContext {
       const { isStrict } = exchange;
       if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
       const query = parseQuery(exchange.rawQuery, isStrict);
-      // Already read, and not a parameter of the events.
+      // Access control has read the key, and it is no parameter of the stream.
       query.delete('api_key');
       await this.#acceptWebSocket(exchange.request, socket, head, query, caller);
-      // Requests that waited may have paused the socket, in which case Node also stops reading below it.
+      // Earlier requests may have paused the socket, and then `resume` alone does not make Node read again.
       socket._read(0);
       socket.resume();
       exchange.done(101);

@@ -2,16 +2,15 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 
 const CODE_BYTES = 16;
-/** How long a code is valid. */
 export const CODE_LIFETIME_MS = 60_000;
 const MAX_WRONG_CODES = 5;
 /** Maximum number of open codes; the oldest is dropped. Nobody opens this many consoles in a minute. */
 const MAX_CODES = 16;
 
-/** One-time codes that the console exchanges for the key (decision S6). Only in memory, as hashes. */
+/** One-time codes that the console exchanges for the key (decision S6). Kept only in memory, as hashes. */
 export class SignInCodes {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** When each code ends, by its hash; oldest first. */
+  /** Monotonic time at which each code expires, by the code's hash; oldest first. */
   readonly #ends = new Map<string, number>();
   #wrong = 0;
 
@@ -37,7 +36,7 @@ export class SignInCodes {
     return false;
   }
 
-  /** Wrong codes count only while there is a code to guess. */
+  /** Drops expired codes. Forgets the number of wrong codes when no code is left to guess. */
   #dropEnded(): void {
     const now = this.#clock.monotonic();
     for (const [hashed, endMs] of this.#ends) if (endMs <= now) this.#ends.delete(hashed);

@@ -75,7 +75,8 @@ export class AuthorizationServer implements OAuthService {
   }
 
   /**
-   * Redirects nobody before the owner has decided, because anybody may register a redirect address (RFC 9700, 4.11.2).
+   * Shows the consent page, or a page that refuses. Never redirects before the owner has decided, because anybody can
+   * register a redirect address (RFC 9700, 4.11.2).
    */
   async #authorize(query: URLSearchParams): Promise<OAuthAnswer> {
     assertOnce(query);
@@ -83,7 +84,7 @@ export class AuthorizationServer implements OAuthService {
     const client = await this.#clients.find(query.get('client_id') ?? '');
     const redirectUri = query.get('redirect_uri') ?? '';
     if (!isRedirectOf(client, redirectUri))
-      return refused('The program asks to be answered at an address that is not its own.');
+      return refused('The program wants the answer at an address that it has not registered.');
     const state = query.get('state');
     if ((state?.length ?? 0) > MAX_STATE) return refused('The state is too long.');
     if (query.get('response_type') !== 'code') return refused('The response_type must be code.');
@@ -132,7 +133,7 @@ export class AuthorizationServer implements OAuthService {
   }
 }
 
-/** Throws for a repeated parameter (RFC 6749, 3.1 and 3.2). */
+/** Throws an OAuthError for a repeated parameter (RFC 6749, 3.1 and 3.2). */
 function assertOnce(given: URLSearchParams): void {
   if (new Set(given.keys()).size < given.size) {
     throw new OAuthError('invalid_request', 'The request has a parameter twice.');

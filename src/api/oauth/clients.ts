@@ -26,7 +26,7 @@ export class OAuthClients {
     this.#parts = parts;
   }
 
-  /** Throws an OAuthError for a client that is unknown or whose document is unusable. */
+  /** Returns a client. Throws an OAuthError if it is unknown or its document is unusable. */
   async find(id: string): Promise<OAuthClient> {
     const known = this.#parts.store.client(id);
     if (known !== undefined) return known;
@@ -64,7 +64,7 @@ export class OAuthClients {
   }
 }
 
-/** Reports whether the client listed this address. Only the port of a program on the user's machine may differ. */
+/** Reports whether the client has registered this address. Only the port of a loopback address may differ. */
 export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolean {
   return redirectUris.includes(uri) || redirectUris.some((listed) => isLoopback(listed) && sameButPort(listed, uri));
 }
@@ -90,7 +90,7 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
 /** Schemes that a browser handles itself, and schemes of macOS that act on the address. */
 const NO_PROGRAM =
   /^(?:javascript|data|file|filesystem|blob|about|vbscript|view-source|wss?|ftps?|mailto|tel|sms|imessage|facetime(?:-audio)?|shortcuts|itms-services|x-apple[\w.+-]*):$/;
-/** A plain name or address. A host in a URL may also contain `;` or `,`, which end a directive of the page's policy. */
+/** A plain name or address. A URL's host can also contain `;` or `,`, which would end a directive of `pagePolicy`. */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])$/;
 
 function isRedirectUri(uri: unknown): boolean {

@@ -41,7 +41,7 @@ interface Entered {
   readonly mistakes: readonly string[];
 }
 
-/** Returns the page on which the owner decides what a program may do: with the owner's key, people, and a preset. */
+/** Returns the page on which the owner lets a program use Messages: by a preset, people, and the owner's key. */
 export function consentPage({ id, clientName, clientId, redirectUri }: Consent, entered: Entered): string {
   const { people, preset, mistakes } = entered;
   const option = (value: string, title: string, text: string): string =>
@@ -50,7 +50,7 @@ export function consentPage({ id, clientName, clientId, redirectUri }: Consent, 
   const alerts = mistakes.map((mistake) => `<p role="alert">${shown(mistake)}</p>`).join('');
   return page(
     'Allow a program to use Messages',
-    `<p><strong>${shown(clientName)}</strong> asks to use Messages on this Mac. That is the name it gave itself; it is
+    `<p><strong>${shown(clientName)}</strong> asks to use Messages on this Mac. That is the name it gave itself. Its id is
 <code>${shown(clientId)}</code>, and the answer goes to ${receiverOf(redirectUri)}.</p>${alerts}
 <form method="post" action="/oauth/authorize" autocomplete="off"><input type="hidden" name="consent" value="${id}">
 <fieldset><legend>What is it for?</legend>${option('reader', 'A reader', 'It reads what you allow. It never sends.')}
@@ -59,23 +59,23 @@ ${option('assistant', 'An assistant', 'It reads and writes where you allow it; e
 <div class="field"><label for="people">Whose conversations?</label>
 <textarea class="input" id="people" name="people" rows="3" placeholder="+15550100"
  aria-describedby="people-hint">${escaped(people)}</textarea>
-<span class="hint" id="people-hint">A number, address or group on each line, or * for everybody. Others do not exist for
-it.</span></div>
+<span class="hint" id="people-hint">A number, address or group on each line, or * for everybody. The program sees nobody
+else.</span></div>
 <div class="field"><label for="key">Your key</label>
 <input class="input" id="key" name="key" type="password" autocomplete="off" aria-describedby="key-hint">
-<span class="hint" id="key-hint">From <code>postern config key</code>. The program gets a limited one.</span></div>
+<span class="hint" id="key-hint">From <code>postern config key</code>. The program gets its own, limited key.</span></div>
 <div class="acts"><button class="btn first" name="decision" value="allow">Allow for 90 days</button>
 <button class="btn" name="decision" value="deny">Refuse</button></div>
 </form>`,
   );
 }
 
-/** Returns a page that says why nothing can be allowed. Never a redirect, because the address may be a stranger's. */
+/** Returns a page that says why nothing can be allowed. It replaces a redirect, whose address may be a stranger's. */
 export function refusalPage(sentence: string): string {
   return page('This cannot be allowed', `<p role="alert">${shown(sentence)}</p>`);
 }
 
-/** Returns the policy of a page. A browser also applies `form-action` to the redirect that answers the form. */
+/** Returns the Content-Security-Policy. Browsers also apply `form-action` to the redirect that answers the form. */
 export function pagePolicy(redirectUri?: string): string {
   const { protocol = '', origin = 'null' } = redirectUri === undefined ? {} : new URL(redirectUri);
   const target = origin === 'null' ? protocol : origin;
@@ -88,7 +88,7 @@ function page(title: string, body: string): string {
 <body><main><h1>${title}</h1>${body}</main></body></html>`;
 }
 
-/** Names a host only for https, where its owner is known. With another scheme, any host could be written there. */
+/** Describes who receives the answer. Names a host only for https: with another scheme, the host proves nothing. */
 function receiverOf(uri: string): string {
   const { host, protocol } = new URL(uri);
   if (protocol === 'https:') return `<code>${shown(host)}</code>`;

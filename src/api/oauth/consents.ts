@@ -25,7 +25,7 @@ interface ConsentsParts {
   readonly keys: () => Promise<Pick<Keys, 'add'>>;
 }
 
-/** The request of a program. */
+/** A program's request for access. */
 interface Authorization {
   readonly client: OAuthClient;
   readonly redirectUri: string;
@@ -50,7 +50,7 @@ export class OAuthConsents {
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Shows the page with a new question. Beyond 20 open questions, the oldest is dropped. */
+  /** Returns the page for a new request. Drops the oldest of 20 open requests. */
   ask(asked: Authorization): OAuthAnswer {
     const nowMs = this.#parts.clock.now();
     for (const { id, untilMs } of this.#open.values()) {
@@ -75,7 +75,7 @@ export class OAuthConsents {
     const preset = CONSENT_PRESETS.find((one) => one === form.get('preset')) ?? 'reader';
     const people = form.get('people') ?? '';
     if (!this.#parts.isOwnerKey(form.get('key') ?? '')) return this.#wrongKey(consent, people, preset);
-    // Before the first await, so that two clicks make one key.
+    // Deleted before the first await, so that two clicks create only one key.
     this.#open.delete(consent.id);
     const made = await this.#newKey(client, people, preset);
     if (!('id' in made)) {
@@ -106,7 +106,7 @@ export class OAuthConsents {
       .map((one) => one.trim())
       .filter((one) => one !== '');
     if (list.length === 0) return { mistakes: ['Name at least one person, or * for everybody.'] };
-    if (list.length > MAX_PEOPLE) return { mistakes: [`Name at most ${MAX_PEOPLE}; these are ${list.length}.`] };
+    if (list.length > MAX_PEOPLE) return { mistakes: [`Name at most ${MAX_PEOPLE} people. There are ${list.length}.`] };
     const read = list.length === 1 && list[0] === '*' ? ('*' as const) : list;
     const name = [...visible(client.name.replaceAll(/\s/g, ' '))].slice(0, MAX_NAME).join('');
     try {
@@ -123,7 +123,7 @@ export class OAuthConsents {
 
   async #wrongKey(consent: Consent, people: string, preset: string): Promise<OAuthAnswer> {
     consent.wrong += 1;
-    // Decided before the wait, so that keys that arrive meanwhile are not tried.
+    // Deleted before the wait, so that no further key is tried meanwhile.
     const isLast = consent.wrong >= MAX_WRONG;
     if (isLast) this.#open.delete(consent.id);
     await this.#wrongKeys.wait();

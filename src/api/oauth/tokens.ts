@@ -6,7 +6,7 @@ import { OAuthError } from './oauth-error.ts';
 
 const CODE_MS = 60_000;
 const ACCESS_S = 3600;
-/** A refresh token: the id of its family, which stays, and a part that changes with each rotation. */
+/** Matches a refresh token: the id of its family, which stays, and a part that changes at each refresh. */
 const REFRESH = /^refresh_([\w-]{22})[\w-]{43}$/;
 
 /** The terms on which a code may be redeemed. */
@@ -34,7 +34,7 @@ interface Code extends CodeTerms {
   isSpent: boolean;
 }
 
-/** Codes and tokens: opaque and random. Only their hashes are stored. */
+/** Issues, finds and revokes codes and tokens, which are opaque and random. Stores only their hashes. */
 export class OAuthTokens {
   readonly #parts: TokensParts;
   readonly #codes = new Map<string, Code>();
@@ -87,7 +87,7 @@ export class OAuthTokens {
     throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
   }
 
-  /** Ends the grant of a token, and its key. An unknown token is not an error (RFC 7009). */
+  /** Removes a token's grant, and revokes its key. An unknown token is not an error (RFC 7009). */
   async revoke(token: string): Promise<void> {
     const { store } = this.#parts;
     const grant = store.grantOfAccess(digest(token)) ?? store.grantOfRefresh(digest(token));
@@ -96,7 +96,10 @@ export class OAuthTokens {
 
   async #redeem(form: URLSearchParams): Promise<object> {
     const code = this.#codes.get(digest(form.get('code') ?? ''));
-    const wrong = new OAuthError('invalid_grant', 'The code is unknown, spent or expired, or was made for others.');
+    const wrong = new OAuthError(
+      'invalid_grant',
+      'The code is unknown, spent or expired, or was issued to another client.',
+    );
     if (code === undefined) throw wrong;
     if (code.isSpent) {
       // The code was used twice, so somebody else has it (RFC 6749, 10.5).
@@ -120,7 +123,7 @@ export class OAuthTokens {
     const wrong = new OAuthError('invalid_grant', 'The refresh token is unknown or spent, or its key was revoked.');
     const grant = store.grantOfRefresh(digest(token));
     if (grant === undefined) {
-      // However long ago the token was used, two programs have it: the client and a thief.
+      // A spent token of a known family, however old, means that the client and a thief both have it.
       const stolen = family && store.grantOfFamily(digest(family));
       if (stolen) await this.#end(stolen.keyId);
       throw wrong;
@@ -155,7 +158,7 @@ function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** A secret of 32 random bytes needs no slow hash. */
+/** Random secrets need no slow hash. */
 function digest(text: string): string {
   return hash('sha256', text, 'hex');
 }

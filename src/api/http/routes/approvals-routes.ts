@@ -10,8 +10,8 @@ import type { Handlers } from '../router.ts';
 const MS_PER_S = 1000;
 
 /**
- * Sends that wait for a decision (decision L3), and the conversation in which the owner decides by tapback (decision
- * L6).
+ * Returns the handlers for sends that wait for a decision (decision L3), and for the conversation in which the owner
+ * decides by tapback (decision L6).
  */
 export function approvalRoutes(access: () => Promise<AccessService>) {
   return {

@@ -5,10 +5,10 @@ import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
 import type { Handlers } from '../router.ts';
 
-/** How long browsers may cache a file, in seconds. Files of messages hardly ever change. */
+/** Time for which browsers may cache a file. Files of messages hardly ever change. */
 const MAX_AGE_S = 3600;
 
-/** Streams a file of a message (decision H). A browser saves it and never shows it. */
+/** Returns the handler that streams a message's file (decision H). A browser saves the file and never shows it. */
 export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
   return {
     async getAttachment(exchange): Promise<Answer> {
@@ -28,7 +28,7 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
         await file.close();
         return { status: 304, headers: caching };
       }
-      // If the condition is about another version, the whole file is sent (RFC 9110, 13.1.5).
+      // If `If-Range` names another version, the whole file is sent (RFC 9110, 13.1.5).
       const isSame = [undefined, etag].includes(exchange.header('if-range'));
       const asked = isSame ? exchange.header('range') : undefined;
       const range = rangeOf(asked, file.bytes);

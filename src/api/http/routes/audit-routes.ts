@@ -9,7 +9,7 @@ import type { Handlers } from '../router.ts';
 
 const NS_PER_MS = 1_000_000n;
 
-/** The audit log: who did what with which key (decision L4). */
+/** Returns the handler for the audit log: who did what with which key (decision L4). */
 export function auditRoutes(access: () => Promise<AccessService>): Pick<Handlers, 'listAudit'> {
   return {
     async listAudit({ query, caller }) {

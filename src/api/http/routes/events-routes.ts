@@ -14,10 +14,10 @@ import type { Exchange } from '../exchange.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-/** Entries read at once: takes a few milliseconds, so that a long answer does not delay others. */
+/** Number of entries to read, in a few milliseconds, before other requests get a turn. */
 const BATCH_SIZE = 200;
 
-/** Maximum number of rows examined in one request. A limited key may see few of them. */
+/** Maximum number of rows that `readPage` examines. A limited key may see few of them. */
 const MAX_LOOKED = 5000;
 const EVERYTHING = (): boolean => true;
 const MS_PER_S = 1000;
@@ -31,14 +31,14 @@ export interface EventSource {
    * are.
    */
   readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
-  /** Joins a stream, or throws an AppError. */
+  /** Opens a stream. Rejects with an AppError. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
   readonly clock: Clock;
   /** Aborted when the service begins to stop. */
   readonly closing: AbortSignal;
 }
 
-/** Events after an offset: one page, or an endless stream (decisions G4, Q1). */
+/** Returns the handler for events after an offset: one page, or an endless stream (decisions G4, Q1). */
 export function eventRoutes(source: EventSource) {
   return {
     listEvents(exchange) {
@@ -48,7 +48,7 @@ export function eventRoutes(source: EventSource) {
   } satisfies Partial<Handlers>;
 }
 
-/** Only a single media type requests a stream. A list of types or a wildcard comes from clients that expect JSON. */
+/** Returns undefined unless `accept` is one media type: clients that send a list or a wildcard expect JSON. */
 function streamForm(accept = ''): StreamForm | undefined {
   const type = accept.split(';', 1)[0]?.trim().toLowerCase();
   if (accept.includes(',')) return undefined;
@@ -75,7 +75,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const wanted = feed.wanted(narrowing) ?? EVERYTHING;
   await ready(include, after);
   let position = feed.resolve(after, { changes });
-  // Read first: if the log is restarted in between, nothing more is read and the next request reports it.
+  // If the log restarts from here on, reading stops, and the next request reports the restart.
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const texts: string[] = [];
@@ -89,7 +89,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
       looked += found.looked;
       position = found.upTo;
-      // With changes, a page without entries is not the end.
+      // With changes, more entries can follow an empty page.
       if (!isAfter(feed.lastPublished({ changes }), position)) return true;
       if (texts.length >= limit || looked >= MAX_LOOKED) return false;
       await nextTurn();
@@ -128,8 +128,8 @@ interface Waiting {
 }
 
 /**
- * Reads whenever there may be more, until something was read, the time is up, the client left or the service stops.
- * Throws 401 if the key ends.
+ * Reads pages until `isDone`, the time is up, the client has disconnected, or the service stops. Throws 401 if the key
+ * ends.
  */
 async function readWithin(
   ms: number,

@@ -3,20 +3,21 @@ import { readFile } from 'node:fs/promises';
 /** The guide that docs/site builds from docs/, in one file. Only the built project has it. */
 const GUIDE = new URL('../../../../guide.pack', import.meta.url);
 const GUIDE_FILE = /^(?:recipes\/|img\/|project\/)?[A-Za-z0-9-]+\.[a-z]+$/;
-/** A page of the guide as people type it, without a file extension. */
+/** Matches the path of a page as people type it, without a file extension. */
 export const GUIDE_NAME = /^\/guide\/(?:recipes\/|project\/)?([A-Za-z0-9-]+)$/;
 
-/** The map of the guide, at the address where programs look for it (llmstxt.org). */
+/** Files of the guide for language models, by the paths that llmstxt.org proposes. */
 export const FOR_MODELS = { '/llms.txt': 'llms-root.txt', '/llms-full.txt': 'llms-full.txt' };
 
-/** Returns undefined for invalid page names, so that no path leads out of the folder. */
+/** Returns the name of the guide's file at a path. Returns undefined for any other path. */
 export function guideFile(path: string): string | undefined {
   const file = path === '/guide/' ? 'index.html' : path.slice('/guide/'.length);
   return path.startsWith('/guide/') && GUIDE_FILE.test(file) ? file : undefined;
 }
 
 /**
- * Reads one file of the guide. In the pack, a line of JSON with the place and size of each file precedes their bytes.
+ * Reads one file of the guide; undefined if it does not exist. The pack begins with one line of JSON that holds the
+ * offset and length of each file after that line.
  */
 export async function guideContent(file: string): Promise<Buffer | undefined> {
   const pack = await readFile(GUIDE).catch(() => undefined);

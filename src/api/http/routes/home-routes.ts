@@ -5,7 +5,7 @@ import { statisticsQuery } from '../../../schema/overview-schema.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
 import type { Handlers } from '../router.ts';
 
-/** The owner's home page, its counters, and the configuration (decisions Z1, Z3). */
+/** Returns the handlers for the owner's home page, its counters, and the configuration (decisions Z1, Z3). */
 export function homeRoutes(home: Home): Pick<Handlers, 'getOverview' | 'getStatistics' | 'getConfig'> {
   return {
     getOverview: async () => ({ status: 200, body: await home.overview() }),

@@ -8,7 +8,7 @@ import { API } from '../../../schema/routes.ts';
 import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
-/** The limited keys (decision L1). */
+/** Returns the handlers for limited keys (decision L1). */
 export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
   return {
     async listKeys({ query }) {

@@ -14,13 +14,13 @@ const NO_BATCH: Answer = {
   body: {
     jsonrpc: '2.0',
     id: null,
-    error: { code: -32_600, message: 'Invalid Request: batches are not supported. Send one message a request.' },
+    error: { code: -32_600, message: 'Invalid Request: batches are not supported. Send one message per request.' },
   },
 };
 
 /**
- * The Model Context Protocol (decision M1). Its own errors are JSON-RPC errors; those of access and of the body are
- * problems.
+ * Returns the handler for the Model Context Protocol (decision M1). Protocol errors are JSON-RPC errors; a refused key
+ * and an unreadable body are problems.
  */
 export function mcpRoutes({ mcp, settings }: McpRouteParts) {
   return {
@@ -28,7 +28,7 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
       const { caller, signal, id } = exchange;
       if (caller.key === undefined && !settings.allowOwnerKey) throw problem('owner_key_at_mcp');
       const body = await exchange.json();
-      // The protocol dropped batches in 2025-06-18. A batch would be many calls for one request of the limit.
+      // The protocol dropped batches in 2025-06-18. A batch would count only once against the rate limit.
       if (Array.isArray(body)) return NO_BATCH;
       const answer = await mcp.answer({ caller, headers: headersOf(exchange), body, signal, requestId: id });
       exchange.whenOver(answer.release);
@@ -42,7 +42,7 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
   } satisfies Partial<Handlers>;
 }
 
-/** Returns the header fields that the protocol may read. The key is not among them. */
+/** Returns the headers that the protocol may read, without the key. */
 function headersOf({ request: { headers } }: Exchange): Readonly<Record<string, string>> {
   const given = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));

@@ -1,7 +1,7 @@
 import type { StatusReport } from '../../../domain/status.ts';
 import { verdictOf } from '../../../domain/verdict.ts';
 
-/** The programs that show such menus. xbar rejects a menu with an unknown parameter. */
+/** The programs that show the menu. xbar rejects a menu with an unknown parameter. */
 export type MenuHost = 'swiftbar' | 'xbar';
 
 export interface MenuOptions {
@@ -10,7 +10,7 @@ export interface MenuOptions {
 }
 
 const TEXT_LIMIT_CHARACTERS = 80;
-/** Maximum number of units of a text that are examined. */
+/** Texts are cut to this many UTF-16 units before they are examined. */
 const MAX_UNITS = 1000;
 const WEBHOOKS_SHOWN = 5;
 
@@ -80,7 +80,7 @@ function plain(text: string): string {
     : line || '–';
 }
 
-/** Formats `2026-01-01T12:00:00Z` for people. Two colons could begin an emoji. */
+/** Formats `2026-01-01T12:00:00Z` for people, without seconds: text between two colons could become an emoji. */
 function minuteOf(instant: string): string {
   return `${instant.slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -81,7 +81,7 @@ interface Sending {
   readonly isHub: boolean;
 }
 
-/** Sends a form with its files, none of which is kept afterwards. */
+/** Sends a form with its files, and removes the files even if the send fails. */
 async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
   const { exchange } = sending;
   const { fields, files } = await readUploads(exchange, closing);
@@ -111,7 +111,7 @@ async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
   return answer;
 }
 
-/** Reads the send. Throws with every mistake: in the header, in the body, and on disk (decision D7). */
+/** Reads a send. Throws every mistake at once: in the header, in the body, and in the files on disk (decision D7). */
 async function readSend({ exchange, isHub }: Sending, body: unknown) {
   const { sender } = exchange.caller;
   const checked = checkBody(isHub ? hubSendBody : sendBody, body);
@@ -132,7 +132,7 @@ function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] 
   return [{ pointer: 'Idempotency-Key', message }];
 }
 
-/** Returns the mistakes on disk for those attachments that are paths, with their places in the body. */
+/** Checks the files of attachments that are paths. Returns the mistakes with pointers into the body. */
 async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<readonly Mistake[]> {
   const given = (body as { readonly attachments?: unknown } | null)?.attachments;
   if (!Array.isArray(given)) return [];
@@ -155,7 +155,7 @@ const LISTS: ReadonlySet<string> = new Set(['attachments', 'attachment_ids']);
  * sent first.
  */
 function bodyOfForm(fields: readonly (readonly [string, string])[], uploadIds: readonly string[]): unknown {
-  // An object without a prototype, because the names come from the client.
+  // Has no prototype, because a client could send a field named `__proto__`.
   const body = Object.create(null) as Record<string, unknown>;
   body.body = '';
   for (const [name, value] of fields) {

@@ -3,7 +3,7 @@ import type { FleetMac } from '../../../domain/status.ts';
 import type { Counters, LabelledCount } from '../../../runtime/counters.ts';
 import type { Handlers } from '../router.ts';
 
-/** Metrics for Prometheus (decision H). prom-client is loaded at the first request. */
+/** Returns the handler for Prometheus metrics (decision H). Loads prom-client at the first request. */
 export function metricRoutes(metrics: () => Metrics, counters: Counters) {
   return {
     async getMetrics() {
@@ -34,7 +34,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         gauge('postern_changes_complete', 'Whether changes of every message are seen.', state === 'on' ? 1 : 0);
         gauge('postern_changes_logged', 'Changes kept for readers that resume.', logged);
         const sweptAtS = sweptAtMs === null ? null : Math.floor(sweptAtMs / 1000);
-        gauge('postern_changes_swept_timestamp_seconds', 'When all messages had last been compared.', sweptAtS);
+        gauge('postern_changes_swept_timestamp_seconds', 'When all messages were last compared.', sweptAtS);
       }
       if (now.search.isEnabled) {
         const { isComplete, problem, indexedRows } = now.search;
@@ -55,7 +55,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
       if (now.canary !== undefined) {
         const { state, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = now.canary;
         const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);
-        gauge('postern_push_dead', "Whether Apple's push is dead, by the canary.", state === 'push_dead' ? 1 : 0);
+        gauge('postern_push_dead', "Whether the canary found Apple's push dead.", state === 'push_dead' ? 1 : 0);
         gauge('postern_push_dead_since_timestamp_seconds', "When Apple's push died.", seconds(since));
         gauge('postern_canary_arrived_timestamp_seconds', 'When a canary last arrived.', seconds(arrivedAt));
         gauge(
@@ -70,10 +70,10 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         const aheadS = brokerAheadMs === null ? null : brokerAheadMs / 1000;
         gauge('postern_hub_ready', 'Whether the hub can serve.', isReady ? 1 : 0);
         gauge('postern_hub_delivering', 'Whether the hub delivers to the webhooks of the fleet.', isDelivering ? 1 : 0);
-        gauge('postern_hub_broker_ahead_seconds', 'How far the clock of the broker is ahead.', aheadS);
-        gauge('postern_hub_behind_seconds', 'Time since the hub was level with the stream.', behindMs / 1000);
+        gauge('postern_hub_broker_ahead_seconds', "How far the broker's clock is ahead.", aheadS);
+        gauge('postern_hub_behind_seconds', 'Time since the hub had read the whole stream.', behindMs / 1000);
         gauge('postern_hub_webhook_backlog', 'Events that the slowest webhook has not handled yet.', webhookBacklog);
-        gauge('postern_hub_stream_bytes', 'Bytes of the stream of events in the servers.', streamBytes);
+        gauge('postern_hub_stream_bytes', 'Size of the event stream on the broker.', streamBytes);
         const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null, of = macs): void => {
           const made = new Gauge({ name, help, labelNames: ['mac'], registers });
           for (const mac of of) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
@@ -87,7 +87,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
           'Rows that were missing from the stream and supplied by their Macs.',
           filled,
         );
-        total('postern_fleet_missing_total', 'How often rows that the stream lacked are missing for good.', missing);
+        total('postern_fleet_missing_total', 'Times that rows were found to be lost for good.', missing);
         ofMac(
           'postern_mac_open_holes',
           'Ranges of rows that wait for the Mac to supply them.',
@@ -95,7 +95,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         );
         ofMac(
           'postern_mac_sends',
-          'Whether the pair of this Mac sends through it.',
+          'Whether this Mac sends for its pair.',
           ({ sends }) => (sends === true ? 1 : 0),
           macs.filter(({ sends }) => sends !== undefined),
         );

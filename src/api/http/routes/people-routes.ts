@@ -6,7 +6,7 @@ import { API } from '../../../schema/routes.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-/** One reading view of a person across all addresses (decision V4), and the Address Book (decision K2). */
+/** Returns the handlers for a person's messages at all addresses (decision V4), and for contacts (decision K2). */
 export function peopleRoutes() {
   return {
     async listPeople({ query, caller }) {

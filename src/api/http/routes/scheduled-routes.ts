@@ -2,7 +2,7 @@ import { readQuery } from '../../../schema/query-parameters.ts';
 import { scheduledQuery } from '../../../schema/scheduled-schema.ts';
 import type { Handlers } from '../router.ts';
 
-/** Messages to be sent at a set time (decision X1). */
+/** Returns the handlers for scheduled messages (decision X1). */
 export function scheduledRoutes() {
   return {
     async listScheduled({ query, caller: { scheduled } }) {

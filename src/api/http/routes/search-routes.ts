@@ -11,13 +11,13 @@ import { parseSearch } from '../../../search/language/search-text.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-/** Full-text search (decision J1). */
+/** Returns the handler for full-text search (decision J1). */
 export function searchRoutes() {
   return {
     async searchMessages({ query: given, caller }) {
       const { search: index, reader } = caller;
       const status = index.status();
-      // Checked before the mistakes in a query that cannot be answered anyway.
+      // Checked first: with search disabled, mistakes in the query do not matter.
       if (!status.isEnabled) throw problem('search_disabled');
       const conversationId = given.get('conversation_id') ?? undefined;
       const q = given.get('q');
@@ -41,7 +41,7 @@ export function searchRoutes() {
   } satisfies Partial<Handlers>;
 }
 
-/** Reads the messages again with the requested includes. Omits those that were deleted or changed in the meantime. */
+/** Reads the messages again with the requested includes. Omits messages that were deleted or changed meanwhile. */
 async function withIncludes(
   hits: readonly SearchHit[],
   reader: MessageReader,

@@ -12,7 +12,7 @@ export interface SignInParts {
   readonly ownUrl: () => string;
 }
 
-/** Signs the console in for `postern open` without putting the key into an address (decision S6). */
+/** Returns the handlers with which `postern open` signs the console in, without the key in an address (decision S6). */
 export function signInRoutes({ apiKey, clock, ownUrl }: SignInParts) {
   const codes = new SignInCodes(clock);
   return {

@@ -62,16 +62,16 @@ const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
 const FILES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',
-  // Requested by browsers on their own.
+  // Browsers request it without being asked to.
   '/favicon.ico': 'icon.svg',
   '/docs': 'docs.html',
   '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
-/** Matches these files under a name derived from their content, which browsers can cache (decision S3). */
+/** Matches the path of one of these files with the version in it, which browsers can cache (decision S3). */
 const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
-/** Matches files of the guide whose names the build derived from their content. */
+/** Matches files of the guide to whose names the build added a hash. */
 const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
 const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
@@ -142,7 +142,7 @@ class Pages implements OpenPages {
   }
 }
 
-/** Returns the path of the file behind a name derived from its content; undefined if there is none. */
+/** Returns the path without its version; undefined if the path has none or the file does not exist. */
 function versionedPath(path: string): string | undefined {
   const [, , file = ''] = VERSIONED.exec(path) ?? [];
   return Object.hasOwn(FILES, file) ? file : undefined;
@@ -172,8 +172,8 @@ interface Sent {
 }
 
 /**
- * Creates a page at its first request, in each encoding, and shares it among all answers (decision O2). A failure is
- * not cached.
+ * Caches a page, and each of its encodings, at the first request. All answers share the bytes (decision O2). Does not
+ * cache failures.
  */
 function cached(make: () => Promise<Content>): ServedPage {
   const content = once(make);
@@ -237,14 +237,14 @@ async function readPage(file: string): Promise<Content> {
   return { type, bytes: await readFile(new URL(file, OWN)) };
 }
 
-/** The version of all files together, because modules import each other by relative paths. */
+/** A hash of all files together: modules import each other by relative paths, so they need the same version. */
 const version = once(async () => {
   const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
   const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
   return hash('sha256', Buffer.concat(contents), 'base64url').slice(0, 16);
 });
 
-/** Reads a page, and replaces the names of its files by those derived from their content. */
+/** Reads a page, and adds the version to its references. */
 async function readHtml(file: string): Promise<Content> {
   const { type, bytes } = await readPage(file);
   const folder = `static/${await version()}`;
@@ -260,7 +260,6 @@ function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
 }
 
-/** Generates a document. Loads the generator only now, because nothing else needs it. */
 function documentOf(made: object): Content {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(made)) };
 }

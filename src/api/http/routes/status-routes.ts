@@ -8,13 +8,13 @@ import { statusQuery } from '../../../schema/status-request.ts';
 import type { Handlers } from '../router.ts';
 import { menuText } from './menu-text.ts';
 
-/** How long chat.db is watched by default, in seconds. */
+/** Default time for which chat.db is watched. */
 const WATCH_SECONDS = 30;
 
 /** Watches chat.db for some seconds, and asks Messages if allowed to. */
 export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
 
-/** The service's report on itself, for the menu bar, the installer and the doctor (decision H). */
+/** Returns the handlers for the service's status, permissions and diagnostics (decision H). */
 export function statusRoutes(
   checkPermissions: () => Promise<readonly PermissionReport[]>,
   ownUrl: () => string,

@@ -7,7 +7,10 @@ import type { Handlers } from '../router.ts';
 
 const MAX_BYTES = 100_000_000;
 
-/** Accepts files sent from another machine (decision R1). `closing` is aborted when the service stops. */
+/**
+ * Returns the handler that accepts files from another machine (decision R1). `closing` is aborted when the service
+ * stops.
+ */
 export function uploadRoutes(closing: AbortSignal) {
   return {
     async uploadAttachment(exchange) {
@@ -86,7 +89,7 @@ export function fileNameIn(header: string): string | undefined {
   return name === undefined || name === '' ? undefined : inUtf8(name);
 }
 
-/** Node decodes header bytes as Latin-1; clients write UTF-8. */
+/** Node decodes header bytes as Latin-1, but clients write UTF-8. Returns text that is not UTF-8 unchanged. */
 function inUtf8(latin1: string): string {
   const bytes = Buffer.from(latin1, 'latin1');
   const text = bytes.toString('utf8');

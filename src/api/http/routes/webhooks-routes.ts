@@ -79,14 +79,14 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Read first, because a hub may learn of the webhook only by asking the hub that delivers.
+  // Asked first: a hub asks the delivering hub for the status, and can learn of a new webhook from its answer.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');
   return { ...shown(webhook), ...status };
 }
 
-/** Returns the contract's form of a webhook, without its secret. Only the owner's list adds the password in the URL. */
+/** Returns a webhook in the API's form, without its secret or the password in its URL. Only the owner's list has it. */
 function shown(webhook: StoredWebhook): Webhook {
   const { id, events, created_at } = webhook;
   return { id, url: withoutPassword(webhook), events, created_at };

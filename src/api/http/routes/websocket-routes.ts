@@ -1,7 +1,7 @@
 import { problem } from '../../../domain/problems.ts';
 import type { Handlers } from '../router.ts';
 
-/** Answers a plain request on the path of the WebSocket (decision E2). Handshakes take another way. */
+/** Returns the handler for plain requests at the WebSocket's path (decision E2). Handshakes never reach the router. */
 export function webSocketRoutes() {
   return {
     openWebSocket() {

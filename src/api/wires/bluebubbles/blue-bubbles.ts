@@ -20,7 +20,7 @@ import { sendFor, type WireSendAnswer } from './sends.ts';
 const DETAILS = includeSet(['details']);
 const MAX_CHATS = 200;
 const NO_HELPER = 'This needs the private API, which Postern does not use.';
-const NO_KEY = 'The password is missing or wrong: it must be a limited key, which "postern keys add" makes.';
+const NO_KEY = 'The password is missing or wrong. It must be a limited key: create one with "postern keys add".';
 
 type Handler = (request: WireRequest, id: string) => Promise<WireAnswer> | WireAnswer;
 
@@ -32,7 +32,7 @@ interface Endpoint {
   readonly run: Handler;
 }
 
-/** BlueBubbles' REST v1, as far as Messages can do it without injected code (decision Y2). */
+/** Answers BlueBubbles' REST v1, as far as Messages supports it without injected code (decision Y2). */
 export class BlueBubbles implements Wire {
   readonly keyNames = ['password', 'guid', 'token'];
   readonly #version: string;
@@ -109,7 +109,7 @@ export class BlueBubbles implements Wire {
   async #sendFile(request: WireRequest): Promise<WireAnswer> {
     const { chatGuid, tempGuid } = readBody(blueBubblesFile, request.body);
     if (request.files.length !== 1) {
-      throw invalidRequest([{ pointer: '/attachment', message: 'The form must have one file, as attachment.' }]);
+      throw invalidRequest([{ pointer: '/attachment', message: 'The form must have one file, named attachment.' }]);
     }
     const answer = await sendFor(request, { recipient: chatGuid, text: '', tempGuid }, this.#counters);
     return sendAnswer(answer, 'Attachment sent!', tempGuid);
@@ -129,7 +129,7 @@ export class BlueBubbles implements Wire {
       return success({ ...chat, messages }, 'Successfully created chat!');
     }
     if (request.caller.canSend?.(address) === 'no') throw problem('recipient_not_allowed');
-    // Messages creates the conversation with its first message, which may follow to this id.
+    // Messages creates the conversation with its first message, which the client can send to this id.
     const id = `any;-;${address}`;
     return success(chatObject({ id, display_name: null, participants: [address], last_message_at: '' }));
   }
@@ -145,7 +145,7 @@ function success(data: unknown, message = 'Success'): WireAnswer {
   return { status: 200, body: { status: 200, message, data } };
 }
 
-/** Returns the answer for what Messages cannot do, or may not do yet. */
+/** Returns the answer to a request that Messages cannot carry out, or not before its approval. */
 function refused(reason: string, title = 'Message Send Error'): WireAnswer {
   return { status: 500, body: { status: 500, message: title, error: { type: 'iMessage Error', message: reason } } };
 }
@@ -179,8 +179,7 @@ function webhookObject({ id, url, wire, created_at: createdAt }: StoredWebhook) 
 }
 
 /**
- * Adds a webhook. Replaces those with the same address, so that a client that restarts does not get each message
- * twice.
+ * Adds a webhook. Replaces webhooks with the same URL, so that a client that restarts does not get each message twice.
  */
 async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
   const { url, events } = readBody(blueBubblesWebhook, body);

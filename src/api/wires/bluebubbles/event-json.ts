@@ -8,8 +8,8 @@ import { messageObject } from './objects.ts';
 const DETAILS = includeSet(['details']);
 
 /**
- * Returns a new message as the body of a webhook. Leaves out reactions and changes, which clients would take for
- * another message, and messages with neither text nor file.
+ * Returns a new message as the body of a webhook. Returns undefined for reactions and changes, which clients would take
+ * for new messages, and for messages with neither text nor file.
  */
 export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Promise<string | undefined> {
   const { type } = entry.event;
@@ -21,7 +21,8 @@ export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Pro
 }
 
 /**
- * Returns the conversation as far as one of its messages shows it: for a key that may not read it, or when it is gone.
+ * Returns the conversation as one of its messages shows it, for a key that may not read the conversation, or if it was
+ * deleted.
  */
 export function unlisted({ conversation_id: id, sender, is_from_me: isOwn, timestamp }: Message): Conversation {
   return { id, display_name: null, participants: isOwn ? [] : [sender], last_message_at: timestamp };

@@ -10,13 +10,13 @@ const ONE_TO_ONE = 45;
 const HEIC = /^image\/hei[cf]/i;
 const VOICE = /^audio\/(?:x-)?(?:caf|amr)/i;
 
-/** Returns the form of a download. Clients cannot show HEIC or play CAF, and store either under another name. */
+/** Returns the form to convert a file to, because clients cannot show HEIC, and cannot play CAF or AMR. */
 export function givenForm({ mime_type: type, name }: AttachmentDetails): ConvertedForm | undefined {
   if (HEIC.test(type ?? '') || /\.hei[cf]$/i.test(name)) return { as: 'jpeg', max: undefined };
   return VOICE.test(type ?? '') || /\.(?:caf|amr)$/i.test(name) ? { as: 'm4a' } : undefined;
 }
 
-/** Returns the id of a file: its message, and its place there. */
+/** Returns the id of an attachment, made of its message's id and its place. */
 function attachmentGuid(messageId: string, n: number): string {
   return `at_${n}_${messageId}`;
 }
@@ -53,7 +53,7 @@ export function chatObject({ id, display_name: name, participants, details }: Co
   };
 }
 
-/** Returns a message with every field of the protocol, null for what Postern does not know. */
+/** Returns a message with every field of the protocol. Fields that Postern does not know are null. */
 export function messageObject(message: Message, chat: Conversation, tempGuid: string | null = null) {
   const { details, is_from_me: isFromMe, guid } = message;
   const attachments = (details?.attachments ?? []).map((one, place) => attachmentObject(message.id, one, place));

@@ -13,10 +13,10 @@ export interface WireSend {
   readonly tempGuid: string | null | undefined;
 }
 
-/** A message that was sent, or the reason why none was although nothing failed. */
+/** The sent message, or the reason why the message was held or not sent. A failure is an AppError instead. */
 export type WireSendAnswer = { readonly sent: Message } | { readonly refused: string };
 
-/** Sends what a request asks for. Reports a held send as refused, because the protocol cannot express it. */
+/** Sends a message. Returns a held send and a dry run as refused, because the protocol knows neither. */
 export async function sendFor(request: WireRequest, send: WireSend, counters: Counters): Promise<WireSendAnswer> {
   const { caller, files, requestId } = request;
   const { recipient, text, tempGuid } = send;
@@ -42,7 +42,7 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
         refused: `This message is held for approval: it is sent once the owner of Postern approves it, at ${approvalInConsole(answer.approval.id)}. Do not send it again.`,
       };
     case 'dry_run':
-      return { refused: 'Nothing was sent: this key only says what would happen.' };
+      return { refused: 'Nothing was sent: every send with this key is a dry run.' };
     case 'scheduled':
       throw new Error('a send without a time was scheduled');
   }

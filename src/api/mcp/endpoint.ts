@@ -12,9 +12,9 @@ const OWNER = '';
 const ZONE_KEPT_MS = 60_000;
 /** Maximum number of subscriptions per key. Each holds a connection. */
 const MAX_SUBSCRIPTIONS = 16;
-/** The only part of the address that the protocol reads. */
+/** A Request needs a URL. The protocol's package reads only its path. */
 const URL = 'http://localhost/mcp';
-/** How long event streams may take to report that their key has ended. */
+/** Time that event streams have to report that their key has ended. */
 const LAST_WORDS_MS = 1000;
 
 interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {
@@ -32,7 +32,7 @@ export class McpEndpoint implements McpService {
   /** Kept until answered, because in Node 20 a signal is never aborted once its request was garbage-collected. */
   readonly #running = new Map<Request, Running>();
   readonly #inFlight = new AnswersInFlight();
-  /** Number of running requests, without subscriptions, which end only with the service. */
+  /** Number of running requests. Excludes subscriptions, which end only with the service. */
   #calls = 0;
   #onIdle = (): void => {};
   #time: { readonly local: LocalTime; readonly fromMs: number } | undefined;
@@ -75,7 +75,7 @@ export class McpEndpoint implements McpService {
 
   async close(): Promise<void> {
     this.#ending.abort();
-    // Calls are answered, even a running send. The server cuts off calls that take too long.
+    // Waits for running calls, such as a send. The server cuts off calls that take too long.
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
       if (this.#calls === 0) resolve();
@@ -94,8 +94,8 @@ export class McpEndpoint implements McpService {
   }
 
   /**
-   * Cached for a minute: looking up the zone and creating its formats is slow, and the zone changes only when the Mac
-   * travels.
+   * Returns the formats of the local zone, cached for a minute. They are slow to create, and the zone changes only when
+   * the Mac travels.
    */
   #localTime(): LocalTime {
     const { clock, timeZone } = this.#parts;

@@ -2,14 +2,14 @@
 const MAX_AHEAD = 256 * 1024;
 
 /**
- * Lets the writer of a streamed answer wait for its reader, because the protocol's package accepts any amount at once.
+ * Lets the writer of a streamed answer wait for its reader. The protocol's package itself would buffer any amount.
  */
 export class Flow {
   #ahead = 0;
   #isOver = false;
   #wake = (): void => {};
   #noteEnd = (): void => {};
-  /** Resolves once the reader has gone. */
+  /** Resolves once the answer has ended, or its reader has gone. */
   readonly ended = new Promise<void>((resolve) => {
     this.#noteEnd = resolve;
   });
@@ -19,12 +19,12 @@ export class Flow {
   }
 
   noteTaken(bytes: number): void {
-    // Framing makes the bytes that are read more than those that were written.
+    // Framing adds bytes, so more bytes are taken than were sent.
     this.#ahead = Math.max(0, this.#ahead - bytes);
     this.#wake();
   }
 
-  /** Resolves once there is room for more, or the reader has gone. */
+  /** Resolves once there is room for more, or the answer has ended. */
   async room(): Promise<void> {
     while (this.#ahead > MAX_AHEAD && !this.#isOver) {
       await new Promise<void>((resolve) => {

@@ -12,17 +12,17 @@ export interface McpParts {
   readonly log: Log;
   readonly version: string;
   readonly counters: Counters;
-  /** The numbers of MCP Events' errors (decision Y3). */
+  /** The set of error numbers for MCP Events (decision Y3). */
   readonly eventErrors: EventErrorNumbers;
   /** Returns the record of the limited key that makes the call. */
   readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
   /** Returns the name of the zone for displayed times, such as `Europe/Berlin`. */
   readonly timeZone: () => string;
-  /** Returns the ids of those messages that macOS filed as junk (decision V5). */
+  /** Returns the ids of the messages that macOS filed as junk (decision V5). */
   readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
 }
 
-/** Loads the protocol at its first request, so that a service that nobody uses over MCP stays small. */
+/** Loads the protocol at its first request, so that a service without MCP clients uses less memory. */
 export function lazyMcpService(parts: McpParts): McpService {
   let service: Promise<McpService> | undefined;
   let isClosed = false;

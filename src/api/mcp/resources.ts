@@ -17,7 +17,7 @@ import type { ToolContext } from './tools/tool.ts';
 const TEMPLATE = 'postern://conversations/{id}';
 const MAX_LISTED = 20;
 const MESSAGES = 20;
-/** Events reported to a subscription at once. */
+/** Number of events to take from the feed at once. */
 const BATCH_SIZE = 200;
 
 function uriOf(id: string): string {
@@ -71,7 +71,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Notifies the subscriptions of one key about conversations with new messages, while there are subscriptions. */
+/** Returns a bus that tells a key's subscriptions which conversations have new events. */
 export function conversationEvents(caller: Caller): ServerEventBus {
   return {
     publish() {},

@@ -3,7 +3,7 @@ import { isAppError } from '../../../domain/errors.ts';
 import type { Log } from '../../../domain/ports/host-ports.ts';
 import { EVENT_ERRORS, type EventErrorNumbers } from '../../../domain/subscription.ts';
 
-/** The errors of MCP Events in one of its two numberings. Clients decide by `data`. */
+/** Creates the errors of MCP Events with one of two sets of error numbers. `data` is the same in both. */
 export class EventErrors {
   readonly #numbers: (typeof EVENT_ERRORS)[EventErrorNumbers];
   readonly #log: Log;
@@ -18,9 +18,13 @@ export class EventErrors {
   }
 
   unknownEvent(): ProtocolError {
-    return new ProtocolError(this.#numbers.notFound, 'There is no event of this name: events/list names all.', {
-      kind: 'event',
-    });
+    return new ProtocolError(
+      this.#numbers.notFound,
+      'There is no event with this name. events/list returns all names.',
+      {
+        kind: 'event',
+      },
+    );
   }
 
   unsupportedMode(value: string): ProtocolError {
@@ -33,12 +37,12 @@ export class EventErrors {
     return new ProtocolError(this.#numbers.forbidden, message, { reason });
   }
 
-  /** Returns the protocol's error for what a use case throws. */
+  /** Returns the protocol's error for an error that a use case has thrown. */
   of(error: unknown): ProtocolError {
     if (ProtocolError.isInstance(error)) return error;
     if (!isAppError(error)) {
       this.#log.error('a request for events failed', { error });
-      return internal('Internal error. The log of the service has the cause.', 'internal_error');
+      return internal("Internal error. The service's log has the cause.", 'internal_error');
     }
     const { code, status, hint, extra } = error;
     const message = hint === undefined ? error.message : `${error.message} ${hint}`;

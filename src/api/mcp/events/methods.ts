@@ -45,7 +45,7 @@ export function addEventMethods({ server }: McpServer, parts: ServerParts): void
 
 function subscriptionsOf({ subscriptions }: Caller, errors: EventErrors): Subscriptions {
   if (subscriptions !== undefined) return subscriptions;
-  throw errors.forbidden('owner_key', 'Events are posted for a limited key: "postern keys add" makes one.');
+  throw errors.forbidden('owner_key', 'Events are posted only for a limited key. Create one with "postern keys add".');
 }
 
 function shown({ id, refreshBeforeMs, cursor, truncated, health }: SubscriptionGrant): object {

@@ -12,7 +12,7 @@ const MAX_MISTAKES = 20;
 const MAX_MISTAKE = 300;
 const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
-/** Members that this version does not know are ignored, because a client may speak a newer one. */
+/** Ignores unknown members, because a client may speak a newer version of the protocol. */
 const asked = z.object({
   name: z.string(),
   arguments: eventArguments.nullish().transform((given) => given ?? {}),

@@ -7,10 +7,11 @@ import type { AskedEvents } from './params.ts';
 import { isOfRow } from './rows.ts';
 
 /**
- * Milliseconds until the next poll. The 30 requests per minute of a key then suffice for a few polls and for tools.
+ * Interval at which clients should poll. It leaves most of a key's 30 requests per minute to other polls and to
+ * tools.
  */
 const NEXT_POLL_MS = 15_000;
-/** Entries taken from the feed at once; takes a few milliseconds. */
+/** Number of entries to take from the feed at once, which takes a few milliseconds. */
 const PAGE = 200;
 /** Maximum number of rows that one poll examines. */
 const MAX_ROWS = 5000;
@@ -18,7 +19,7 @@ const MAX_BYTES = 1_000_000;
 /** Maximum number of bytes in the answer to a poll. */
 export const MOST_POLL_BYTES = 1_500_000;
 
-/** Returns the answer to `events/poll`: events after the cursor, and where the next poll begins. */
+/** Returns the answer to `events/poll`: the events after the cursor, and the cursor for the next poll. */
 export async function poll(
   { name, arguments: asked, cursor, maxAgeMs, maxEvents }: AskedEvents & { readonly maxEvents: number },
   { caller, clock }: Pick<ServerParts, 'caller' | 'clock'>,

@@ -11,7 +11,7 @@ import type { EventErrors } from './errors.ts';
 import type { AskedEvents } from './params.ts';
 import { isOfRow } from './rows.ts';
 
-/** The protocol requires at least one every 30 s. */
+/** The protocol requires a heartbeat at least every 30 s. */
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1000;
 const BATCH = 50;
@@ -20,7 +20,7 @@ export const MOST_STREAM_BYTES = 600_000;
 
 type StreamParts = Pick<ServerParts, 'caller' | 'clock' | 'ending' | 'keyEnd' | 'flow'>;
 
-/** Answers `events/stream` with notifications until the client hangs up, the key ends or the service does. */
+/** Answers `events/stream` with notifications until the client disconnects, the key ends or the service stops. */
 export async function stream(
   asked: AskedEvents,
   call: ServerContext,
@@ -95,7 +95,7 @@ class EventStream {
 
   readonly #wake = (): void => this.#wakeup.wake();
 
-  /** Sends the next events. Resolves to false once everything published was examined. */
+  /** Sends the next events. Resolves to false if the stream has caught up. */
   async #next(): Promise<boolean> {
     const { entries, upTo } = this.#reader.take(BATCH);
     const hasGap = this.#reader.generation() !== this.#generation;
@@ -129,7 +129,7 @@ class EventStream {
     const params = { ...told, _meta: meta };
     this.#toldMs = clock.monotonic();
     flow.noteSent(Buffer.byteLength(JSON.stringify(params)));
-    // The client is gone, which the stream learns from its signal.
+    // Fails only if the client is gone, in which case the request's signal ends the stream.
     await this.#call.mcpReq.notify({ method: `notifications/events/${what}`, params }).catch(() => {});
     await flow.room();
   }

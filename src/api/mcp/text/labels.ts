@@ -3,7 +3,7 @@ import { shortLine } from './visible.ts';
 /** Returns the owner's name for an address; undefined if there is none or more than one. */
 export type NameOf = (address: string) => string | undefined;
 
-/** A name must not look like an address, because it could then be taken for somebody else. */
+/** Matches a name that looks like an address. Alone, it could be taken for somebody else. */
 const LIKE_AN_ADDRESS = /^[\s\d+().@-]+$|@/;
 const OWNER = 'me';
 const SHORT_DIGITS = 4;
@@ -33,7 +33,7 @@ export class Labels {
     return full;
   }
 
-  /** The members of a group choose its name, so the name is always in quotes. */
+  /** Returns a group's label. The name is always in quotes, because the group's members choose it. */
   group(id: string, name: string | null): string {
     const short = this.#short.get(id);
     if (short !== undefined) return short;
@@ -48,7 +48,7 @@ export class Labels {
     return full;
   }
 
-  /** Keeps `full` if `short` already stands for another. */
+  /** Sets the label of later mentions: `short`, or `full` if another already has that short form. */
   #keep(key: string, short: string, full: string): void {
     const label = this.#taken.has(short) ? full : short;
     this.#taken.add(label);

@@ -71,7 +71,7 @@ export class DayLines {
   }
 }
 
-/** The first heading shows the zone; the year appears only when it changes. */
+/** Returns a day's heading. The first heading has the year and the zone; a later one has the year if it changes. */
 function headingOf(day: string, before: string, zone: string): string {
   if (before === '') return `${day}, ${zone}`;
   const year = day.slice(-5);
@@ -79,7 +79,7 @@ function headingOf(day: string, before: string, zone: string): string {
 }
 
 function messageLine(message: Message, context: LineContext): string {
-  // The author is first, with the full name.
+  // Called first, so that the author is mentioned first and therefore with the full name.
   const start = lineStart(message, context);
   const said = isSentence(message) ? sentenceFor(message, context) : textOf(message, context);
   const line = said === '' ? `${start}:` : `${start}: ${said}`;
@@ -155,7 +155,7 @@ function reactedWith(reaction: Reaction, isRemoved: boolean): string {
   return ` ${action} ${target}`;
 }
 
-/** Describes a row that only the contract calls a reaction: a vote by its choices, any other by its sentence. */
+/** Describes a row of the type `other`, which is no real reaction: a vote by its choices, any other by its sentence. */
 function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
   const choices = details?.poll_vote?.choices ?? [];
   const chosen = (poll?.options ?? []).filter((option) => choices.includes(option.id));
@@ -169,7 +169,7 @@ function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefi
 /** Maximum number of choices named in a line. */
 const MAX_CHOICES = 10;
 
-/** Returns the author, and the recipient if the answer leaves it unclear. */
+/** Returns the id, time and author of a row, and its conversation unless all lines have the same one. */
 function lineStart(row: Message | Reaction, context: LineContext): string {
   const { labels, time, groupName, conversationId } = context;
   const who = row.is_from_me ? 'me' : labels.person(row.sender);

@@ -6,7 +6,7 @@ import { mediaType } from '../../../schema/attachment-request.ts';
 import { shortLine } from '../text/visible.ts';
 import { tool } from './tool.ts';
 
-/** A model reads the whole file, so larger files are left to the REST API. */
+/** Maximum size of a file, because a model reads all of it. The REST API has larger files. */
 const MAX_BYTES = 1024 * 1024;
 /** Maximum size of a picture in pixels. Models use no more. */
 const MAX_PIXELS = 1568;
@@ -16,7 +16,7 @@ export const attachmentsFetch = tool({
   name: 'attachments_fetch',
   title: 'Fetch an attachment',
   description:
-    'The n-th file of a message, counted from 0, of at most 1 MiB. Variant jpeg: a picture that every model reads (HEIC too); m4a: a recording.',
+    'File n of a message, counted from 0, at most 1 MiB. Variant jpeg: a picture that every model reads (HEIC too); m4a: a recording.',
   scope: 'read',
   // In Base64, with the lines around it.
   mostBytes: Math.ceil(MAX_BYTES / 3) * 4 + 16_000,

@@ -15,7 +15,7 @@ import { messagesWithDetails, WITH_DETAILS, withDetailsOf } from './messages-rea
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
 
-/** Entries taken from the feed at once; takes a few milliseconds. */
+/** Number of entries to take from the feed at once, which takes a few milliseconds. */
 const BATCH_SIZE = 200;
 /** Maximum number of rows that one call examines for its conversation. */
 const MAX_ROWS = 5000;
@@ -32,7 +32,7 @@ const late = z
 export const eventsPoll = tool({
   name: 'events_poll',
   title: 'Poll events',
-  description: 'What happened after `after`: messages that came or went, and reactions. Does not wait.',
+  description: 'Messages and reactions, received and sent, after `after`. Does not wait.',
   scope: 'events',
   input: z.object({ after, limit: itemLimit(50, 200), late, junk }),
   output: textOutput,
@@ -51,7 +51,7 @@ export const eventsWait = tool({
   name: 'events_wait',
   title: 'Wait for events',
   description:
-    'Waits until something happens after `after`, at most `timeout_s` seconds. Nothing new is a normal answer: call again with after = next, so that nothing is missed.',
+    'Waits at most `timeout_s` seconds for events after `after`. "Nothing new" is a normal answer: call again with after = next, so that nothing is missed.',
   scope: 'events',
   input: z.object({
     after,
@@ -116,7 +116,7 @@ class EventReader {
     this.#generation = this.#reader.generation();
   }
 
-  /** Takes available events. Returns true if there is something to answer with, or enough was examined. */
+  /** Takes available events. Returns true if there is something to answer with, or `MAX_ROWS` were examined. */
   async read(): Promise<boolean> {
     for (let rows = 0; rows < MAX_ROWS; rows += BATCH_SIZE) {
       if (rows > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -165,11 +165,11 @@ class EventReader {
     return { text: fenced(lines.text, nonce) + this.#note(), next: this.#textOf(end) };
   }
 
-  /** Adds details to votes, added options and messages of apps, which only the contract calls reactions. */
+  /** Adds details to a reaction of the type `other`: a vote, an added option or a message of an app. */
   #withDetails(entry: RowEntry): Event {
     const { event } = entry;
     if (!('message_guid' in event.data) || event.data.reaction_type !== 'other') return event;
-    // Serialised for this caller, who may not see everything.
+    // `json` omits what this caller may not see.
     return JSON.parse(this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 
@@ -202,7 +202,7 @@ class EventReader {
   }
 }
 
-/** Returns the id of the message that a line shows: the row's own, or for a vote that of the poll; "" for none. */
+/** Returns the id of the message that a line needs: a message's own id, or the poll's for a vote; otherwise "". */
 function shownMessageOf(row: Event['data']): string {
   if ('body' in row) return row.id;
   return row.details?.poll_vote === undefined ? '' : row.message_id;

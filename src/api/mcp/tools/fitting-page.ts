@@ -2,8 +2,8 @@ import type { Page } from '../../../domain/ports/reading-ports.ts';
 import { MAX_ANSWER } from '../text/lines.ts';
 
 /**
- * Reads fewer items until the lines of those that `keep` retains fit into an answer. The cursor follows all items that
- * were read.
+ * Reads a page whose lines fit into one answer, with fewer items than `limit` if necessary. Omits items that `keep`
+ * does not return; the page's cursor follows them too.
  */
 export async function fittingPage<Item>(
   limit: number,

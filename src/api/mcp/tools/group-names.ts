@@ -2,12 +2,12 @@ import type { Conversation } from '../../../domain/conversation.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { MessageReader } from '../../../domain/ports/reading-ports.ts';
 
-/** Reports whether an id is that of a group. */
+/** Reports whether a conversation id is a group's. */
 export function isGroupId(id: string): boolean {
   return id.includes(';+;');
 }
 
-/** Returns the names of the groups that some rows belong to, for their lines; undefined for any other conversation. */
+/** Looks up the groups of the rows. The result returns null for a group without a name, undefined for no group. */
 export async function groupNames(
   rows: readonly Pick<Message, 'conversation_id'>[],
   reader: MessageReader,

@@ -14,7 +14,7 @@ import { groupNames } from './group-names.ts';
 import { junk, junkNote, withoutJunk } from './junk.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
-/** Maximum length of one whole message. */
+/** Maximum length of the text when one message is read, in UTF-16 units. */
 const MAX_PART = 12_000;
 export const WITH_DETAILS = includeSet(['details']);
 
@@ -33,7 +33,7 @@ export const messagesRead = tool({
     junk,
     format: z.enum(['text', 'json']).default('text'),
     message_id: z.string().max(20).optional().describe('one message, whole'),
-    skip: z.int().min(0).default(0).describe('characters of it to skip'),
+    skip: z.int().min(0).default(0).describe('characters of its text to skip'),
   }),
   output: textOutput,
   async run(input, context) {
@@ -121,7 +121,7 @@ export async function detailed(messages: readonly Message[], context: ToolContex
   return messages.map((message) => withDetailsOf(message, read.get(message.id)));
 }
 
-/** Returns a message as it was found, with the details of its row. */
+/** Returns `message` with the details of `read`, if there are any. */
 export function withDetailsOf(message: Message, read: Message | undefined): Message {
   return read?.details === undefined ? message : { ...message, details: read.details };
 }
@@ -137,7 +137,7 @@ export async function messagesWithDetails(
   return new Map(read.flatMap((message) => (message === undefined ? [] : [[message.id, message]])));
 }
 
-/** Returns the lines of some messages. `conversation` is not repeated in them. */
+/** Returns the lines of some messages. They do not repeat `conversationId`. */
 export async function messageLines(
   messages: readonly Message[],
   conversationId: string | undefined,
@@ -150,7 +150,7 @@ export async function messageLines(
   return lines.text;
 }
 
-/** Returns one JSON object per line, inside the fence too. */
+/** Returns one JSON object per line. */
 async function jsonLines(messages: readonly Message[], maxBody = MAX_SHOWN_BODY): Promise<string> {
   return messages
     .map((message) => {
@@ -176,7 +176,7 @@ interface Part {
   readonly format: 'text' | 'json';
 }
 
-/** Returns one message with all of its text, or the part of it after `skip`, in the form that lists have. */
+/** Returns one message in the format of lists, with at most `MAX_PART` of its text after `skip`. */
 async function whole(id: string, { skip, format }: Part, context: ToolContext): Promise<ToolAnswer> {
   const message = await context.caller.reader.message(id, { include: WITH_DETAILS });
   if (message === undefined) throw problem('message_not_found');
@@ -193,7 +193,7 @@ async function whole(id: string, { skip, format }: Part, context: ToolContext): 
   return { text: fenced(lines, context.nonce) + more };
 }
 
-/** Lists show a link by its sentence, but its text is asked for here. */
+/** Removes the sentence that lists show instead of a link, so that the message's text is shown. */
 function withoutSentence(message: Message): Message {
   const { body, details } = message;
   return body === '' || details === undefined ? message : { ...message, details: { ...details, sentence: undefined } };

@@ -16,7 +16,7 @@ export const messagesSearch = tool({
   name: 'messages_search',
   title: 'Search messages',
   description:
-    'Full-text search, newest first. Words must all occur; "a phrase", begin*, -without, from:, in:, has:attachment, after:2026-01-31, before: work.',
+    'Full-text search, newest first. All words must occur. Also: "a phrase", begin*, -without, from:, in:, has:attachment, after:2026-01-31, before:.',
   scope: 'read',
   isOffered: ({ search }) => search.status().isEnabled,
   input: z.object({
@@ -48,7 +48,7 @@ export const messagesSearch = tool({
   },
 });
 
-/** Returns the message with that part of a long body that contains the words. */
+/** Returns the message. Shortens a long body to the part around the first match. */
 function excerpt({ message, highlights: [first] }: SearchHit): SearchHit['message'] {
   const { body } = message;
   if (body.length <= EXCERPT) return message;

@@ -11,7 +11,7 @@ export const messagesSend = tool({
   name: 'messages_send',
   title: 'Send a message',
   description:
-    'Sends text to an address (+15550100, name@example.com) or a conversation id. The owner may have to approve it: then it is held and nothing was sent yet. Do not send it again.',
+    'Sends text to an address (+15550100, name@example.com) or a conversation id. If the owner must approve it, it is held and nothing is sent yet: do not send it again.',
   scope: 'send',
   isSend: true,
   input: z.object({
@@ -60,7 +60,7 @@ function answerOf(answer: SendAnswer) {
   if (answer.kind === 'held') {
     const { id, expires_at: expires } = answer.approval;
     return {
-      text: `Held: nothing was sent yet. The owner decides until ${expires}; approvals_wait with id "${id}" returns the outcome.`,
+      text: `Held: nothing was sent yet. The owner can decide until ${expires}; approvals_wait with id "${id}" returns the outcome.`,
       state: 'held',
       approval_id: id,
     };

@@ -26,7 +26,7 @@ export const scheduledCancel = tool({
   name: 'scheduled_cancel',
   title: 'Cancel a scheduled message',
   description:
-    'Cancels a message that this key scheduled with messages_send. Either it is certainly not sent, or the answer says that it is too late.',
+    'Cancels a message that this key scheduled with messages_send. Once cancelled, it is never sent. If it is too late, the answer says so.',
   scope: 'send',
   isSend: true,
   input: z.object({ id: z.string().max(100) }),

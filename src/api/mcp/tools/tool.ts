@@ -17,12 +17,12 @@ export interface ToolContext {
   /** The rights of the calling key, as the owner set them. */
   readonly ownKey: () => Promise<KeyRecord>;
   readonly counters: Counters;
-  /** Ids of those messages that macOS filed as junk. */
+  /** Returns the ids of the messages that macOS filed as junk. */
   readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
   readonly requestId: string;
   /** Returns the owner's names for people, as far as this caller may know them. */
   readonly names: () => Promise<NameOf>;
-  /** Aborted when the client gives up, and when the key or the service ends. */
+  /** Aborted when the client gives up, the key ends or the service stops. */
   readonly signals: readonly AbortSignal[];
   /** Throws if the key ended while the call waited, so that it receives nothing more. */
   readonly assertKeyAlive: () => void;
@@ -31,8 +31,8 @@ export interface ToolContext {
 }
 
 /**
- * The answer to a model: the same text in `content` and in `structuredContent`, because clients pass on only one of
- * them.
+ * The answer to a model. Its text is in `content` and in `structuredContent`, because clients show a model only one of
+ * the two.
  */
 export interface ToolAnswer {
   readonly text: string;
@@ -45,7 +45,7 @@ export interface ToolAnswer {
   readonly scheduled_id?: string;
 }
 
-/** An answer that is a file. Without `structuredContent`, which would hide the file in some clients. */
+/** An answer that is a file. It has no `structuredContent`, because some clients would then ignore the file. */
 export interface FileAnswer {
   readonly text: string;
   readonly file: { readonly uri: string; readonly mimeType: string; readonly bytes: Buffer };
@@ -57,7 +57,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly description: string;
   /** The scope without which the tool does not exist for a limited key; undefined if none is needed. */
   readonly scope: Scope | undefined;
-  /** Reports whether the tool exists; it does not while its feature is switched off. Default: always. */
+  /** Returns false while the feature is switched off: then the tool does not exist. Default: always true. */
   readonly isOffered?: (caller: Caller) => boolean;
   readonly input: Input;
   /** Absent if the answer is a file. */
@@ -69,17 +69,17 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   run(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer | FileAnswer>;
 }
 
-/** Types a `Tool` by its own input. */
+/** Returns `made`. Checks that `run` takes the type of `input`. */
 export function tool<Input extends z.ZodObject>(made: Tool<Input>): Tool {
   return made;
 }
 
-/** Short, because it is part of every list of tools. */
+/** Output of a tool that answers with text. Short, because every list of tools repeats it. */
 export const textOutput = z.object({ text: z.string(), next: z.string().optional() });
 
 export const conversationId = z.string().max(512).describe('id from conversations_list');
 
-/** Returns a limit on items. Values above `max` count as `max`. */
+/** Returns the schema of a limit on items. Values above `max` count as `max`. */
 export function itemLimit(fallback: number, max: number) {
   return z
     .int()

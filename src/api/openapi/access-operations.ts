@@ -5,14 +5,14 @@ import { proveBody } from '../../schema/self-chat-schema.ts';
 import { accessExamples as examples } from './access-examples.ts';
 import { CHAT_DB, MADE, type Operation, SENDING, STATE_DB } from './operation.ts';
 
-/** Keys, approvals and the audit log, by their names in `ROUTES`. */
+/** The operations for keys, approvals and the audit log. */
 export const ACCESS_OPERATIONS = {
   listKeys: {
     tag: 'Keys',
-    summary: 'Limited keys: all but the owner’s',
+    summary: 'Limited keys',
     description:
-      'Every key made with `POST /keys`, with what it may do and what is left of its caps. ' +
-      'The owner’s own key is not listed, and secrets are never shown again.',
+      'Every key made with `POST /keys`: its rights, and what remains of its caps. ' +
+      'The owner’s key is not listed, and secrets are not shown.',
     query: keysQuery,
     answers: { 200: { description: 'All of them.', schema: 'Key', isList: true, example: [examples.key] } },
     mistakes: [{ pointer: '?include', message: 'The parameter include must be revoked.' }],
@@ -22,7 +22,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'Make a limited key',
     description:
       'Makes a key that may do less than the owner’s: choose a `preset`, or `scopes`, and whom it may read and write to. ' +
-      'Lists that are not given are empty, and an empty list allows nobody. ' +
+      'Lists that you omit are empty, and an empty list allows nobody. ' +
       'Only this answer contains the key itself; `include=clients` adds lines to paste into each client.',
     query: newKeyQuery,
     body: { schema: keyBody, example: examples.keyRequest },
@@ -38,16 +38,16 @@ export const ACCESS_OPERATIONS = {
     tag: 'Keys',
     summary: 'The key of this request',
     description:
-      'What the key of this request may do: its scopes, lists and caps. ' +
-      'Every key may ask, so that a program can find out what it may do before it tries.',
-    answers: { 200: { description: 'What it may do.', schema: 'Key', example: examples.key } },
+      'The scopes, lists and caps of the key that makes the request. ' +
+      'Every key may ask, so that a program can learn its rights before it tries something.',
+    answers: { 200: { description: 'The key.', schema: 'Key', example: examples.key } },
   },
   getKey: {
     tag: 'Keys',
     summary: 'One key',
     description:
-      'What one key may do, when it expires, and what is left of its caps. ' +
-      'Its secret is not shown: only the answer to `POST /keys` contained it.',
+      'The rights of one key, its expiry, and what remains of its caps. ' +
+      'Its secret is not shown: only the answers that create or rotate a key have it.',
     answers: { 200: { description: 'The key.', schema: 'Key', example: examples.key } },
     problems: ['key_not_found'],
   },
@@ -67,7 +67,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'Keys',
     summary: 'Change lists, approval, caps, dry run or expiry of a key',
     description:
-      'Settings that are not given keep their value, and so does the secret. ' +
+      'Settings that you omit keep their value, and so does the secret. ' +
       'Name and scopes cannot be changed: make another key for that.',
     body: { schema: keyChangesBody, example: { send: ['+15550100'], approval: 'new' } },
     answers: { 200: { description: 'The key in its current state.', schema: 'Key', example: examples.key } },
@@ -85,11 +85,11 @@ export const ACCESS_OPERATIONS = {
   },
   revokeKey: {
     tag: 'Keys',
-    summary: 'Revoke a key at once, with its webhooks and what waits for a decision',
+    summary: 'Revoke a key at once, with its webhooks and its waiting sends',
     description:
       'The key stops working at once. ' +
-      'Its webhooks are removed, and what waits for a decision or for its time is not sent: with ' +
-      '`Prefer: return=representation` the answer says how many.',
+      'Its webhooks are removed, and its held and scheduled sends are never sent. ' +
+      'With `Prefer: return=representation` the answer has the number of those sends.',
     answers: {
       204: { description: 'Revoked.' },
       200: {
@@ -121,7 +121,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'Approvals',
     summary: 'One held send; with `wait`, as soon as it is decided',
     description:
-      'One held send and what became of it; after an approval `message_id` leads to the message. ' +
+      'One held send and its outcome; once it is sent, `message_id` is the id of the message. ' +
       'With `wait` the answer comes as soon as the send is decided, or after that many seconds.',
     query: approvalQuery,
     answers: { 200: { description: 'The approval.', schema: 'Approval', example: examples.approval } },
@@ -133,7 +133,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'Approve exactly what was shown; it is sent at once',
     description:
       'Sends exactly what was shown, at once. ' +
-      '`shown` is the one from the approval as you read it: if what would be sent has changed since, the answer is 409 `approval_changed` and nothing is sent.',
+      '`shown` is the value from the approval that you read: if the send has changed since, the answer is 409 `approval_changed`, and nothing is sent.',
     body: { schema: approveBody, example: { shown: examples.approval.shown } },
     answers: { 200: { description: 'Approved.', schema: 'Approval', example: examples.approved } },
     problems: ['approval_not_found', 'already_decided', 'approval_changed', 'approval_expired', ...STATE_DB],
@@ -163,7 +163,7 @@ export const ACCESS_OPERATIONS = {
     description:
       'The conversation in which held sends are shown to you, and in which your tapbacks decide. ' +
       '`proved_at` is null until you have proved that it is yours.',
-    answers: { 200: { description: 'What is proved.', schema: 'SelfChat', example: examples.selfChat } },
+    answers: { 200: { description: 'The conversation.', schema: 'SelfChat', example: examples.selfChat } },
     problems: ['self_chat_disabled', ...CHAT_DB],
   },
   sendSelfChatCode: {
@@ -171,8 +171,8 @@ export const ACCESS_OPERATIONS = {
     summary: 'Send a code to the conversation with yourself',
     description:
       'Sends a message with six digits to the address in `approval.self` of config.toml. ' +
-      '`POST /self-chat/prove` takes them, which proves that you read that conversation.',
-    answers: { 200: { description: 'Written.', schema: 'SelfChat', example: examples.unprovedSelfChat } },
+      'Pass them to `POST /self-chat/prove` to prove that you read that conversation.',
+    answers: { 200: { description: 'Sent.', schema: 'SelfChat', example: examples.unprovedSelfChat } },
     problems: ['self_chat_disabled', 'self_chat_unknown', 'self_chat_unseen', 'self_chat_full', ...CHAT_DB, ...SENDING],
   },
   proveSelfChat: {
@@ -191,7 +191,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'The audit log: who asked for what, and what was decided; without bodies',
     description:
       'Which key asked for what, and what was decided, oldest first. ' +
-      'Written from the first limited key on, for 90 days and at most 100,000 lines. ' +
+      'Lines are written once there is a limited key, and kept for 90 days, at most 100,000 of them. ' +
       'For the next page, give the `id` of the last line as `after`.',
     query: auditQuery,
     answers: {

@@ -34,7 +34,7 @@ const WEBHOOK_HEADERS = {
     'X-Webhook-Delivery': { ...STRING, description: 'The same on every attempt and repeat.' },
     'X-Webhook-Attempt': { type: 'integer', minimum: 1 },
     'X-Webhook-Signature': { ...STRING, description: '`sha256=<hex>` of the body, when there is a secret.' },
-    'webhook-id': { ...STRING, description: 'This and the next two are for libraries of Standard Webhooks.' },
+    'webhook-id': { ...STRING, description: 'This and the next two headers are for libraries of Standard Webhooks.' },
     'webhook-timestamp': STRING,
     'webhook-signature': { ...STRING, description: 'When there is a secret.' },
   },
@@ -52,7 +52,7 @@ export function asyncApi(version: string): Json {
       version,
       description: [
         'New messages and reactions, as they happen: over a WebSocket, as a stream over plain HTTP, or to a webhook.',
-        'Changes of existing messages are reported to those who ask for them. The rest of the API is in /openapi.json.',
+        'Changes of existing messages are included on request. The rest of the API is in /openapi.json.',
       ].join('\n'),
       license: { name: 'MIT' },
     },
@@ -84,7 +84,7 @@ export function asyncApi(version: string): Json {
         address: pathOf(ROUTES.listEvents),
         title: 'Server-Sent Events and NDJSON',
         description:
-          'With `Accept: text/event-stream` the events are `data` and their offsets `id`; a comment every 15 s. ' +
+          'With `Accept: text/event-stream` each event is `data`, its offset is `id`, and a comment is sent every 15 s. ' +
           'With `Accept: application/x-ndjson` each event is one line.',
         servers: [{ $ref: '#/servers/http' }],
         messages: {

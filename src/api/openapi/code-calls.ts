@@ -13,18 +13,18 @@ export interface CodeCall {
   readonly download?: string;
   /** True if the answer has no end. */
   readonly isStream?: true;
-  /** The operation shown instead, for one that curl and Python cannot call. */
+  /** The operation that curl and Python call in the samples, because they cannot call this one. */
   readonly overHttp?: 'listEvents';
   /** The kind of answer, if not JSON. */
   readonly reads?: 'text' | 'nothing';
-  /** The call with the typed client, as `postern`; `$id` and `$body` are those of the request. */
+  /** Code that uses the typed client `postern`. `$id` and `$body` stand for the id and body of the request. */
   readonly typeScript: string;
   readonly imports?: readonly string[];
   /** True if the operation works only over the Unix socket, whose path is in `SOCKET`. */
   readonly isOverSocket?: true;
   /** Replaces the code generated from the request. */
   readonly python?: string;
-  /** True if the typed client lacks the operation; `$url` is the request's. */
+  /** True if the typed client lacks the operation. `$url` in `typeScript` stands for the URL of the request. */
   readonly isPlainFetch?: true;
 }
 

@@ -3,7 +3,7 @@ import { CODE_CALLS, type CodeCall } from './code-calls.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
-/** An entry of `x-codeSamples`, as reference pages know it. */
+/** An entry of `x-codeSamples`, which reference pages show. */
 export interface CodeSample {
   readonly lang: 'Shell' | 'Python' | 'TypeScript';
   readonly label: string;
@@ -14,7 +14,7 @@ const ENV = "import { env } from 'node:process';";
 const SERVICE = 'http://127.0.0.1:3001';
 /** The host name used for requests over the Unix socket. */
 const LOCAL = 'http://localhost';
-/** Precedes the samples of operations that neither every curl nor Python's standard library can call. */
+/** Precedes samples of `overHttp`: not every curl has WebSockets, and Python's standard library has none. */
 const OVER_HTTP = '# The same events over plain HTTP, which need no program for WebSockets:';
 
 interface Request {

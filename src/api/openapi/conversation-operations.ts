@@ -9,14 +9,14 @@ import { peopleQuery, personMessagesQuery } from '../../schema/people-schema.ts'
 import { examples } from './examples.ts';
 import { CHAT_DB, NEXT, NEXT_OF_MACS, type Operation } from './operation.ts';
 
-/** Conversations, and the contacts in them. */
+/** The operations for conversations, contacts and people. */
 export const CONVERSATION_OPERATIONS = {
   listConversations: {
     tag: 'Conversations',
     summary: 'Conversations, most recent first',
     description:
-      'One-to-one conversations and groups, the most recent first; `Link` has the URL of the next page. With `cursor=` it ' +
-      'has a cursor and repeats none: a conversation that gets a message meanwhile is at the beginning. ' +
+      'One-to-one conversations and groups, the most recent first; `Link` has the URL of the next page. With `cursor=` ' +
+      'no page repeats a conversation: one that gets a message meanwhile moves to the first page. ' +
       '`include=details` adds the unread count and the last message, `include=contacts` the names of people.',
     query: conversationQuery,
     answers: {
@@ -46,8 +46,8 @@ export const CONVERSATION_OPERATIONS = {
     tag: 'Conversations',
     summary: 'Attachments of a conversation, newest first',
     description:
-      'The attachments of all messages, with their message. `limit` counts messages that have some, so a page may have more ' +
-      'items, or fewer. `Link` has the URL of the next page.',
+      'The attachments of all messages, with the ids of the messages. `limit` counts messages that have attachments, so ' +
+      'a page can have more or fewer items. `Link` has the URL of the next page.',
     query: conversationAttachmentsQuery,
     answers: {
       200: {
@@ -69,7 +69,7 @@ export const CONVERSATION_OPERATIONS = {
       'A send takes an address or a conversation id, never a name: choose one of the addresses.',
     query: contactQuery,
     answers: {
-      200: { description: 'Those that match.', schema: 'Contact', isList: true, example: [examples.contact] },
+      200: { description: 'The people that match.', schema: 'Contact', isList: true, example: [examples.contact] },
     },
     problems: ['contacts_disabled'],
     mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
@@ -83,7 +83,7 @@ export const CONVERSATION_OPERATIONS = {
       'of different names joins nobody and is listed as `ambiguous`.',
     query: peopleQuery,
     answers: {
-      200: { description: 'Those that match.', schema: 'Person', isList: true, example: [examples.person] },
+      200: { description: 'The people that match.', schema: 'Person', isList: true, example: [examples.person] },
     },
     problems: [...CHAT_DB],
     mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],

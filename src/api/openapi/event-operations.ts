@@ -6,7 +6,7 @@ import { MAX_AGE_MISTAKE } from '../../schema/query-parameters.ts';
 import { examples } from './examples.ts';
 import { CHAT_DB, type Operation } from './operation.ts';
 
-/** Events, by a request or a stream. */
+/** The operations that return or stream events. */
 export const EVENT_OPERATIONS = {
   listEvents: {
     tag: 'Events',
@@ -15,7 +15,7 @@ export const EVENT_OPERATIONS = {
       '`changes=true` adds changes of existing messages, and gives each event its `offset`. `after` may ' +
       'then be missing: the answer is empty, and its `Link` has the current offset. With `wait` the answer comes as soon ' +
       'as there is an event.\n\nWith `Accept: text/event-stream` (Server-Sent Events) or `application/x-ndjson` alone ' +
-      'the answer does not end: every event as it happens, after `after` or `Last-Event-ID`, or from now on.',
+      'the answer does not end: it has each event as it happens, after `after` or `Last-Event-ID`, or from now on.',
     query: eventsQuery,
     headers: [
       {
@@ -41,7 +41,7 @@ export const EVENT_OPERATIONS = {
           },
         },
         streams: ['text/event-stream', 'application/x-ndjson'],
-        headers: { Link: '`<…>; rel="next"`, always; not with a stream.' },
+        headers: { Link: 'Always `<…>; rel="next"`, except with a stream.' },
       },
     },
     problems: [

@@ -2,7 +2,7 @@ import { statisticsQuery } from '../../schema/overview-schema.ts';
 import { homeExamples as examples } from './home-examples.ts';
 import type { Operation } from './operation.ts';
 
-/** The owner's home page, its counters, and the configuration. */
+/** The operations for the owner's home page, its counters, and the configuration. */
 export const HOME_OPERATIONS = {
   getOverview: {
     tag: 'Service',
@@ -17,7 +17,7 @@ export const HOME_OPERATIONS = {
     summary: 'Events, sends, webhooks or keys, counted by time',
     description:
       '`kind` is `events`, `sends`, `webhooks` or `keys`. Counts are kept for 60 minutes, 48 hours and 30 days, and begin with the first request. ' +
-      'Those of keys come from the audit log, which counts repeated reads by the hour.',
+      'The counts of keys come from the audit log, which counts repeated reads by the hour.',
     query: statisticsQuery,
     answers: { 200: { description: 'Oldest first.', schema: 'Statistics', example: examples.statistics } },
     mistakes: [{ pointer: '?by', message: 'The parameter by must be minute, hour or day.' }],
@@ -26,8 +26,8 @@ export const HOME_OPERATIONS = {
     tag: 'Service',
     summary: 'Every setting of config.toml with its value and default',
     description:
-      'What the running service uses: it reads the file only when it starts. ' +
-      'The key is left out. To change a setting, edit the file and restart.',
+      'The settings of the running service, without the key. ' +
+      'The service reads the file only when it starts: to change a setting, edit the file and restart.',
     answers: { 200: { description: 'The settings.', schema: 'Config', example: examples.config } },
   },
 } as const satisfies Record<string, Operation>;

@@ -29,14 +29,14 @@ const SEND_FORM = {
   },
 };
 
-/** Messages: reading, searching and sending. */
+/** The operations that read, search and send messages. */
 export const MESSAGE_OPERATIONS = {
   listMessages: {
     tag: 'Messages',
     summary: 'Messages, newest first',
     description:
       'All messages, or those of one conversation with `conversation_id`, newest first; `Link` has the URL of the next page. ' +
-      '`since` keeps those after an instant, and `order=asc` begins with the oldest. ' +
+      '`since` keeps only messages after an instant, and `order=asc` begins with the oldest. ' +
       'Reactions are not messages: they are events, and part of the `details` of their message.',
     query: messageQuery,
     answers: {
@@ -55,7 +55,7 @@ export const MESSAGE_OPERATIONS = {
     tag: 'Messages',
     summary: 'Full-text search, newest first',
     description:
-      'Words mean AND, whatever their case and accents. Also `"a phrase"`, `begin*` (3 letters or more), `-without`, ' +
+      'All words must occur; case and accents do not matter. Also `"a phrase"`, `begin*` (3 letters or more), `-without`, ' +
       '`from:` (address, `me` or name), `in:` (conversation id or name), `has:attachment`, `after:` and `before:` ' +
       '(YYYY-MM-DD, midnight UTC). Needs `search.enabled` in config.toml.',
     query: searchParameters,
@@ -105,7 +105,7 @@ export const MESSAGE_OPERATIONS = {
       },
       202: {
         description:
-          'Handed to Messages and its row is not in chat.db yet; or held until the owner decides; or scheduled.',
+          'Handed to Messages, but its row is not in chat.db yet; or held until the owner decides; or scheduled.',
         schema: 'AcceptedSend',
         examples: {
           provisional: { summary: 'Handed to Messages', value: examples.provisional },
@@ -167,7 +167,7 @@ export const MESSAGE_OPERATIONS = {
     summary: 'The bytes of an attachment, counted from 0; ranges work',
     description:
       'Streams the n-th file of `attachments`, counted from 0; one `Range` at a time works. ' +
-      'With `as` a file that browsers do not show or play is converted, once; the answer is 501 where there is no converter for it. ' +
+      '`as` converts a file that browsers do not show or play; the answer is 501 if this machine has no converter for it. ' +
       'For a file that is only in iCloud the answer is 404, and 409 with `as`: open the conversation in Messages to download it.',
     query: attachmentQuery,
     headers: [RANGE],
@@ -187,7 +187,7 @@ export const MESSAGE_OPERATIONS = {
   },
 } as const satisfies Record<string, Operation>;
 
-/** Files sent from another machine. */
+/** The operation that accepts files from another machine. */
 export const UPLOAD_OPERATIONS = {
   uploadAttachment: {
     tag: 'Messages',
@@ -207,7 +207,7 @@ export const UPLOAD_OPERATIONS = {
     ],
     answers: {
       201: {
-        description: 'It can be sent now.',
+        description: 'The upload, which can be sent now.',
         schema: 'Upload',
         example: {
           id: '3f2a6c1e-0d5b-4f7a-9c8e-2b1d4a6f8e01',

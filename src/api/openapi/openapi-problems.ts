@@ -66,12 +66,12 @@ const MEANINGS: Readonly<Record<number, string>> = {
   409: 'Conflict with the current state.',
   410: 'Too late or unknown: the row id is above the highest one, events after the offset are no longer available, or the approval has expired.',
   413: 'The body is over 1 MiB, or a file over 100 MB.',
-  415: 'The body is not JSON, or compressed.',
+  415: 'The body is not JSON, or is compressed.',
   416: 'Range not satisfiable.',
   422: 'The Idempotency-Key was used for another request; at a hub, also: it is not clear which Mac is to send.',
   426: 'This path accepts WebSocket connections only.',
-  429: 'Too many requests or sends in the current time; `Retry-After` says how long to wait.',
-  501: 'There is no converter for this file here; or a hub does not do this.',
+  429: 'Too many requests or sends; `Retry-After` says how long to wait.',
+  501: 'This machine has no converter for the file, or a hub does not offer the operation.',
   502: 'Messages refused to send; its error number is in `messages_error`.',
   503: 'Not possible now; try again later.',
   507: 'There is no room for more uploads or held files.',
@@ -116,7 +116,7 @@ export function otherProblems(): Json {
   };
 }
 
-/** Returns every problem by name, for the answers to refer to. */
+/** Returns every problem by name. The answers refer to them. */
 export function problemExamples(): Json {
   const examples = (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, exampleOf(name)] as const);
   return Object.fromEntries(examples.map(([name, value]) => [name, { summary: value.detail, value }]));

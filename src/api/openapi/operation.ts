@@ -24,7 +24,7 @@ export interface Operation {
   readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
-  /** Refusals besides those of every operation, and those of every operation with a key or a body. */
+  /** Problems of this operation, without those that every operation has, or every one with a key or a body. */
   readonly problems?: readonly ProblemName[];
   /** Examples of mistakes in the request. */
   readonly mistakes?: readonly Mistake[];

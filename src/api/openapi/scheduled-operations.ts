@@ -19,15 +19,15 @@ export const scheduledExample: ScheduledSend = {
   problem: null,
 };
 
-/** Messages to be sent at a set time, by their names in `ROUTES`. */
+/** The operations for scheduled messages. */
 export const SCHEDULED_OPERATIONS = {
   listScheduled: {
     tag: 'Messages',
     summary: 'Scheduled messages that are pending',
     description:
       'Sends with `send_at` that are pending or being sent, soonest first, and those that Messages itself will send later (`source` `phone`). ' +
-      '`state` also lists those that have ended, for 30 days. ' +
-      'A limited key sees its own, and those of the phone in conversations that it may read.',
+      'With `state` the list also has sends that have ended, for 30 days. ' +
+      'A limited key sees its own sends, and those of the phone in conversations that it may read.',
     query: scheduledQuery,
     answers: {
       200: {
@@ -44,9 +44,9 @@ export const SCHEDULED_OPERATIONS = {
     tag: 'Messages',
     summary: 'One scheduled message and its outcome',
     description:
-      'One scheduled message by the `id` of its 202. ' +
+      'One scheduled message by the `id` from the 202 answer. ' +
       '`state` goes from `scheduled` to `sending`, then to `sent`, `failed` or `unknown`; or to `missed` or `cancelled`. ' +
-      'After `sent`, `message_id` leads to the message.',
+      'After `sent`, `message_id` is the id of the message.',
     answers: { 200: { description: 'The message.', schema: 'ScheduledSend', example: scheduledExample } },
     problems: ['scheduled_not_found', ...CHAT_DB],
   },
@@ -54,8 +54,8 @@ export const SCHEDULED_OPERATIONS = {
     tag: 'Messages',
     summary: 'Cancel a scheduled message, or learn that it is too late',
     description:
-      'After a 204 the message is certain not to be sent. ' +
-      'Once it has been handed to Messages, or has ended, the answer is 409 `too_late` with its state. ' +
+      'After a 204 the message is never sent. ' +
+      'If it was handed to Messages, or has ended, the answer is 409 `too_late` with its state. ' +
       'To change a message, cancel it and schedule another one.',
     answers: { 204: { description: 'Cancelled.' } },
     problems: ['scheduled_not_found', 'too_late', 'scheduled_on_phone', ...CHAT_DB, ...STATE_DB],

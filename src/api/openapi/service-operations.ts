@@ -5,7 +5,7 @@ import { statusQuery } from '../../schema/status-request.ts';
 import { examples } from './examples.ts';
 import type { Operation } from './operation.ts';
 
-/** The service itself, and the Model Context Protocol. */
+/** The operations for the service itself, and for the Model Context Protocol. */
 export const SERVICE_OPERATIONS = {
   getHealth: {
     tag: 'Service',
@@ -29,10 +29,10 @@ export const SERVICE_OPERATIONS = {
   },
   checkPermissions: {
     tag: 'Service',
-    summary: 'Have the agent check its own permissions; macOS may show a dialog',
+    summary: 'Let the service check its permissions; macOS may show a dialog',
     description:
       'The service itself checks, because macOS grants permissions to programs and not to people. ' +
-      'macOS asks for what is missing in a dialog on the Mac’s screen; the answer comes within 20 seconds, whether or not somebody has clicked.',
+      'For a missing permission, macOS shows a dialog on the Mac’s screen; the answer comes within 20 seconds, even if nobody has clicked.',
     answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
   },
   runDiagnostics: {
@@ -60,15 +60,15 @@ export const SERVICE_OPERATIONS = {
     summary: 'A console address that signs in once',
     description:
       'For `postern open`: the address of the console, with a one-time code in the fragment, which browsers never send. ' +
-      'The code has 128 random bits, works once within 60 seconds, and is made over the Unix socket alone.',
+      'The code has 128 random bits and works once, within 60 seconds. This operation works only over the Unix socket.',
     answers: { 201: { description: 'The address.', schema: 'SignInCode', example: examples.signInCode } },
     problems: ['socket_required'],
   },
   signIn: {
     tag: 'Service',
-    summary: 'Exchange a sign-in code for the key; for the console alone',
+    summary: 'Exchange a sign-in code for the key; only for the console',
     description:
-      'The console calls it with the code from its address. The `Origin` must be that of the service itself. ' +
+      'The console calls it with the code from its address. The `Origin` must be the service’s own. ' +
       'After five wrong codes no code is valid any more.',
     body: { schema: signInBody, example: { code: 'c2lnbi1pbi1jb2RlLTE2Yg' } },
     answers: { 200: { description: 'The key.', schema: 'SignIn', example: { key: 'the-key-of-config-toml' } } },
@@ -81,7 +81,7 @@ export const SERVICE_OPERATIONS = {
     description:
       'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/agents.md. ' +
       'Errors of the protocol are JSON-RPC errors; tools that the key may not use do not exist for it. ' +
-      'An array (a batch) is the JSON-RPC error -32600 with 400.',
+      'For an array (a batch), the answer is 400 with the JSON-RPC error -32600.',
     body: {
       schema: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
       example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
@@ -91,7 +91,7 @@ export const SERVICE_OPERATIONS = {
         description: 'The answer, or a stream of messages that ends with it.',
         type: 'application/json, text/event-stream',
       },
-      202: { description: 'A notification was taken.' },
+      202: { description: 'A notification was accepted.' },
     },
     problems: ['owner_key_at_mcp', 'too_many_answers', 'shutting_down'],
   },

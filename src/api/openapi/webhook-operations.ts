@@ -10,14 +10,14 @@ import {
 import { examples } from './examples.ts';
 import { MADE, type Operation, STATE_DB } from './operation.ts';
 
-/** Webhooks and their deliveries. */
+/** The operations for webhooks and their deliveries. */
 export const WEBHOOK_OPERATIONS = {
   listWebhooks: {
     tag: 'Webhooks',
     summary: 'Registered webhooks',
     description:
       'Every webhook with its URL and the events it receives. ' +
-      '`GET /webhooks/{id}` has the settings, the state and the position of one; with `include=status` the list has them of all.',
+      '`GET /webhooks/{id}` adds the settings, the state and the position of one; `include=status` adds them to the list.',
     query: webhooksQuery,
     answers: { 200: { description: 'All of them.', schema: 'Webhook', isList: true, example: [examples.webhook] } },
     mistakes: [{ pointer: '?include', message: 'The parameter include must be status.' }],
@@ -57,9 +57,9 @@ export const WEBHOOK_OPERATIONS = {
     tag: 'Webhooks',
     summary: 'Change a webhook; its position and history are kept',
     description:
-      'What is not given stays. The next attempt is made with the new settings. A new `secret` leaves the old one valid ' +
-      'for 24 hours: both signatures are in `webhook-signature`. With `enabled: false` nothing is sent, and what happens ' +
-      'meanwhile is delivered later.',
+      'Members that you omit stay unchanged. The next attempt uses the new settings. After a new `secret` the old one is ' +
+      'valid for another 24 hours: both signatures are in `webhook-signature`. With `enabled: false` nothing is sent, ' +
+      'and events that happen meanwhile are delivered later.',
     body: { schema: webhookChangesBody, example: { on_failure: 'hold', filter: { is_from_me: false } } },
     answers: {
       200: {
@@ -96,8 +96,8 @@ export const WEBHOOK_OPERATIONS = {
     summary: 'The last 100 deliveries, newest first, without bodies',
     description:
       'What was sent and when, how many attempts it took, and what the receiver answered, newest first. ' +
-      'Bodies are not kept: `row_id` leads to the message. `include=tries` adds the attempts of each, and the one ' +
-      'that is held comes first; they are kept in memory until the service ends.',
+      'Bodies are not kept: `row_id` leads to the message. `include=tries` adds the attempts of each delivery, and puts ' +
+      'a held delivery first. Attempts are kept in memory until the service stops.',
     query: deliveriesQuery,
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
     problems: ['webhook_not_found'],
@@ -109,7 +109,7 @@ export const WEBHOOK_OPERATIONS = {
     description:
       'Reads the event again and sends it once, immediately, under the same delivery id, and waits for the answer of the ' +
       'receiver. It does not move the position of the webhook. Changes and tests cannot be sent again.',
-    answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
+    answers: { 200: { description: 'The receiver’s answer.', schema: 'WebhookTest', example: examples.webhookTest } },
     problems: ['webhook_not_found', 'delivery_not_found', 'test_in_progress', 'shutting_down'],
   },
   testWebhook: {
@@ -118,7 +118,7 @@ export const WEBHOOK_OPERATIONS = {
     description:
       'Sends `{"type": "webhook.test"}` once, signed like an event, and waits for the answer of the receiver. ' +
       'It is not retried, and it does not move the position of the webhook.',
-    answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
+    answers: { 200: { description: 'The receiver’s answer.', schema: 'WebhookTest', example: examples.webhookTest } },
     problems: ['webhook_not_found', 'test_in_progress', 'shutting_down'],
   },
   retryWebhook: {
@@ -128,7 +128,7 @@ export const WEBHOOK_OPERATIONS = {
       'For a receiver that is back: the held delivery is attempted at once instead of at `next_attempt_at`. ' +
       'If no delivery is held, nothing happens.',
     answers: {
-      202: { description: 'It is attempted.', schema: 'WebhookStatus', example: examples.webhookStatus },
+      202: { description: 'The attempt begins.', schema: 'WebhookStatus', example: examples.webhookStatus },
     },
     problems: ['webhook_not_found'],
   },
@@ -136,9 +136,8 @@ export const WEBHOOK_OPERATIONS = {
     tag: 'Webhooks',
     summary: 'Redeliver everything after a position, or what was dropped',
     description:
-      '`{"after": N}` goes back to a row id or an offset, `{"after": "latest"}` skips what is not delivered yet. ' +
-      '`{"dropped": true}` delivers again what was dropped, in the order of rows, before the next event: the newest ' +
-      '10,000 are known.',
+      '`{"after": N}` goes back to a row id or an offset, `{"after": "latest"}` skips events that are not delivered yet. ' +
+      '`{"dropped": true}` delivers the newest 10,000 dropped events, in the order of rows, before the next event.',
     body: { schema: replayBody, example: { after: 1200 } },
     answers: {
       202: { description: 'Delivery continues from there.', schema: 'WebhookStatus', example: examples.webhookStatus },

@@ -144,7 +144,7 @@ describe('the console, with the keyboard alone', () => {
     await page.keyboard.type('0');
     await tabTo('dialog .btn.first');
     await page.keyboard.press('Enter');
-    await page.locator('#toast', { hasText: 'Delivering again everything after row 0' }).waitFor();
+    await page.locator('#toast', { hasText: 'Delivering everything after row 0 again' }).waitFor();
     await eventually(() => expect(times().length).toBe(2));
     await tabTo('#views a[href="#/messages"]', 'Shift+Tab');
     await page.keyboard.press('Enter');

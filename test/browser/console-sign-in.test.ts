@@ -169,7 +169,7 @@ inBrowser('a key is kept while too much was asked, and signs in by itself once i
   await page.route('**/api/v1/status', (route) => route.fulfill(refusal), { times: 1 });
   await page.fill('#key', key);
   await page.keyboard.press('Enter');
-  await page.locator('#key-error', { hasText: 'Signing in by itself in 1 s.' }).waitFor();
+  await page.locator('#key-error', { hasText: 'Signing in automatically in 1 s.' }).waitFor();
   await page.locator('#verdict').waitFor();
   expect(await kept()).toEqual([key, '']);
   expectRefusal(429);

@@ -213,7 +213,7 @@ describe('the console, in every state', () => {
     await page.route('**/api/v1/status', (route) => route.fulfill(refusal));
     await page.fill('#key', there().key);
     await page.keyboard.press('Enter');
-    await page.locator('#key-error', { hasText: 'Signing in by itself in' }).waitFor();
+    await page.locator('#key-error', { hasText: 'Signing in automatically in' }).waitFor();
     await picture('sign in waits');
     expect(await there().faults()).toEqual([]);
     await page.unroute('**/api/v1/status');

@@ -56,7 +56,7 @@ describe('webhooks in the console', () => {
       await page.getByRole('button', { name: 'Replay …' }).first().click();
       await page.getByLabel('Row').fill('0');
       await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
-      await page.locator('#toast', { hasText: 'Delivering again everything after row 0' }).waitFor();
+      await page.locator('#toast', { hasText: 'Delivering everything after row 0 again' }).waitFor();
       await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(1));
       await stored(`/${new URL(page.url()).hash.split('/').at(-1)}/deliveries`, '"message.sent"');
       await page.reload();
@@ -87,7 +87,7 @@ describe('webhooks in the console', () => {
       await page.locator(`[data-id="${id}"] .state`, { hasText: 'Holding' }).waitFor();
       await page.getByRole('link', { name: 'Archive' }).click();
       await page.getByText('The receiver answered 503').first().waitFor();
-      await page.locator('.note.warn', { hasText: /kept\. It is tried again until it succeeds/ }).waitFor();
+      await page.locator('.note.warn', { hasText: /kept\. Postern tries again until it succeeds/ }).waitFor();
       // The held event is listed first, so the list does not say that nothing was sent.
       const waiting = page.locator('#delivery-list details', { hasText: '3 tries' });
       await waiting.locator('summary').click();

@@ -14,7 +14,7 @@ export function useKey(candidate) {
   key = candidate;
 }
 
-/** A refusal in the service's own words; status 0 if there was no answer. */
+/** An error answer in the service's own words. `status` is 0 if there was no answer. */
 export class Refusal extends Error {
   /**
    * @param {number} status
@@ -73,7 +73,7 @@ export async function pageOf(path, { signal, isByItself } = {}) {
   return {
     items: await response.json(),
     headers: response.headers,
-    // Below this page's own API, because a proxy may have added a folder to the path.
+    // Takes only the query, because the service does not know a folder that a proxy has added to the path.
     next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
   };
 }
@@ -122,7 +122,7 @@ export async function upload(file) {
  *   readonly isByItself?: boolean | undefined, readonly key?: string, readonly signal?: AbortSignal | undefined }} request
  */
 async function ask(path, { headers, isByItself = false, key: asked = key, ...options }) {
-  if (isByItself && !mayAskByItself()) throw new Refusal(0, { detail: 'Not asked, to spare the limit.' });
+  if (isByItself && !mayAskByItself()) throw new Refusal(0, { detail: 'Not loaded, to save requests.' });
   let response;
   try {
     const request = /** @type {RequestInit} */ (options);

@@ -77,7 +77,7 @@ function next() {
 /**
  * Returns a control that shows or offers an attachment.
  * @param {Attachment} attachment
- * @param {boolean} [isBeside] beside the conversation, whose own pictures come first
+ * @param {boolean} [isBeside] true in the details pane: pictures of the conversation itself load first
  */
 export function offerOf(attachment, isBeside = false) {
   const { name, path, type, width, height, transcript } = attachment;
@@ -235,7 +235,7 @@ async function offer(control, { name, at }) {
   control.disabled = true;
   try {
     const { bytes } = await bytesAt(at);
-    // The sender chose the type in the answer. A page among the blobs would run in this origin, without its policy.
+    // Not the type in the answer, which the sender chose: HTML in a blob would run in this origin, without its policy.
     const link = h('a', {
       href: URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' })),
       download: name,

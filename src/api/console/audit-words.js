@@ -1,4 +1,4 @@
-// The audit log in words. The codes are in the titles.
+// Words for the codes of the audit log.
 
 /** @type {Readonly<Record<string, string>>} */
 export const ACTIONS = {

@@ -1,7 +1,7 @@
 // All clients share the service's limit, so the page makes few requests on its own.
 
 const OWN_PER_MINUTE = 20;
-/** With fewer requests left in the minute than this, the page requests only what the user clicks. */
+/** If fewer requests are left in the minute, the page requests only what the user clicks. */
 const RESERVE = 15;
 const MINUTE_MS = 60_000;
 
@@ -19,7 +19,7 @@ export function mayAskByItself() {
   return true;
 }
 
-/** Reports whether half of the page's own requests are left, so that one may be used for something beside the view. */
+/** Reports whether more than half of the page's own requests are left, some of which the details pane may use. */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 
 /** Reports whether so few requests are left that the page must wait. */

@@ -1,4 +1,4 @@
-// Charts as inline SVG. They follow the tokens and forced colours, and each states its result in a sentence.
+// Charts as inline SVG. They follow the tokens and forced colours, and each has a sentence about its result as label.
 
 import { h, svg } from './dom.js';
 import { number } from './words.js';
@@ -15,8 +15,8 @@ const TOP = 6;
  */
 
 /**
- * Draws stacked bars with a legend, for the pixels available, so that letters stay 11 px. Pointing at a bar writes its
- * values into the legend.
+ * Draws stacked bars with a legend. Draws them again for each size instead of scaling them, so that letters stay 11 px.
+ * Pointing at a bar writes its values into the legend.
  * @param {BarChart} chart
  */
 export function barChart(chart) {
@@ -178,7 +178,7 @@ export function tickStrip(ticks, title) {
  * Draws how much of something is used.
  * @param {number} share
  * @param {string} title
- * @param {string} [kind] `w` where it is nearly used up
+ * @param {string} [kind] `w` if it is nearly used up
  */
 export const meter = (share, title, kind = '') =>
   svg(

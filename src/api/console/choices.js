@@ -39,7 +39,7 @@ export function segments(label, choices, value, chosen) {
 }
 
 /**
- * Returns a filter with a count.
+ * Returns a button that is on or off, such as a filter.
  * @param {Children} content
  * @param {boolean} isOn
  * @param {(isOn: boolean) => void} toggled

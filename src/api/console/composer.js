@@ -90,7 +90,7 @@ function say(text, isBad = false) {
   result.className = isBad ? 'err' : 'hint';
 }
 
-/** The box grows with its text. */
+/** Fits the height of the box to its text. */
 function grow() {
   body.style.height = 'auto';
   body.style.height = `${Math.min(body.scrollHeight, MOST_LINES_PX)}px`;
@@ -178,28 +178,28 @@ async function send() {
 
 /**
  * @param {any} message
- * @param {string} place where the person was
+ * @param {string} place the page's address when the send began
  */
 async function noteSent(message, place) {
   const { id, status, conversation_id: conversation } = message;
-  if (id === '') say('Messages has it, and has not stored it yet.');
+  if (id === '') say('Messages has it, but has not stored it yet.');
   else if (status === 'failed') say('Messages could not send it.', true);
   if (conversation === '') return;
   if (conversation === openedConversation()) {
     if (id !== '') addMessage(message.attachments.length === 0 ? message : await withDetails(message));
   } else {
     await showConversations();
-    // Unless the user has navigated away in the meantime.
+    // The user may have navigated away in the meantime.
     if (location.hash === place) goTo(pathOfConversation(conversation));
   }
   if (id !== '' && !areChangesTold()) lookAgain(id, 0);
 }
 
-/** The size of a picture decides whether the picture is converted. @param {any} message */
+/** Reads a message again with details: the size of a picture decides whether to convert it. @param {any} message */
 const withDetails = (message) => call(`messages/${message.id}?include=${partsToInclude()}`).catch(() => message);
 
 /**
- * Repeats until the message is delivered, or until few requests are left.
+ * Updates a sent message after each delay, until it is delivered. Stops early if few requests are left.
  * @param {string} id
  * @param {number} turn
  */

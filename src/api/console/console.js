@@ -41,7 +41,7 @@ const made = new Map();
 /** @type {View | undefined} */
 let shown;
 let isIn = false;
-/** Number of addresses followed. Only the last one is shown. */
+/** Number of calls of `showView`. Only the last one shows its view. */
 let turns = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retry;
@@ -58,7 +58,7 @@ async function enter(candidate) {
     showNavigation();
     showFrame();
     showBackend(status.backend);
-    // Events after this position are not missed while the view loads.
+    // Listening begins at this position, so that no event is missed while the view loads.
     const [position] = await Promise.all([may('events') ? newestPosition(status) : undefined, showView()]);
     if (position !== undefined) listen(position, () => leave(CHANGED_KEY), restart);
     if (status.held_sends !== undefined && may('approve'))
@@ -80,7 +80,7 @@ function waitToEnter(candidate, waitS) {
   let leftS = Math.max(1, waitS);
   const step = () => {
     if (leftS <= 0) return void enter(candidate);
-    say(`All requests of this minute are used up. Signing in by itself in ${leftS} s.`);
+    say(`All requests of this minute are used up. Signing in automatically in ${leftS} s.`);
     leftS -= 1;
     retry = setTimeout(step, 1000);
   };
@@ -94,7 +94,7 @@ async function newestPosition({ newest_event: newest }) {
   return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
 }
 
-/** Continues from now and makes the views again, because events since the last one may have been missed. */
+/** Listens from now on, and makes the views again, because they may have missed events. */
 async function restart() {
   try {
     listen(await newestPosition(await readService()), () => leave(CHANGED_KEY), restart);
@@ -231,7 +231,7 @@ element('skip').addEventListener('click', (event) => {
   element('main').focus();
 });
 addEventListener('hashchange', () => {
-  // `postern open` may lead here in a tab in which the console is already open.
+  // The browser may follow `postern open` in a tab that already shows the console.
   const address = takeFromAddress();
   if (address === undefined) void showView();
   else void followAddress(address, enter);

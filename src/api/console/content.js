@@ -30,7 +30,7 @@ export const symbolOf = ({ emoji, reaction_type: type }) => emoji ?? REACTIONS[t
 export const isNotice = ({ details }) => NOTICES.has(details?.kind);
 
 /**
- * Returns the text as written. A row without text is described by a sentence, unless a card shows it.
+ * Returns the text as written, or a sentence if there is no text. Returns "" if a card or a picture shows the row.
  * @param {any} message
  * @returns {string}
  */
@@ -39,11 +39,11 @@ export function textOf({ body, attachments, details }) {
   // A card describes itself. A link within a text leaves the text in place.
   if ((poll ?? app) !== undefined) return '';
   if (link !== undefined) return WEB.test(body.trim()) ? '' : body;
-  // Something other than text separates the parts.
+  // Attachments separate the parts, so that each part needs its own line.
   if (kind === 'message' && body !== '' && parts.length > 1) return linesOf(parts);
   if (sentence === undefined || (kind === 'message' && body !== '')) return body;
   if (kind !== 'message' || attachments.length === 0) return sentence;
-  // A picture needs no words, and a file name says nothing about the content.
+  // The attachments show themselves, except stickers that a browser cannot show.
   return details.attachments.some(isTold) ? sentence : '';
 }
 
@@ -62,7 +62,7 @@ export function styledParts({ body, details }) {
 /** @param {any} run */
 const hasStyle = ({ styles, mention }) => (styles ?? mention) !== undefined;
 
-/** A link alone. */
+/** Matches a text that is a link and nothing else, or empty. */
 const WEB = /^(?:https?:\/\/\S*)?$/;
 
 /** @param {readonly { text: string }[]} parts */
@@ -76,7 +76,7 @@ const linesOf = (parts) =>
 const isTold = ({ sticker, path }) => sticker !== undefined && !/\.(?:png|jpe?g|gif|heics?|webp)$/i.test(path);
 
 /**
- * Returns notes for below a text: how the message was sent, and the state of its parts.
+ * Returns the notes below a text: how the message was sent, and the state of its parts.
  * @param {any} details
  */
 export function notesOf(details) {

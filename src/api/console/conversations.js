@@ -1,4 +1,4 @@
-// The list of conversations. Only those near the visible ones are in the document.
+// The list of conversations. Only the items near the visible ones are in the document.
 
 import { pageOf } from './api.js';
 import { isGroup, nameOf, newestConversations, noteConversations, peopleIn } from './directory.js';
@@ -27,7 +27,7 @@ export const partial = h('p', { id: 'partial', class: 'hint', role: 'status', hi
 
 /** @type {Map<string, Entry>} */
 const known = new Map();
-/** All items in order. The document has only some, because a browser lays out all of it. @type {HTMLElement[]} */
+/** All items in order. The document has only some, because browsers lay out every element. @type {HTMLElement[]} */
 let items = [];
 let placedFrom = 0;
 /** Height of each item in pixels. */
@@ -45,7 +45,7 @@ export async function showConversations({ isByItself, isFresh = true } = {}) {
   const page = await newestConversations({ isByItself, isFresh });
   const missing = page.headers.get('Postern-Partial');
   partial.hidden = missing === null;
-  partial.textContent = missing === null ? '' : `Without ${missing}: away.`;
+  partial.textContent = missing === null ? '' : `Without conversations of ${missing}, which cannot be reached.`;
   const focused = list.contains(document.activeElement)
     ? /** @type {HTMLElement} */ (document.activeElement).dataset.id
     : undefined;
@@ -105,13 +105,13 @@ async function showMore() {
 }
 
 /**
- * Returns the conversations that should be shown and are not in the list yet. A conversation with a new message since
- * the previous page appears twice.
+ * Returns the conversations of the chosen Mac that the list lacks. A page repeats a conversation of an earlier page if
+ * it got a message since.
  * @param {readonly Conversation[]} conversations
  */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
 
-/** Loads pages until the list scrolls and so loads more. A page may contain little of the chosen Mac. */
+/** Loads pages until the list is long enough to scroll. A page can have few conversations of the chosen Mac. */
 function fillList() {
   const isShort = list.clientHeight > 0 && list.scrollHeight <= list.clientHeight;
   if ((isHub() || isUnreadOnly) && next !== undefined && isShort) void showMore();
@@ -163,7 +163,7 @@ export async function noteMessage(message) {
   noteConversations([entry.conversation]);
   describe(entry);
   noteOpen();
-  // Nothing may move under the finger of somebody who is scrolling through the list.
+  // Moves nothing while the list has the focus, because the user is choosing a conversation.
   if (items[0] === entry.item || list.contains(document.activeElement)) return;
   items = [entry.item, ...items.filter((other) => other !== entry.item)];
   place();
@@ -178,7 +178,7 @@ const wantedItems = () =>
       )
     : items;
 
-/** Places the items near the visible ones, and empty room for the others. */
+/** Puts the items near the visible ones into the document, and leaves empty room for the others. */
 function place() {
   const all = wantedItems();
   height = all[0]?.offsetHeight || /** @type {HTMLElement | null} */ (list.firstElementChild)?.offsetHeight || height;

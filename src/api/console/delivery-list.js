@@ -13,7 +13,7 @@ import { counted, exactTimeOf, number } from './words.js';
 
 /** @type {Readonly<Record<string, readonly [icon: string, kind: string]>>} */
 const OUTCOMES = { delivered: ['check', 'yes'], dropped: ['x', 'no'], held: ['clock', 'wait'], gone: ['info', ''] };
-/** Events of rows, which can be read again from chat.db. */
+/** Matches events of rows, which can be sent again because they can be read again from chat.db. */
 const OF_ROWS = /^(?:message\.(?:received|sent)|reaction\.)/;
 
 /**
@@ -114,7 +114,9 @@ function detailOf(webhook, { id, event, row_id: row, outcome, tries, answer }, a
     'div',
     'tries',
     tries === undefined
-      ? outcome !== 'gone' && !isHub() && h('p', 'quiet small', 'Its tries were before the service was last started.')
+      ? outcome !== 'gone' &&
+          !isHub() &&
+          h('p', 'quiet small', 'Its tries are no longer known: the service was restarted.')
       : h('ol', null, tries.map(tryRow)),
     answer !== undefined && [
       h('p', 'quiet small', 'What the receiver answered:'),

@@ -94,7 +94,7 @@ async function showRights({ id, participants }, place) {
   place.hidden = rows.length === 0;
   fill(
     place,
-    h('h3', null, 'Keys that may be here'),
+    h('h3', null, 'Keys with access'),
     rows.map(({ key, reads, writes }) =>
       h(
         'div',

@@ -18,7 +18,7 @@ const SUGGESTED = 8;
 const known = new Map();
 /** @typedef {Awaited<ReturnType<typeof pageOf>>} Page */
 
-/** The newest conversations, until an event makes them old. @type {Promise<Page> | undefined} */
+/** The newest conversations; undefined after each event. @type {Promise<Page> | undefined} */
 let newest;
 let isRead = false;
 
@@ -42,7 +42,7 @@ export function nameIn(id) {
 }
 
 /**
- * Returns the name of the person or group that a send is for: that of the Address Book, or of a known conversation.
+ * Returns the name of a send's recipient from the Address Book or a known conversation, otherwise the address.
  * @param {{ readonly to: string, readonly members?: readonly string[], readonly names?: Readonly<Record<string, string>> }} send
  */
 export function recipientOf({ to, members = [], names }) {
@@ -91,7 +91,7 @@ export const peopleIn = (conversation) =>
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
 /**
- * Reads the newest conversations, with one request for all who ask until something happens in one.
+ * Reads the newest conversations. Callers share one request until the next event, unless they ask for a fresh one.
  * @param {{ readonly isByItself?: boolean | undefined, readonly isFresh?: boolean }} [options]
  */
 export function newestConversations({ isByItself, isFresh = false } = {}) {
@@ -157,7 +157,7 @@ export async function suggestions(text) {
   /** @type {Entry[]} */
   const found = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
   if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
-  // A person of that name precedes a group that a person of that name is in.
+  // Entries whose name has the words precede groups with members whose names have them.
   const isNamed = (/** @type {Entry} */ { name }) => words.every((word) => name.toLowerCase().includes(word));
   found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
   const seen = new Set();

@@ -51,7 +51,7 @@ export const foldedOperation = ({ React }) => {
     const { responses, specPath, specSelectors } = props;
     const operation = specSelectors.specJson().getIn(specPath.pop().toArray());
     const code = operation?.get('x-codeSamples')?.toJS() ?? [];
-    // Taken from the document as read, because a reference has no description.
+    // In `responses`, references are resolved. In specJson they are not, and so have no description.
     const refused = responses.entrySeq().filter((/** @type {[string]} */ [status]) => isRefusal(status));
     const told = refused
       .map((/** @type {[string, any]} */ [status, answer]) => [

@@ -48,7 +48,7 @@ export function svg(tag, props, ...children) {
 }
 
 /**
- * Returns one of the page's symbols, for beside a word or in a labelled button.
+ * Returns one of the page's symbols. Screen readers skip it, so it needs a word beside it, or a labelled button.
  * @param {string} name
  * @param {string} [kind]
  */

@@ -26,7 +26,7 @@ export const groupOf = (type) => GROUP_OF.get(type) ?? 'changes';
 
 /** @param {{ body: string, attachments: readonly string[], details?: { sentence?: string } }} message */
 function messageText({ body, attachments, details }) {
-  // File names say more than their number does.
+  // With attachments, a sentence only has their number, and the names of the files follow anyway.
   const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }
@@ -59,7 +59,7 @@ export function sentenceOf({ type, data, changes = [] }, messageOf) {
   if (what === 'delivered') return ['', `${quoted(data)} was delivered`];
   if (what !== 'read') return [who, `${what}: ${quoted(data)}`];
   if (!isOwn) return ['You', `read ${quoted(data)}`];
-  // Messages does not tell who of a group has read it.
+  // Messages does not record who in a group has read a message.
   return conversation.includes(';-;')
     ? [personOf(addressIn(conversation), names), `read ${quoted(data)}`]
     : ['', `${quoted(data)} was read`];

@@ -54,7 +54,7 @@ export function menu(label, items) {
 }
 
 /**
- * Shows a dialog that names its subject. Resolves with true for the action.
+ * Asks the user before an action. Resolves to true if the user chooses the action.
  * @param {{ readonly title: string, readonly text: Children, readonly action: string, readonly isBad?: boolean }} question
  * @returns {Promise<boolean>}
  */

@@ -1,5 +1,5 @@
-// Watches for sends that wait for a decision, with one long request at a time, so that a badge costs about one request
-// a minute.
+// Watches for sends that wait for a decision, with one long request at a time: the badge costs about one request a
+// minute.
 
 import { call } from './api.js';
 import { setBadge } from './shell.js';
@@ -12,7 +12,7 @@ const watchers = new Set();
 let isWatching = false;
 
 /**
- * Calls `watch` with the held sends whenever they have been read here.
+ * Calls `watch` with the held sends each time they have been read.
  * @param {(held: readonly any[]) => void} watch
  */
 export function onHeld(watch) {
@@ -22,7 +22,7 @@ export function onHeld(watch) {
 /** @param {number} count */
 export const noteHeld = (count) => setBadge('approvals', count, 'waiting');
 
-/** @param {number} count what the status said */
+/** @param {number} count number of held sends in the status */
 export function watchHeld(count) {
   noteHeld(count);
   if (isWatching) return;

@@ -43,7 +43,7 @@ export function connectStep(made) {
     const { last_used_at: used } = await call(`keys/${id}`, { isByItself: true }).catch(() => ({ last_used_at: null }));
     if (used === null) return;
     clearInterval(looking);
-    fill(waiting, h('span', 'dot good'), 'Its first request has come. It works.');
+    fill(waiting, h('span', 'dot good'), 'Its first request has arrived: it works.');
   }, LOOK_MS);
   return h(
     'fieldset',

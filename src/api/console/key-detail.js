@@ -97,15 +97,10 @@ export function showKey(root, key) {
         },
       ),
     scopes.includes('send') &&
-      listField(
-        'It may write to',
-        'A group stays open only while its members are those of today.',
-        draft.send,
-        (list) => {
-          draft.send = list;
-          changed();
-        },
-      ),
+      listField('It may write to', 'A group stays open only while nobody joins it.', draft.send, (list) => {
+        draft.send = list;
+        changed();
+      }),
     limitFields(draft, changed),
     expiryField(draft, key.expires_at === null ? 'never, as now' : `${expiryOf(key).text}, as now`),
     result,

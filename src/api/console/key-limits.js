@@ -10,7 +10,7 @@ import { peopleField } from './suggest.js';
 /** @import { Rights } from './key-words.js' */
 
 /**
- * The people of a list: all, nobody on purpose, or the chosen ones, who may still be missing.
+ * The people of a list: `'*'` for everybody, `''` for nobody, or the chosen ones. None chosen yet is an empty array.
  * @typedef {'*' | '' | readonly Entry[]} People
  */
 
@@ -42,7 +42,7 @@ export const rightsIn = ({ scopes, read, send, approval, caps, dry_run }) => ({
   dry_run,
 });
 
-/** Names of the ways to choose. */
+/** The ways to choose people. */
 const WAYS = /** @type {const} */ ([
   ['some', 'People'],
   ['all', 'Everybody'],
@@ -50,7 +50,7 @@ const WAYS = /** @type {const} */ ([
 ]);
 
 /**
- * Returns a field for the people whom a key may read or write to. All and nobody are explicit choices.
+ * Returns a field for the people whom a key may read or write to. Everybody and nobody are explicit choices.
  * @param {string} label
  * @param {string} hint
  * @param {People} list
@@ -95,7 +95,7 @@ export function listField(label, hint, list, changed) {
 /** @type {readonly (readonly [string, string, string])[]} */
 const APPROVALS = [
   ['always', 'Every send waits for you', 'You see the exact text and decide. Best for agents.'],
-  ['new', 'Only first messages wait', 'Sends to people you already wrote to go out at once.'],
+  ['new', 'Only first messages wait', 'If you have written to somebody before, sends to them go out at once.'],
   ['never', 'It sends at once', 'Within the limits below.'],
 ];
 
@@ -170,7 +170,7 @@ export function limitFields(draft, changed) {
           h('span', null, 'Only pretend to send ', h('span', 'quiet small', '(the answer says what would happen)')),
         ),
       ),
-    !canSend && note('', h('p', null, 'It cannot send, so there is nothing to limit but how long it lasts.')),
+    !canSend && note('', h('p', null, 'It cannot send, so only its end can be set.')),
   ];
 }
 

@@ -242,10 +242,7 @@ function peopleStep(changed) {
         }),
       ),
     (reads() || sends()) &&
-      note(
-        'warn',
-        h('p', null, '“Everybody” has to be chosen on purpose. A message can tell an agent to forward what it reads.'),
-      ),
+      note('warn', h('p', null, 'Choose “Everybody” with care: a message can tell an agent to forward what it reads.')),
     !reads() && !sends() && note('', h('p', null, 'It neither reads nor sends, so there is nobody to choose.')),
   );
 }

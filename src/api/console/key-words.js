@@ -12,7 +12,7 @@ export const APPROVAL = {
   never: 'Sends at once',
 };
 
-/** Returns the purpose of a key, as far as its scopes tell. @param {readonly string[]} scopes */
+/** Returns an icon and a word for a key, guessed from its scopes. @param {readonly string[]} scopes */
 export function kindOf(scopes) {
   const has = (/** @type {string} */ scope) => scopes.includes(scope);
   if (has('read') && has('send')) return /** @type {const} */ (['bot', 'Assistant']);

@@ -75,14 +75,14 @@ export class Line {
     });
   }
 
-  /** Returns where to resume, so that nothing is missed during a pause or a broken connection. */
+  /** Returns the parameters with which the service continues after the last event. */
   #position() {
     return new URLSearchParams({ after: String(this.#after), ...(this.#hasChanges && { changes: 'true' }) });
   }
 
   /**
-   * Finds out why a handshake failed, which a browser does not tell: the key may have changed, or the offset may be too
-   * old.
+   * Connects again. After a failed handshake, first asks the API for the reason, which browsers hide: the key may have
+   * changed, or the offset may be too old.
    * @param {WebSocket} broken
    * @param {boolean} hadOpened
    */

@@ -7,7 +7,7 @@ import { isHub, knownStatus, partsToInclude } from './service.js';
 /** @import { StatusReport } from '../../domain/status.ts' */
 
 /**
- * An event as it arrived, its time of arrival, and a unique number.
+ * An event, its time, and a unique number. The time is exact if the event arrived while the page was open.
  * @typedef {{ readonly event: any, readonly atMs: number, readonly isExact: boolean, readonly key: string }} Taken
  */
 
@@ -15,7 +15,7 @@ const KEPT = 10_000;
 const BEFORE = 100;
 const CHANGES = new Set(['message.updated', 'message.removed', 'messages.changed']);
 
-/** Newest first. @type {Taken[]} */
+/** The events so far, newest first. @type {Taken[]} */
 let taken = [];
 let count = 0;
 let hasEarlier = false;
@@ -54,7 +54,7 @@ export function onEvent(take) {
 }
 
 /**
- * Calls `watch` with `open`, or with the time until the next attempt.
+ * Calls `watch` with `open`, or with a text that has the time until the next attempt.
  * @param {(state: string) => void} watch
  */
 export function onLiveState(watch) {
@@ -107,7 +107,7 @@ function add(event, atMs, isExact) {
   if (taken.length > KEPT) taken.length = KEPT;
 }
 
-/** Reads the newest rows from before the page was opened. Does so only once. */
+/** Reads the newest events from before the page was opened, only once. */
 export async function readEarlier() {
   if (hasEarlier || isHub()) return;
   hasEarlier = true;

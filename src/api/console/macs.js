@@ -6,7 +6,7 @@ import { isHub, macOf, macs } from './service.js';
 const chooser = h('select', { id: 'mac', class: 'input', 'aria-label': 'Mac' });
 const from = h('select', { id: 'from', class: 'input', 'aria-label': 'From' });
 
-/** Shows the choice above the conversations. @param {() => unknown} changed */
+/** Returns the chooser above the conversations; undefined on a single Mac. @param {() => unknown} changed */
 export function macChooser(changed) {
   if (!isHub()) return undefined;
   fillWith(chooser, 'All Macs');
@@ -17,7 +17,7 @@ export function macChooser(changed) {
   return chooser;
 }
 
-/** Beside the recipient. */
+/** Returns the chooser beside the recipient; undefined on a single Mac. */
 export function senderChooser() {
   if (!isHub()) return undefined;
   fillWith(from, 'The Mac that knows them');

@@ -13,7 +13,7 @@ import { exactly } from './visible.js';
 import { linked } from './web-link.js';
 import { counted, dayOf, personOf, timeOf } from './words.js';
 
-/** After a longer silence, the time is shown. */
+/** If more time lies between two messages, it is shown between them. */
 const SILENCE_MS = 60 * 60_000;
 /** Consecutive messages from one sender within this time form a group. */
 const TOGETHER_MS = 3 * 60_000;
@@ -23,7 +23,7 @@ const BIG =
 
 /**
  * @param {any} message
- * @param {string} [mark] `edited` or `unsent`, where an event said so
+ * @param {string} [mark] `edited` or `unsent`, if an event said so
  */
 export function messageItem(message, mark) {
   const { id, details, is_from_me: isOwn, sender, names, timestamp, status } = message;
@@ -77,7 +77,7 @@ function markOf(details) {
   return details.retracted_at !== null ? 'unsent' : details.edited_at !== null ? 'edited' : undefined;
 }
 
-/** Reports whether nothing is left of a message. @param {any} message */
+/** Reports whether a message was unsent and has no content left. @param {any} message */
 const isUnsent = ({ body, attachments, details }) => details?.retracted_at && body === '' && attachments.length === 0;
 
 /** @param {any} message */

@@ -119,7 +119,7 @@ export function webhookCard({ webhooks }) {
               'wide',
               tickStrip(
                 ticksOf(one),
-                share === undefined ? 'Nothing was to be delivered in 24 hours' : `${share} delivered in 24 hours`,
+                share === undefined ? 'No deliveries in 24 hours' : `${share} delivered in 24 hours`,
               ),
             ),
             isTimed && h('td', 'num', responseOf(one.median_ms)),
@@ -151,7 +151,7 @@ export function sendCard({ sends }) {
   const title =
     total === 0
       ? 'No sends today'
-      : `Of ${counted(total, 'send')} today ${counts.map(({ count, text }) => `${count} ${text.toLowerCase()}`).join(', ')}`;
+      : `${counted(total, 'send')} today: ${counts.map(({ count, text }) => `${count} ${text.toLowerCase()}`).join(', ')}`;
   return h(
     'section',
     'card c4',

@@ -18,7 +18,7 @@ export function needsCard({ status, approvals = [], webhooks = [], host }) {
         todo(
           'lock',
           'bad',
-          name === 'full_disk_access' ? 'Give Full Disk Access back' : 'Allow automation of Messages',
+          name === 'full_disk_access' ? 'Grant Full Disk Access' : 'Allow automation of Messages',
           detail,
           h('a', { class: 'btn mini first', href: '#/settings' }, 'Show how'),
         ),
@@ -49,7 +49,7 @@ export function needsCard({ status, approvals = [], webhooks = [], host }) {
     const behind = known?.behind ?? 0;
     const rest =
       state === 'held'
-        ? `${counted(Math.max(1, behind), 'event')} wait and are kept.`
+        ? `${counted(Math.max(1, behind), 'event')} kept until it accepts them.`
         : behind > 0
           ? `${counted(behind, 'event')} behind.`
           : '';

@@ -40,7 +40,7 @@ export const iconButton = (name, label, run, kind = 'bare') =>
   button(`icon ${kind}`, icon(name), run, { 'aria-label': label, title: label });
 
 /**
- * Runs what a button started. The button is busy until then, and a refusal becomes a toast.
+ * Runs the action of a button, which is busy until the action ends. Shows an error as a toast.
  * @param {HTMLButtonElement} control
  * @param {() => Promise<unknown>} run
  */
@@ -60,9 +60,9 @@ export async function busily(control, run) {
 let toastTimer;
 
 /**
- * Shows the outcome of an action for some seconds, a failure for longer.
+ * Shows the outcome of an action for some seconds.
  * @param {string} text
- * @param {boolean} [isBad] It then stays until the next one.
+ * @param {boolean} [isBad] true for a failure, which is shown for longer
  */
 export function toast(text, isBad = false) {
   clearTimeout(toastTimer);

@@ -15,7 +15,7 @@ const MOVED = new Map([
 let home = 'overview';
 
 /**
- * Sets the view to show without an address: a limited key has no overview.
+ * Sets the view to show if the address names none, because a limited key has no overview.
  * @param {string} view
  */
 export function setHome(view) {

@@ -18,7 +18,7 @@ const KEPT_MS = 120_000;
 let asked;
 let askedAt = 0;
 
-/** Reads the scheduled messages of all conversations. */
+/** Returns the scheduled messages of all conversations, cached for `KEPT_MS`. */
 export function waitingSends() {
   if (isHub() || !may('send')) return Promise.resolve([]);
   if (asked === undefined || Date.now() - askedAt > KEPT_MS) {

@@ -10,7 +10,7 @@ import { goTo, pathOfConversation } from './route.js';
 import { isHub } from './service.js';
 import { number, personOf, reasonOf, shortTimeOf, timeOf } from './words.js';
 
-/** All clients share the rate limit, so nothing is requested while the user types. */
+/** Pause in typing before a search begins. All clients share the rate limit, so not every letter causes a request. */
 const WAIT_MS = 400;
 const MIN_CHARACTERS = 3;
 const HITS_AT_ONCE = 30;
@@ -61,10 +61,10 @@ let running = new AbortController();
 let isAsking = false;
 /** The query of the shown hits. */
 let asked = '';
-/** The message that the next address names, kept so that it need not be loaded. @type {any} */
+/** The chosen hit, kept so that its conversation need not load the message again. @type {any} */
 let wanted;
 
-/** Returns the message that was chosen among the hits, once. @param {string} id */
+/** Returns the chosen hit if it has this id. Forgets it. @param {string} id */
 export function takeWanted(id) {
   const message = wanted?.id === id ? wanted : undefined;
   wanted = undefined;
@@ -92,7 +92,7 @@ export const searchForm = () =>
     ),
   );
 
-/** Treats the last word as unfinished while the user types. @param {string} text */
+/** Returns the query with `*` after the last word, which the user may not have finished. @param {string} text */
 function unfinished(text) {
   const isQuoted = text.split('"').length % 2 === 0;
   return !isQuoted && /(?:^|\s)[\p{L}\p{M}\p{N}]{3,}$/u.test(text) ? `${text}*` : text;
@@ -245,8 +245,8 @@ function itemOf({ message, highlights }) {
  * @param {readonly (readonly [number, number])[]} highlights
  */
 function textOf({ body, attachments, details }, highlights) {
-  // The match is elsewhere, for example in the title of a link.
   const files = attachments.map((/** @type {string} */ path) => `[${path.split('/').at(-1)}]`);
+  // Without highlights, the match is outside the body, for example in the title of a link.
   if (highlights.length === 0 && details?.sentence !== undefined) return [[details.sentence, ...files].join(' ')];
   if (body === '') return [files.join(' ')];
   const first = highlights[0]?.[0] ?? 0;

@@ -1,5 +1,5 @@
-// Conversations opened in this browser. Postern never marks anything as read in Messages, so the unread counts from
-// Messages would never go down.
+// The conversations opened in this browser. Postern never marks anything as read in Messages, so without this module
+// the unread counts would not go down when a conversation is opened here.
 
 /** @import { Conversation } from '../../domain/conversation.ts' */
 
@@ -7,7 +7,7 @@ const NAME = 'postern-seen';
 const KEPT = 500;
 
 /**
- * Ids of the newest message seen, by conversation; the conversation opened last is last. @type {Map<string, string>}
+ * Ids of the newest message seen, by conversation, in the order of opening. @type {Map<string, string>}
  */
 const seen = new Map(read());
 

@@ -33,14 +33,14 @@ export function knownStatus() {
 
 export const isHub = () => status?.macs !== undefined;
 export const isDemo = () => status?.demo === true;
-/** A hub has no other keys. */
+/** Reports whether the page has the owner's key. A hub has no limited keys. */
 export const isOwner = () => key === undefined || key.caps === null;
 /** @param {string} scope */
 export const may = (scope) => isOwner() || (key?.scopes ?? []).some((one) => one === scope);
 /** @returns {readonly FleetMac[]} */
 export const macs = () => status?.macs ?? [];
 
-/** Returns a command line for this service, for lines to copy. */
+/** Returns a command line for this service. */
 export const commandOf = (/** @type {string} */ rest) => `postern ${rest}${isDemo() ? ' --demo' : ''}`;
 
 /** Returns the includes for each message. A hub knows no names of people. */
@@ -52,7 +52,7 @@ export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
  */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);
 
-/** Ids of keys that an answer lacked after they had been looked for. @type {Set<string>} */
+/** Ids of keys that are not, or no longer, in the list of keys. @type {Set<string>} */
 const revoked = new Set();
 /** Names of revoked keys, by id. @type {Map<string, string>} */
 const formerNames = new Map();
@@ -62,7 +62,7 @@ let keys = [];
 let asked;
 
 /**
- * Reads the limited keys, with one request for all who ask meanwhile.
+ * Reads the limited keys. `knownKeys` uses the answer until `forgetKeys`.
  * @param {import('./api.js').CallOptions} [options]
  * @returns {Promise<readonly KeyRecord[]>}
  */
@@ -80,7 +80,7 @@ export function readKeys(options) {
   return own;
 }
 
-/** Returns the limited keys, or the last known ones if the service refuses to tell. Reads them once. */
+/** Returns the limited keys, or the last known ones if the request is refused. Reads them only once. */
 export async function knownKeys() {
   if (!isOwner() || isHub()) return keys;
   try {
@@ -103,7 +103,7 @@ export async function namesOfKeys(ids = []) {
   return new Map([...formerNames, ...keys.map(({ id, name }) => /** @type {const} */ ([id, name]))]);
 }
 
-/** Looks for keys among the present and the revoked ones. @param {readonly string[]} ids */
+/** Looks for keys among the current and the revoked keys. @param {readonly string[]} ids */
 async function readEndedKeys(ids) {
   try {
     /** @type {readonly KeyRecord[]} */

@@ -6,7 +6,7 @@ export const enterSends = () => localStorage.getItem('postern-enter') !== 'break
 export const hasLetters = () => localStorage.getItem('postern-letters') !== 'off';
 export const schemeNow = () => SCHEMES.find((scheme) => scheme === localStorage.getItem('postern-scheme')) ?? 'auto';
 
-/** Before anything is shown. */
+/** Applies the chosen colour scheme. Pages call it before they show anything. */
 export function applyScheme() {
   const scheme = schemeNow();
   if (scheme === 'auto') delete document.documentElement.dataset.scheme;

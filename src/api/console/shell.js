@@ -114,7 +114,7 @@ export function showConnection(state, text) {
   fill(
     line,
     h('span', `dot ${state === 'good' ? 'live' : state === 'bad' ? 'bad' : 'warn'}`),
-    h('span', 'grow cut', state === 'good' ? 'Live' : state === 'bad' ? 'Not connected' : 'Needs a look'),
+    h('span', 'grow cut', state === 'good' ? 'Live' : state === 'bad' ? 'Not connected' : 'Needs attention'),
   );
   line.title = text;
   const banner = element('outage');

@@ -10,8 +10,9 @@ import { reasonOf } from './words.js';
 const WRONG = 'The key in the address is wrong. Nothing was changed.';
 
 /**
- * Resolves with the key to sign in with: the key in the address if it may be used directly, otherwise the stored one. A
- * key that differs from the stored one is only offered, because any web page can lead to such an address.
+ * Resolves with the key to sign in with: the owner's key for a code, a key in the address if none is stored, otherwise
+ * the stored key. Only offers a key in the address that differs from the stored one, because any web page can link to
+ * such an address.
  */
 export async function keyToEnter() {
   const kept = keptKey();
@@ -36,7 +37,7 @@ export async function followAddress(address, enter) {
 }
 
 /**
- * Exchanges a code for the owner's key. An invalid code is only mentioned.
+ * Returns the key in an address, or the owner's key in exchange for a code. Shows the reason if a code is refused.
  * @param {Address} address
  * @returns {Promise<{ readonly key: string, readonly isOwners: boolean } | undefined>}
  */
@@ -77,7 +78,7 @@ async function offer(key) {
       return;
     }
   }
-  tell(`The address you followed holds another key than the one you use. Sign in with ${name}?`);
+  tell(`The link that you followed has a different key from the one that you use. Sign in with ${name}?`);
   const take = element('take-key');
   take.textContent = `Sign in with ${name}`;
   take.hidden = false;

@@ -9,7 +9,7 @@ import { avatar } from './parts.js';
 const WAIT_MS = 150;
 
 /**
- * Suggests people below a field. Calls `choose` with the chosen one.
+ * Returns a list of suggestions for a field. Calls `choose` with the chosen person or group.
  * @param {HTMLInputElement} input
  * @param {(entry: Entry) => void} choose
  */
@@ -67,7 +67,7 @@ export function suggestPeople(input, choose) {
     fill(list, found.map(itemOf));
     list.hidden = found.length === 0;
     input.setAttribute('aria-expanded', String(!list.hidden));
-    // A late answer must not undo the user's choice.
+    // A late answer must not undo the user's selection.
     select(selected === undefined ? -1 : found.findIndex((entry) => entry.id === selected));
   };
   /**
@@ -116,7 +116,7 @@ export function suggestPeople(input, choose) {
 }
 
 /**
- * Shows people and groups with buttons that remove them.
+ * Returns a field for people and groups, with a button to remove each.
  * @param {string} label
  * @param {readonly Entry[]} chosen
  * @param {(entries: readonly Entry[]) => void} changed

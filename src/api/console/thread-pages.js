@@ -26,7 +26,7 @@ export async function around(conversation, wanted) {
   if (wanted === undefined || isThere) {
     return { items: newest.items.reverse(), next: newest.next, isNewest: true };
   }
-  // The displayed time of a message lacks fractions of a second.
+  // `since` omits messages at the instant itself, so it lies just before the wanted message.
   const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
   const { items, next } = await pageOf(pathOf(conversation, { limit: String(FIRST), order: 'asc', since }));
   return { items, next, isNewest: next === undefined };

@@ -10,12 +10,12 @@ import { reasonOf } from './words.js';
 
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
-/** The cursor names a message within the shown ones, so that a page repeats up to a page of them. */
+/** Messages per page. A page begins at a message that is already shown, so it can repeat up to a page of messages. */
 const MORE = 100;
 const MAX_SHOWN = 400;
 /** Distance from an end, in pixels, at which the next page loads. */
 const NEAR = 600;
-/** Notes that are kept beside a message. */
+/** Changes that are noted below a message. */
 const MARKS = new Set(['edited', 'unsent']);
 
 export const list = h('ol', {
@@ -111,7 +111,7 @@ async function show(wanted) {
     wasAtEnd = wanted === undefined;
     if (wasAtEnd) list.scrollTop = list.scrollHeight;
     else mark(wanted);
-    // Without scrolling there is no scroll event.
+    // A list that is too short to scroll causes no scroll event.
     noteScroll();
   } catch (error) {
     if (own === openings) toast(reasonOf(error), true);
@@ -196,7 +196,7 @@ function mark({ id }) {
   item.focus({ preventScroll: true });
 }
 
-/** Reloads the newest messages of the open conversation. A position further back stays. */
+/** Reloads the newest messages of the open conversation, unless only older ones are shown. */
 export async function reloadThread() {
   if (openId !== '' && !hasNewer) await show();
 }
@@ -284,7 +284,7 @@ export function addMessage(message) {
 }
 
 function noteScroll() {
-  // A picture that makes room below does not lead away from the end, only scrolling up does.
+  // A picture that loads makes the list longer, but only scrolling up leaves its end.
   wasAtEnd = isScrolledToEnd() || (wasAtEnd && list.scrollTop >= lastTop);
   lastTop = list.scrollTop;
   loadWhatIsNear();

@@ -14,7 +14,7 @@ import { reasonOf, timeOf } from './words.js';
 /** @typedef {Approval & { readonly names?: Readonly<Record<string, string>>, readonly new_contact?: boolean }} Shown */
 
 const DECIDED = 12;
-/** Length of an answer that may lack older ones that still wait. */
+/** Maximum length of the list. A list of this length may lack older sends that still wait. */
 const MOST = 200;
 const MINUTE_MS = 60_000;
 const list = h('div', { class: 'c8 stack loose', id: 'approval-list' });
@@ -23,7 +23,7 @@ const none = h('section', 'card c12');
 const besides = h('section', { class: 'card c4 top' });
 const root = h('div', { class: 'page', id: 'approvals', 'data-view': 'approvals' });
 
-/** Cards by the id of their approval. @type {Map<string, HTMLElement>} */
+/** The card of each approval, by the approval's id. @type {Map<string, HTMLElement>} */
 const cards = new Map();
 /** @type {ReadonlyMap<string, string>} */
 let names = new Map();
@@ -33,7 +33,7 @@ export function create() {
   fill(
     root,
     pageHead('Approvals', {
-      text: 'What a limited key wants to send and may not send alone. Only what is shown here can go out.',
+      text: 'Sends of limited keys that need your approval. Only what you see here can go out.',
     }),
     h('div', 'cols', none, list, besides),
   );
@@ -78,7 +78,7 @@ async function read() {
   noteHeld(held.length);
   const ids = new Set(held.map(({ id }) => id));
   for (const [id, card] of cards) {
-    // A card that the user is about to decide must not move away under the pointer or the focus.
+    // Ended cards stay in place, so that the card under the pointer or the focus does not move.
     if (!ids.has(id)) end(card, 'It was decided elsewhere, or nobody decided in time.');
   }
   for (const approval of held.sort((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at))) {

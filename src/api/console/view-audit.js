@@ -37,7 +37,7 @@ const timeSelect = h('select', { class: 'input', 'aria-label': 'When' });
 
 /** @type {WindowList<Entry> | undefined} */
 let rows;
-/** Newest first. @type {readonly Entry[]} */
+/** The loaded lines, newest first. @type {readonly Entry[]} */
 let entries = [];
 /** @type {ReadonlyMap<string, string>} */
 let names = new Map();

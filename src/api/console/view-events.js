@@ -23,7 +23,7 @@ const NARROW = matchMedia('(max-width: 760px)');
 const groups = new Set();
 let text = '';
 let conversation = '';
-/** The last event shown while paused. @type {string | undefined} */
+/** Key of the newest event at the time of pausing; undefined unless paused. @type {string | undefined} */
 let pausedAt;
 /** @type {readonly Taken[]} */
 let shown = [];

@@ -192,7 +192,7 @@ export function menuOf(key) {
 export async function revoke({ id, name }) {
   const isSure = await confirmed({
     title: `Revoke ${name}?`,
-    text: 'It stops working at once, its webhooks end, and what waits for approval is void. This cannot be undone.',
+    text: 'It stops working at once. Its webhooks are removed, and its waiting sends are not sent. This cannot be undone.',
     action: 'Revoke key',
   });
   if (!isSure) return;

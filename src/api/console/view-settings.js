@@ -66,7 +66,7 @@ async function show() {
         ),
         groups.map(([id, title, content]) => [h('h2', { class: 'sect', id: `s-${id}` }, title), content]),
         config !== undefined && [
-          note('', h('p', null, 'These stand in ', h('code', null, 'config.toml'), '. Edit the file, then restart:')),
+          note('', h('p', null, 'To change these, edit ', h('code', null, 'config.toml'), ', check it, and restart:')),
           codeLine(`${commandOf('config path')}\n${commandOf('config check')}`),
         ],
       ),
@@ -75,7 +75,7 @@ async function show() {
   markSection();
 }
 
-/** Marks the section that is being read. */
+/** Marks the section in view. */
 function markSection() {
   if (root.hidden) return;
   const heads = [...root.querySelectorAll('.sect')];
@@ -168,12 +168,12 @@ function browserCard() {
     ),
     row(
       'Keep me signed in',
-      'Keeps the key on this device. Without it, in this tab alone.',
+      'Keeps the key on this device. Otherwise it is kept only in this tab.',
       toggle('Keep me signed in', 'remembers', isRemembered(), (isOn) => keepKey(currentKey(), isOn)),
     ),
     row(
       isOwner() ? 'Signed in as the owner' : 'Signed in with a limited key',
-      isOwner() ? 'This key may do everything.' : 'It sees what it may.',
+      isOwner() ? 'This key may do everything.' : 'This page shows only what the key may see.',
       button('bad', 'Sign out', signOut, { id: 'sign-out' }),
     ),
   );
@@ -249,7 +249,7 @@ function aboutCard({ version, uptime_s: seconds, newest_row: rows, search, capab
     'card',
     row(
       'Version',
-      'Running since the last start.',
+      'The version that is running, and for how long.',
       h('span', { class: 'mono soft', id: 'version' }, `${version}, up ${spanOf(seconds)}`),
     ),
     rows !== null && row('chat.db', 'The newest row.', h('span', 'mono soft', number(rows))),

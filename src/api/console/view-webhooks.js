@@ -57,7 +57,7 @@ async function showTable(options) {
           empty(
             'hook',
             'See your first event in ten seconds',
-            'This listens without a receiver of yours, prints what comes, and removes itself when you stop it:',
+            'This command needs no receiver. It prints events as they come, and removes its webhook when you stop it:',
             codeLine(commandOf('webhooks listen')),
             h(
               'div',
@@ -147,7 +147,7 @@ function rowOf(webhook, hours) {
         hours.points.length > 0 &&
           tickStrip(
             ticksOf(hours),
-            share === undefined ? 'Nothing was to be delivered in 24 hours' : `${share} delivered in 24 hours`,
+            share === undefined ? 'No deliveries in 24 hours' : `${share} delivered in 24 hours`,
           ),
       ),
       h('td', 'num aside', share ?? h('span', 'quiet', 'none')),

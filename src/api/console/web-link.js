@@ -4,11 +4,11 @@ import { h } from './dom.js';
 
 /** @import { Children } from './dom.js' */
 
-/** A link ends before the punctuation that ends the sentence. */
+/** Matches a link in a text, without the punctuation at the end of its sentence. */
 const LINK = /https?:\/\/[^\s<>"]*[^\s<>"'.,;:!?)\]}]/g;
 
 /**
- * Returns the address if it is a web address.
+ * Returns the URL of an http or https address; undefined for any other text.
  * @param {string | undefined} address
  */
 export function webAddress(address) {

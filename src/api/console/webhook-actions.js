@@ -89,7 +89,7 @@ async function replayFrom(id, from) {
   if (from.dropped) return 'Delivering dropped events again';
   return from.after === 'latest'
     ? 'Skipped: it gets only what comes next'
-    : `Delivering again everything after row ${row}`;
+    : `Delivering everything after row ${row} again`;
 }
 
 /**
@@ -140,7 +140,7 @@ async function remove(webhook) {
   const name = nameOfWebhook(webhook);
   const isSure = await confirmed({
     title: `Remove ${name}?`,
-    text: 'It gets nothing any more, and its position is forgotten. This cannot be undone.',
+    text: 'It gets no more events, and its position is deleted. This cannot be undone.',
     action: 'Remove webhook',
   });
   if (!isSure) return;

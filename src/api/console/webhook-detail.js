@@ -58,7 +58,7 @@ export async function showWebhook(root, id) {
 
 /**
  * @param {string} label
- * @param {string | undefined} value left out where it is not known
+ * @param {string | undefined} value undefined if it is not known: then nothing is shown
  */
 const stat = (label, value) =>
   value !== undefined && h('div', null, h('span', 'quiet small', label), h('strong', null, value));

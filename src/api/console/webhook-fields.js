@@ -5,7 +5,7 @@ import { fill, h } from './dom.js';
 import { button } from './parts.js';
 import { isHub } from './service.js';
 
-/** Four groups of types; the titles have the names of the types. */
+/** Groups of event types. Their tooltips show the names of the types. */
 const GROUPS = [
   { title: 'Received', text: 'Somebody wrote.', types: ['message.received'] },
   { title: 'Sent', text: 'You wrote, on any device.', types: ['message.sent'] },
@@ -17,7 +17,7 @@ const GROUPS = [
   },
 ];
 
-/** Shows groups, and each type for those who want to choose. @param {readonly string[]} chosen */
+/** Returns a choice of groups, which unfolds to the single types. @param {readonly string[]} chosen */
 export function typeChoice(chosen) {
   const groups = GROUPS.filter(({ title }) => !isHub() || title !== 'Changes');
   const boxes = new Map(
@@ -72,7 +72,7 @@ export function typeChoice(chosen) {
   return { view, chosen: () => [...boxes].filter(([, box]) => box.checked).map(([type]) => type) };
 }
 
-/** Shows headers for each delivery. The value of a stored header is never shown. @param {readonly string[]} known */
+/** Returns fields for additional headers. Never shows the value of a stored one. @param {readonly string[]} known */
 export function headerRows(known) {
   const list = h('ul', 'stack');
   /** @type {Set<string>} */

@@ -132,7 +132,7 @@ export function webhookForm(webhook) {
         'field',
         h('span', 'label', 'Only these conversations'),
         people.box,
-        h('span', 'hint', 'Nobody listed: all of them.'),
+        h('span', 'hint', 'If you list none, all of them.'),
       ),
       h('div', 'field', h('span', 'label', 'Only written by'), writers.box),
       field('Written by', whose),

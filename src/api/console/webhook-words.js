@@ -16,7 +16,7 @@ export const STATES = {
   paused: ['off', 'Paused'],
 };
 
-/** Masks the password in a URL. Only the list returns it, for programs, not for a screen. @param {string} address */
+/** Masks the password in a URL: the API's list contains it, but no screen should show it. @param {string} address */
 export function withoutPassword(address) {
   const url = new URL(address);
   if (url.password === '') return address;
@@ -44,7 +44,7 @@ export function troubleOf(
     return {
       what: held.error,
       since: held.since,
-      next: `${counted(Math.max(1, behind), 'event')} ${behind > 1 ? 'wait and are' : 'waits and is'} kept. It is tried again until it succeeds (${counted(held.attempts, 'attempt')} so far).`,
+      next: `${counted(Math.max(1, behind), 'event')} ${behind > 1 ? 'wait and are' : 'waits and is'} kept. Postern tries again until it succeeds (${counted(held.attempts, 'attempt')} so far).`,
     };
   }
   if (state !== 'failing') return undefined;

@@ -1,4 +1,4 @@
-// A list of which only the rows in view are in the document, because a browser lays out every element in it.
+// A list that has only the rows in view in the document, because a browser lays out every element.
 
 import { h } from './dom.js';
 
@@ -51,7 +51,7 @@ export class WindowList {
     this.#draw();
   }
 
-  /** Makes every row again, for the height that rows have now. */
+  /** Makes every row again, because its content or its height has changed. */
   renew() {
     this.#box.style.height = `${this.#items.length * this.#height()}px`;
     this.#shown.clear();

@@ -3,7 +3,7 @@
 /** @typedef {Readonly<Record<string, string>>} Names */
 
 /**
- * Returns the name of an address, if the Address Book has one.
+ * Returns the name of an address from the Address Book, or the address itself.
  * @param {string} address
  * @param {Names} [names]
  */
@@ -22,7 +22,7 @@ export const number = (count) => count.toLocaleString('en-US');
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
 /**
- * Returns the time of day if the date is today, otherwise the date too.
+ * Returns the time of day, after the date unless it is today.
  * @param {string | number} at
  */
 export function timeOf(at) {
@@ -33,7 +33,7 @@ export function timeOf(at) {
 }
 
 /**
- * Returns the time of day if the date is today, the day if it was this week, otherwise the date.
+ * Returns the time of day for today, "Yesterday", the weekday for the last six days, otherwise the date.
  * @param {string | number} at
  */
 export function shortTimeOf(at) {
@@ -69,7 +69,7 @@ export function dayOf(at) {
 }
 
 /**
- * Reports whether a time is today, or in the day before it.
+ * Reports whether a time is on today's date, or on the date of `daysAgo` days before.
  * @param {Date} time
  */
 function isToday(time, daysAgo = 0) {
@@ -79,7 +79,7 @@ function isToday(time, daysAgo = 0) {
 }
 
 /**
- * Returns a duration, rounded.
+ * Returns a duration in one unit, rounded down.
  * @param {number} seconds
  */
 export function spanOf(seconds) {

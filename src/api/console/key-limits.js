@@ -10,7 +10,7 @@ import { peopleField } from './suggest.js';
 /** @import { Rights } from './key-words.js' */
 
 /**
- * The people of a list: `'*'` for everybody, `''` for nobody, or the chosen ones. None chosen yet is an empty array.
+ * The people of a list: `'*'` for everyone, `''` for nobody, or the chosen ones. None chosen yet is an empty array.
  * @typedef {'*' | '' | readonly Entry[]} People
  */
 
@@ -50,7 +50,7 @@ const WAYS = /** @type {const} */ ([
 ]);
 
 /**
- * Returns a field for the people whom a key may read or write to. Everybody and nobody are explicit choices.
+ * Returns a field for the people whom a key may read or write to. Everyone and nobody are explicit choices.
  * @param {string} label
  * @param {string} hint
  * @param {People} list

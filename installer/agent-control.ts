@@ -38,7 +38,7 @@ export async function controlAgent(
     machine.stdout('Postern is not running.');
     return;
   }
-  // launchd restarts a job that merely ends, so the job is booted out.
+  // launchd restarts a job that exits, so stopping it takes a bootout.
   if (job.kind !== 'absent') await launchd.bootout();
   if (order === 'stop') {
     machine.stdout('Postern has stopped. It starts again at the next login, or with: postern start');

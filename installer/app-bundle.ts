@@ -63,7 +63,7 @@ export async function isBundleSound(machine: Machine, layout: Layout): Promise<b
   return (await runtimeOf(machine, layout.executable)) !== undefined;
 }
 
-/** Returns the version of this Node and of its native module interface; undefined if it does not run. */
+/** Returns the versions of Node at `executable` and of its native module interface; undefined if it does not run. */
 export async function runtimeOf(
   machine: Machine,
   executable: string,
@@ -103,15 +103,15 @@ function doesNotRun(program: string): AppError {
 }
 
 /**
- * Signs ad hoc and without the hardened runtime: official builds of Node have it but lack the Apple Events entitlement,
- * so that macOS refuses Automation without asking. Apple silicon kills unsigned programs.
+ * Signs ad hoc, because Apple silicon kills unsigned programs. Omits the hardened runtime: under it, macOS refuses
+ * Automation without asking unless the program has the Apple Events entitlement, which official builds of Node lack.
  */
 async function sign(machine: Machine, app: string): Promise<void> {
   await machine.run('xattr', ['-cr', app]);
   const signed = await machine.run('codesign', ['--force', '--sign', '-', '--identifier', BUNDLE_ID, app]);
   if (signed.code !== 0) {
     throw new AppError('codesign_failed', `The bundle could not be signed: ${signed.stderr.trim()}`, {
-      hint: 'codesign is part of macOS. Look at the sentence above; nothing was changed.',
+      hint: 'Nothing was changed. The sentence above is from codesign, which is part of macOS.',
     });
   }
 }
@@ -119,7 +119,7 @@ async function sign(machine: Machine, app: string): Promise<void> {
 /** The signature as `codesign` reports it, for the user and for doctor. */
 export interface Signature {
   readonly cdhash: string | null;
-  /** Under the hardened runtime, Automation can never be allowed. */
+  /** True under the hardened runtime, where macOS always refuses Automation. */
   readonly isHardened: boolean;
 }
 

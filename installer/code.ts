@@ -13,8 +13,8 @@ const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd',
 const PROOF_LIMIT_MS = 60_000;
 
 /**
- * Copies the code into a new version folder and proves that it loads. Returns the folder's name; switches nothing
- * yet.
+ * Copies the code into a new version folder and proves that it loads. Returns the folder's name. Does not switch to the
+ * new version.
  */
 export async function installCode(machine: Machine, layout: Layout, root: string, version: string): Promise<string> {
   const missing = PARTS.find((part) => !existsSync(join(root, part)));

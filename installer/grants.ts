@@ -12,13 +12,13 @@ const SERVICES = {
   AppleEvents: 'Automation',
 } as const;
 
-/** Registers the bundle with LaunchServices: tccutil and Login Items look it up by its identifier. */
+/** Registers the bundle with LaunchServices, where tccutil and Login Items look it up by its identifier. */
 export async function registerBundle(machine: Machine, layout: Layout): Promise<void> {
   if (existsSync(layout.app)) await machine.run(LSREGISTER, ['-f', layout.app]);
 }
 
 /**
- * Unregisters the bundle from LaunchServices. Call it before its files are removed, or macOS keeps the entry of a
+ * Unregisters the bundle from LaunchServices. Call this before removing its files, or macOS keeps an entry for a
  * missing app.
  */
 export async function unregisterBundle(machine: Machine, layout: Layout): Promise<void> {
@@ -32,8 +32,8 @@ export async function knownCdhash(machine: Machine, layout: Layout): Promise<str
 }
 
 /**
- * Resets the permissions if the bundle in place has a new cdhash. macOS ties permissions to the cdhash: entries for
- * another one show Postern as switched on and still refuse it.
+ * Resets the permissions if the bundle in place has a new cdhash. macOS ties permissions to the cdhash: with the entry
+ * of an earlier bundle, System Settings shows Postern as switched on, and macOS still refuses it.
  */
 export async function settleGrants(
   machine: Machine,
@@ -52,17 +52,19 @@ export async function settleGrants(
   remember(layout, cdhash);
 }
 
-/** Without a record the next new bundle resets the permissions, so a failed write does no harm. */
 function remember(layout: Layout, cdhash: string | null): void {
   try {
     rmSync(layout.knownCdhash, { force: true });
     if (cdhash !== null) writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
   } catch {
-    // The user learns the outcome of the installation itself, which is already settled.
+    // Without a record, the next new bundle resets the permissions, which does no harm.
   }
 }
 
-/** Removes Postern's entries from both lists. Returns what the user has to do by hand if that fails. */
+/**
+ * Removes Postern's entries under Full Disk Access and Automation. Returns what the user has to do by hand where that
+ * fails.
+ */
 export async function resetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
   await registerBundle(machine, layout);
   const failures: string[] = [];

@@ -9,13 +9,13 @@ export interface Layout {
   readonly app: string;
   /** The private copy of Node: the program that launchd starts and that macOS knows as Postern. */
   readonly executable: string;
-  /** The configuration folder (decision A1); the code is beside the configuration. */
+  /** The configuration folder (decision A1). It also holds the code. */
   readonly support: string;
   /** One folder per version. */
   readonly versions: string;
   /** A link to the version in use. */
   readonly current: string;
-  /** The previous version, which can be returned to. */
+  /** A link to the version before it. */
   readonly previous: string;
   readonly main: string;
   /** A small script that runs `postern` with the private Node. */

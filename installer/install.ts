@@ -36,7 +36,7 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   try {
     await switchOver(machine, layout, launchd, release, agent);
   } finally {
-    // A first installation that failed also leaves its app in place.
+    // Also runs if the first installation failed, because its app stays in place.
     const isNewBundle = release.bundle?.isPlaced() === true;
     await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
     release.bundle?.discard();
@@ -56,7 +56,8 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
 }
 
 /**
- * Tells the user how to show messages from apps, if chat.db contains any. Older agents cannot tell, and are not asked.
+ * Tells the user how to show messages from apps, if chat.db contains any. Says nothing if the agent does not answer, as
+ * when it is too old.
  */
 async function mentionApps(machine: Machine, client: PosternClient, config: AgentConfig, file: string): Promise<void> {
   const seen = await client.diagnostics({ seconds: 0 }).catch((error: unknown) => {
@@ -81,7 +82,7 @@ function refuseOtherMachines({ platform, uid }: Machine): void {
   }
 }
 
-/** Checks everything that is known to fail later, before anything is changed. */
+/** Throws, before anything is changed, for every known reason why a later step would fail. */
 async function checkBeforehand(
   machine: Machine,
   layout: Layout,
@@ -105,7 +106,7 @@ async function checkBeforehand(
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }
-  // After the check of the port, so that an agent that has just started is recognised as its listener.
+  // Read after the port was checked, so that an agent that has just started is recognised as its listener.
   const job = await launchd.state();
   const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
   if (state.kind === 'taken' && !isOurs) {

@@ -16,7 +16,7 @@ import { AppError, errorCode } from '../src/domain/errors.ts';
 import type { Layout } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 
-/** The files that npm reads. */
+/** The files that `npm ci` reads. */
 const DESCRIPTION = ['package.json', 'package-lock.json', '.npmrc'];
 const INSTALL_LIMIT_MS = 15 * 60_000;
 
@@ -94,7 +94,7 @@ function removeSourceMaps(modules: string): void {
   }
 }
 
-/** Moves a folder, also to another volume, because the temporary folder may be on a different one. */
+/** Moves a folder. Copies it instead if the temporary folder is on another volume; the caller removes the original. */
 function move(from: string, to: string): void {
   try {
     renameSync(from, to);

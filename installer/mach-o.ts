@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 /** One architecture of a macOS executable, as its load commands describe it. */
 export interface MachSlice {
   readonly arch: 'arm64' | 'x64' | 'other';
-  /** Libraries that it is linked to, as written: absolute, or beginning with @rpath or similar. */
+  /** The libraries that the slice is linked to, as written: absolute, or beginning with @rpath or similar. */
   readonly libraries: readonly string[];
   /** The lowest macOS it declares support for, for example `11.0`; null if it declares none. */
   readonly minimumMacos: string | null;
@@ -28,9 +28,7 @@ const VERSION_MIN_MACOSX = 0x24;
 const BUILD_VERSION = 0x32;
 const HEADER_BYTES = 32;
 
-/**
- * Maximum number of slices. A file may claim any number, and one with more is not an executable that Postern would run.
- */
+/** Maximum number of slices. A damaged file can claim any number. */
 const SLICES_LIMIT = 16;
 const COMMANDS_BYTES_LIMIT = 1 << 20;
 

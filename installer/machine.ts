@@ -5,7 +5,7 @@ import type { RunCommand } from '../src/runtime/command.ts';
 export interface Machine {
   /** The platform's name in Node: `darwin` on a Mac. */
   readonly platform: string;
-  /** The architecture that this Node was built for. Under Rosetta it is not the Mac's. */
+  /** The architecture that this Node was built for. Under Rosetta it differs from the Mac's. */
   readonly arch: string;
   readonly uid: number;
   readonly home: string;

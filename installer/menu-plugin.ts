@@ -40,8 +40,8 @@ function isGuarded({ home }: Machine, folder: string): boolean {
 }
 
 /**
- * Links the plugin into each installed menu bar program. The link goes through `current`, so that updates need no new
- * one.
+ * Links the plugin into each installed menu bar program. The link goes through `current`, so that it stays valid after
+ * an update.
  */
 export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<void> {
   const programs = await menuPrograms(machine);

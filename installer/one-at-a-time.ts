@@ -20,8 +20,8 @@ export async function oneAtATime(layout: Layout, work: () => Promise<void>): Pro
 }
 
 /**
- * Takes the lock. Takes none if SQLite or the folder is unusable, because the installation itself then reports the
- * problem.
+ * Takes the lock. Continues without it if SQLite or the folder is unusable, because the installation itself then
+ * reports the problem.
  */
 function locked(path: string): () => void {
   try {

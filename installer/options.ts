@@ -12,7 +12,7 @@ export interface InstallOptions {
   /** The built project: the folder with package.json and dist. */
   readonly root: string;
   readonly version: string;
-  /** Replaces the program in the bundle. A new Node loses the permissions. */
+  /** Replaces the program in the bundle. macOS then asks for the permissions again. */
   readonly renewRuntime: boolean;
   /** How long to wait for the user to grant the permissions; 0 checks once. */
   readonly permissionsLimitMs: number;

@@ -46,8 +46,8 @@ const POLL_MS = 5_000;
 
 /**
  * Makes the agent check its permissions until it has both, and tells the user what to click, for at most
- * `permissionsLimitMs`. Returns the missing ones. Only the agent asks Messages: macOS asks on behalf of the responsible
- * program, which for a child of this terminal would be the terminal.
+ * `permissionsLimitMs`. Returns the missing permissions. Only the agent asks Messages: macOS asks on behalf of the
+ * responsible program, which for a child of this terminal would be the terminal.
  */
 export async function walkThroughPermissions(
   machine: Machine,
@@ -119,8 +119,8 @@ class Guide {
   }
 
   /**
-   * Handles a refusal without a dialog, most often an earlier "Don't Allow": with the user's consent, makes macOS
-   * forget it, once. Returns true if the agent may ask again; otherwise shows the switch in System Settings.
+   * If macOS refused without a dialog, most often after an earlier "Don't Allow", offers once to make it forget that
+   * answer. Returns true if the agent can ask again. If macOS still refuses, shows the switch in System Settings.
    */
   async letAskAgain(): Promise<boolean> {
     if (this.#reports.get('automation')?.reason !== 'no_dialog') return false;
@@ -132,7 +132,7 @@ class Guide {
   async #forgetAnswer(): Promise<boolean> {
     this.#wasReset = true;
     this.#machine.stdout(
-      '  macOS refused without asking you. It remembers a "Don\'t Allow", perhaps of an earlier installation.',
+      '  macOS refused without asking you. It remembers a "Don\'t Allow", perhaps from an earlier installation.',
     );
     if (!(await this.#confirm('  Forget that answer, for Postern alone, so that macOS asks again? [y/N] '))) {
       this.#machine.stdout('  The answer stays. Switch on Messages below Postern in the window that opens.');

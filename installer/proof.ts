@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { openSqlite, sqliteLibrary } from '../src/runtime/sqlite.ts';
 
 /**
- * Run once by the installer, on the private Node in a new version's folder. Loads every library and opens a database;
- * exits with an error if anything cannot be loaded.
+ * The installer runs this once, on the private Node in a new version's folder. Loads every library and opens a
+ * database; exits with an error if anything cannot be loaded.
  */
 const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ process.stdout.write(
 const missing: string[] = [];
 for (const name of Object.keys(optionalDependencies)) if (!(await loads(name))) missing.push(name);
 if (missing.length > 0) {
-  process.stdout.write(`Not built on this machine: ${missing.join(', ')}. Postern works without.\n`);
+  process.stdout.write(`Not built on this machine: ${missing.join(', ')}. Postern works without them.\n`);
 }
 
 async function loads(name: string): Promise<boolean> {

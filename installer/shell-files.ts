@@ -17,8 +17,8 @@ import { type Layout, layoutOf } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 
 /**
- * The manual page and the completions, by their place below a prefix, where shells and man look; the values are their
- * places in a version.
+ * The manual page and the completions. Keys are paths below a prefix where man and shells look; values are paths below
+ * a version's folder.
  */
 export const SHARED_FILES: Readonly<Record<string, string>> = {
   'share/man/man1/postern.1': 'dist/postern.1',
@@ -29,8 +29,8 @@ export const SHARED_FILES: Readonly<Record<string, string>> = {
 const COMMAND = join('bin', 'postern');
 
 /**
- * Returns every link below a prefix with its target. All but the command go through `current`, so that an update need
- * not change them.
+ * Returns every link below a prefix with its target. All but the command point through `current`, so that an update
+ * need not change them.
  */
 function linksOf(layout: Layout): readonly (readonly [string, string])[] {
   const shared = Object.entries(SHARED_FILES).map(([link, file]) => [link, join(layout.current, file)] as const);

@@ -11,7 +11,7 @@ export interface StagedFolder {
   isPlaced(): boolean;
   /** Undoes `place`, even if it failed halfway. */
   putBack(): void;
-  /** Removes the folder that is not at the destination. */
+  /** Removes the folder that is not in use: after `place` the replaced one, otherwise the new one. */
   discard(): void;
 }
 
@@ -65,7 +65,7 @@ export async function buildFolder(destination: string, fill: (staging: string) =
   }
 }
 
-/** Writes a file atomically: readers see either the old or the new one. */
+/** Writes a file atomically: readers see either the old or the new content. */
 export function writeWhole(path: string, content: string | Uint8Array, mode: number): void {
   const fresh = join(dirname(path), `.${basename(path)}.new`);
   try {
@@ -80,7 +80,7 @@ export function writeWhole(path: string, content: string | Uint8Array, mode: num
 }
 
 const APP_MANAGEMENT =
-  ' If it is yours: another program made Postern.app, and macOS protects it. Switch your terminal on in System Settings under Privacy & Security > App Management, or use the terminal that made it.';
+  ' If it belongs to you, another program made Postern.app, and macOS protects it. Switch your terminal on in System Settings under Privacy & Security > App Management, or use the terminal that made it.';
 
 function moveIfThere(path: string, to: string): void {
   try {
@@ -91,8 +91,8 @@ function moveIfThere(path: string, to: string): void {
 }
 
 /**
- * Returns an AppError that says why a path could not be written, or the error itself. EPERM is also how macOS 13 and
- * newer refuses changes to an app that another terminal made (App Management); EACCES is only about owners.
+ * Returns an AppError that says why a path could not be written, or the error itself. Since macOS 13, EPERM can also
+ * mean that another terminal made the app (App Management). EACCES is only about owners.
  */
 export function writeFailure(error: unknown, path: string): unknown {
   const code = errorCode(error);

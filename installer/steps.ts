@@ -37,7 +37,7 @@ export interface UndoFailure {
   readonly reason: string;
 }
 
-/** Undoes every step that had begun, even if one cannot be undone. Returns those that could not. */
+/** Undoes every step that had begun, even if some cannot be undone. Returns the failures. */
 export async function undoSteps({ begun }: StepFailure): Promise<readonly UndoFailure[]> {
   const failures: UndoFailure[] = [];
   for (const step of begun) {

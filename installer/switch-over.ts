@@ -55,7 +55,7 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
   return {
     name: 'stop the running agent',
     async run() {
-      // Before the bundle is replaced, because macOS looks a permission up by the path of the asking program.
+      // Comes before the bundle is replaced, because macOS looks up a running program's permissions by its path.
       machine.stdout(
         'launchctl bootout: the running agent is stopped, because launchd reads a property list only when it loads it.',
       );
@@ -85,7 +85,7 @@ function registerApp(machine: Machine, layout: Layout): Step {
 }
 
 async function load(machine: Machine, layout: Layout, launchd: Launchd): Promise<void> {
-  // launchd refuses to start a program whose log folder is missing (78).
+  // launchd refuses to start a program whose log folder is missing (exit code 78).
   mkdirSync(layout.logs, { recursive: true, mode: 0o700 });
   machine.stdout('launchctl enable: the agent may be started, even if it was once switched off.');
   await launchd.enable();
@@ -122,7 +122,7 @@ async function goBack(
 
 function stateAfter(before: string, stop: Step | undefined, problems: readonly UndoFailure[]): string {
   if (stop === undefined) {
-    return `Version ${before} was not running before, so Postern is not running now.`;
+    return `Version ${before} was not running before the update, so it was not started again.`;
   }
   return problems.some(({ step }) => step === stop)
     ? `Postern is not running: version ${before} could not be started again.`
@@ -153,7 +153,7 @@ function endOf(file: string): readonly string[] {
   }
 }
 
-/** SQLite recreates the -shm from these two. */
+/** The copied files. SQLite recreates state.db-shm from them. */
 const KEPT = ['state.db', 'state.db-wal'];
 
 /**
@@ -162,7 +162,7 @@ const KEPT = ['state.db', 'state.db-wal'];
  */
 export function copyState(layout: Layout): Step {
   const copies = stateCopy(layout);
-  /** Undefined until all copies are made, because nothing has touched the state before that. */
+  /** Undefined until every file is copied. Until then, the state has not changed. */
   let kept: readonly string[] | undefined;
   return {
     name: 'keep a copy of the state',
@@ -179,7 +179,7 @@ export function copyState(layout: Layout): Step {
       if (missing !== undefined)
         throw new Error(`${missing} is missing, so the state stays as the new version left it.`);
       for (const name of [...KEPT, 'state.db-shm']) rmSync(join(layout.support, name), { force: true });
-      // Moved, so that a full disk cannot prevent the restore.
+      // Moves the copies, so that a full disk cannot prevent the restore.
       for (const name of kept) renameSync(join(copies, name), join(layout.support, name));
       removeStateCopy(layout);
     },

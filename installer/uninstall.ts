@@ -16,8 +16,8 @@ export interface UninstallOptions {
 }
 
 /**
- * Removes the agent from this Mac. Missing parts are not a failure, so it can run twice. Continues after every failure,
- * and finally throws an AppError that lists everything left behind.
+ * Removes the agent from this Mac. Missing parts are not a failure, so running it twice is harmless. Continues after
+ * every failure, and finally throws an AppError that lists everything left behind.
  */
 export async function uninstall(machine: Machine, { purge }: UninstallOptions): Promise<void> {
   if (machine.platform !== 'darwin') {
@@ -91,7 +91,7 @@ async function forgetPermissions(machine: Machine, layout: Layout): Promise<read
   return [];
 }
 
-/** Removes staged attachments, except those that a conversation shows, which would be empty in Messages afterwards. */
+/** Removes staged attachments, except those that a conversation still shows: Messages would show them as empty. */
 function removeStagedFiles({ home, stdout }: Machine): readonly string[] {
   const messages = join(home, 'Library', 'Messages');
   const stagingFolder = join(messages, 'Attachments', 'Postern');

@@ -20,7 +20,7 @@ const { outputFiles } = await build({
   minify: true,
   legalComments: 'inline',
   define: { POSTERN_VERSION: JSON.stringify(version) },
-  // The typed client's WebSocket, which `postern mcp` never opens.
+  // The typed client needs it for WebSockets, which `postern mcp` never opens.
   external: ['ws'],
   banner: {
     js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",

@@ -4,7 +4,7 @@ const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
 const VERSION = 20;
-/** Names are UTF-8. */
+/** Declares that names are UTF-8. */
 const FLAGS = 0x0800;
 const DEFLATE = 8;
 /** 1 January 1980 for every entry, so that the same content always gives the same file. */

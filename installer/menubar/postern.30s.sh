@@ -36,7 +36,7 @@ unquoted() {
   sed -e "s/^'\(.*\)'\$/\1/" -e t -e 's/^"\(.*\)"$/\1/' -e 's/\\\(["\\]\)/\1/g'
 }
 
-# Prints the header with the key as curl's configuration, where \" and \\ mean the same as in TOML.
+# Prints the key's header as a line of curl's configuration, where \" and \\ mean the same as in TOML.
 request() {
   key=$(setting auth api_key | unquoted | sed 's/[\\"]/\\&/g')
   printf 'header = "X-API-Key: %s"\n' "$key"
@@ -85,7 +85,7 @@ title() {
 host_program=xbar
 [ "${SWIFTBAR:-}" = 1 ] && host_program=swiftbar
 
-# Keeps lines without parameters, or with the few that the service uses. Any other could run a program when clicked.
+# Drops lines with parameters other than the few that the service uses. Such a line could run a program when clicked.
 harmless() {
   LC_ALL=C awk '
     BEGIN { known = "^[ \t]*(sfimage=[A-Za-z0-9.]+|color=[A-Za-z0-9#,]+|href=http://[][A-Za-z0-9/.:%?#@!$&()*+,;=_~-]+)([ \t]|$)" }
@@ -101,7 +101,7 @@ harmless() {
     }'
 }
 
-# Prints why the socket must not be used; nothing if it may be.
+# Prints the reason if the socket must not be used, otherwise nothing.
 distrust() {
   if [ "$(setting server socket)" = false ]; then
     echo 'State not shown: server.socket is false'
@@ -113,7 +113,7 @@ distrust() {
   fi
 }
 
-# Reports whether another program listens on the port, while the service does not answer. Connects, but sends nothing.
+# Reports whether any program listens on the port. Connects, but sends nothing.
 port_is_taken() {
   host=$(setting server host | unquoted)
   port=$(setting server port | tr -d _)

@@ -1,4 +1,4 @@
-# Homebrew formula. `make release` writes release/postern.rb from it, with address and checksum of the release.
+# Homebrew formula. `make release` writes release/postern.rb from it, with the address and checksum of the release.
 # Nobody has built or installed it yet. The only check so far is that Ruby can parse it.
 class Postern < Formula
   desc "Local gateway to Apple Messages: REST API, WebSocket and signed webhooks"
@@ -26,7 +26,7 @@ class Postern < Formula
         postern demo
       To run it at every login, with its own app that holds the permissions:
         postern install
-      Before this formula is removed: postern uninstall
+      Before you remove this formula, run: postern uninstall
     EOS
   end
 

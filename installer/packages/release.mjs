@@ -1,6 +1,6 @@
-// Packs dist/ into one file that npm installs without a compiler or further downloads: release/postern-VERSION.tgz, and
-// the Homebrew formula that installs it. The package contains no native programs; its SQLite is the one in Node. Node
-// 20 has no SQLite and can run only `postern/client`, for which `engines` allows it.
+// Packs dist/ into one file that npm installs without a compiler or further downloads: release/postern-VERSION.tgz.
+// Also writes the Homebrew formula that installs it. The package contains no native programs and uses the SQLite in
+// Node. Node 20 has none, so there only `postern/client` works; `engines` allows Node 20 for its sake.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -18,12 +18,12 @@ const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd',
 const PACKAGES = {
   'swagger-ui-dist': ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
 };
-/** Pages that dist/guide.pack contains, and files that only a debugger reads. */
+/** Not packed: pages that dist/guide.pack contains, finished packages, and source maps. */
 const LEFT_OUT = /\/dist\/guide$|\.(?:tgz|mcpb|map)$/;
-/** Modules in dist, which are in the bundles, and their type declarations. */
+/** Modules and type declarations. Bundles contain most of the modules, so `isKept` decides about each. */
 const MODULES = /^(?:src|installer)\//;
 const ENDING = /(?:\.d\.ts|\.js)$/;
-/** Scripts of pages, and a program without imports. */
+/** Modules that no bundle contains: the console's scripts, and the simulated osascript. */
 const ASSETS = /^src\/(?:api\/console\/|simulator\/osascript$)/;
 const TYPES = typesOf('src/client/postern-client');
 
@@ -38,7 +38,7 @@ try {
     version: project.version,
     description: project.description,
     license: project.license,
-    // The name in the registry of MCP servers, which looks it up here.
+    // The project's name in the registry of MCP servers, which reads it from here.
     mcpName: JSON.parse(readFileSync(`${root}server.json`, 'utf8')).name,
     bin: { postern: 'project/dist/main.js' },
     man: ['project/dist/postern.1'],

@@ -16,7 +16,7 @@ const MAX_HELD = 20;
 /** Maximum size of all held files and uploads together, in bytes (decisions L3 and R1). */
 const MAX_HELD_BYTES = 1_000_000_000;
 
-/** Actions that the audit log records for the outcome of an approved send: the key sent it, and nobody decided. */
+/** Outcomes of an approved send that the audit log records as the key's own action. All others are decisions. */
 const OF_THE_SEND: Readonly<Partial<Record<ApprovalState, AuditAction>>> = {
   sent: 'send',
   pending: 'send',
@@ -42,13 +42,16 @@ export interface Holding {
 
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
-  /** Returns the size of all uploads, which share the room, in bytes. */
+  /** Returns the size of all uploads in bytes. They count towards `MAX_HELD_BYTES` too. */
   readonly uploadedBytes: () => number;
   /** Called when a send begins to wait for a decision. */
   readonly onHeld: (approval: StoredApproval) => void;
 }
 
-/** The held sends (decision L3). Each is decided once, by a single SQL statement. */
+/**
+ * Holds sends until they are decided (decision L3). A single SQL statement stores each decision, so that only one
+ * counts.
+ */
 export function approvalDesk(parts: ApprovalDeskParts) {
   const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
   /** Sends that are being held at the moment, by request. */
@@ -96,7 +99,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     return current().list('held', 100_000);
   }
 
-  /** Resolves when something changed, or after `ms`. */
+  /** Resolves when an approval has changed or expires, or after `ms`. */
   function changed(ms: number): Promise<void> {
     const nextMs = (store.nextExpiryMs() ?? Number.POSITIVE_INFINITY) - clock.now();
     return waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
@@ -232,7 +235,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
 
 export type ApprovalDesk = ReturnType<typeof approvalDesk>;
 
-/** Returns the approval in the form that callers see. */
+/** Returns the approval in the form that callers see. `shown` is only for those who may still decide about it. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
   const { options: _options, ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
   const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;

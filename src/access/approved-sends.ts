@@ -24,7 +24,7 @@ export interface ApprovedSendsParts {
   readonly idempotency: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Throws unless the key may still send there, and the readers are still those that the owner saw. */
+  /** Throws unless the key may still send to `to`, and `members` are still the ones that the owner saw. */
   readonly check: (keyId: string, to: string, members: readonly string[]) => void;
 }
 
@@ -71,7 +71,10 @@ export function approvedSends(
     }
   }
 
-  /** Returns undefined if the service stops before the send's turn. It is sent after the next start. */
+  /**
+   * Sends or schedules the message. Returns undefined if the service stops before the send's turn; the next start sends
+   * it.
+   */
   async function outcome(approval: StoredApproval): Promise<End | undefined> {
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
     const idempotencyKey = { kind: 'approval', key: id } as const;

@@ -50,12 +50,12 @@ export class Audit implements AuditLog {
     this.#add(note, atMs);
   }
 
-  /** Writes one line per key, code, target and minute, for the first targets of a minute. */
+  /** Writes one line per key, code, target and minute. Targets after the first ten share one line. */
   noteRefusal(keyId: string, code: string, target: string | null = null): void {
     this.#fold(this.#withFewTargets({ keyId, action: 'refused', outcome: code, target }), MINUTE_MS);
   }
 
-  /** Writes one line per key, target and minute. It has no hash, because it stands for several texts. */
+  /** Writes one line per key, target and minute. The line has no hash, because it stands for several texts. */
   noteDryRun(keyId: string, target: string): void {
     this.#fold(this.#withFewTargets({ keyId, action: 'send', outcome: 'dry_run', target }), MINUTE_MS);
   }
@@ -100,7 +100,10 @@ export class Audit implements AuditLog {
     return id;
   }
 
-  /** Replaces the target with `OTHER_TARGETS` after the first ones of a minute, so that a loop cannot fill the log. */
+  /**
+   * Replaces the target with `OTHER_TARGETS` after the first ten targets of a minute, so that a loop cannot fill the
+   * log.
+   */
   #withFewTargets(note: AuditNote): AuditNote {
     const minute = Math.floor(this.#clock.now() / MINUTE_MS);
     if (minute !== this.#targetsOfMinute) this.#targets.clear();

@@ -7,8 +7,8 @@ import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { LimitedKey } from './limited-key.ts';
 
 /**
- * Returns the held sends of one caller: all of them for callers who may decide, otherwise only the caller's own. No key
- * means the owner.
+ * Returns one caller's view of the held sends: all of them for callers who may decide, otherwise only the caller's own.
+ * `key` is undefined for the owner.
  */
 export function callerApprovals(
   desk: ApprovalDesk,
@@ -28,8 +28,8 @@ export function callerApprovals(
     if (!mayDecide) throw problem('approval_not_found');
   };
   /**
-   * Checks again after each change, until the result is sufficient or the time is up. Returns nothing to a key that has
-   * ended in the meantime.
+   * Checks again after each change, until the result is sufficient or the time is up. Throws `limited_key_refused` if
+   * the key ends in the meantime.
    */
   const until = async <Found>(
     waitMs: number,

@@ -17,7 +17,7 @@ export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: s
   assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day with all limited keys', nowMs);
 }
 
-/** Returns how many sends the caps still allow. No window allows more than are left of the day. */
+/** Returns how many sends the caps still allow. No window's number exceeds what is left of the day. */
 export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
   const { minute, day, newContacts, dayOfAll } = store.sends(id, null, nowMs);
   const left = (name: keyof Caps, { count }: SendCount): number => Math.max(0, caps[name] - count);

@@ -234,7 +234,7 @@ export class KeyRing implements Keys {
     const nowMs = clock.now();
     const times = [...this.#keys.values()].map(({ expiresMs }) => expiresMs).filter((ms) => ms > nowMs);
     if (times.length === 0) return;
-    // Timers do not run while the Mac sleeps, so the time is checked at least this often.
+    // Checks at least every minute, because timers do not run while the Mac sleeps.
     this.#cancelExpiry = clock.after(Math.min(Math.min(...times) - nowMs, LOOK_EVERY_MS), () => {
       for (const key of this.#keys.values()) {
         const isOver = key.expiresMs > nowMs && !key.isAlive(clock.now());

@@ -32,7 +32,7 @@ export class LazyAccess {
     return this.#loaded === undefined ? {} : { held_sends: this.#loaded.heldCount() };
   }
 
-  /** The owner's sends, recorded once a limited key has existed. */
+  /** Returns the owner's sender, which records sends in the audit log once a limited key has existed. */
   ownerSender(sender: MessageSender, scheduler: Scheduler): CallerSender {
     return {
       attachmentMistakes: (paths) => sender.attachmentMistakes(paths),

@@ -52,7 +52,7 @@ export interface AccessStores {
   readonly selfChat: SelfChatStore;
 }
 
-/** Uploads by key. */
+/** The uploads of each key. */
 export interface KeyUploads {
   readonly bytes: number;
   of(keyId: string): Uploads;
@@ -66,7 +66,7 @@ export interface AccessParts {
   readonly owner: () => Caller;
   /** The service's reader, which adds no names. */
   readonly reader: MessageReader;
-  /** A reader that adds names if requested. */
+  /** Returns a reader that adds names if requested. */
   readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
   /** Serialises an event as far as a limited key may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string;
@@ -76,9 +76,9 @@ export interface AccessParts {
   readonly uploads: KeyUploads;
   readonly subscriptions: SubscriptionService;
   readonly attachmentRoots: readonly string[];
-  /** The address of the conversation with oneself that can be proved; "" for none. */
+  /** The configured address of the owner's conversation with themselves; "" for none. */
   readonly selfAddress: string;
-  /** True if the owner decides there by tapback. */
+  /** True if the owner decides by tapback in that conversation. */
   readonly hasTapbacks: boolean;
   readonly ownerInChatDb: OwnerInChatDb;
   readonly clock: Clock;
@@ -210,7 +210,7 @@ export class LimitedAccess implements AccessService {
     if (isRevoked) void this.#parts.uploads.removeOf(id);
     const { webhooks } = this.#parts.owner();
     for (const webhook of webhooks.list().filter(({ keyId }) => keyId === id)) {
-      // A webhook that the owner pointed elsewhere was never allowed by the list, and stays.
+      // A webhook stays if the owner pointed it at a host outside the list.
       const isForbidden = mayCallBack(before.callback_hosts, webhook.url) && !mayCallBack(hosts, webhook.url);
       if (isForbidden) this.audit.note({ keyId: OWNER, action: 'webhook', target: webhook.id, outcome: 'removed' });
       if (isRevoked || isForbidden) void webhooks.remove(webhook.id);

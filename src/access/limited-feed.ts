@@ -2,8 +2,8 @@ import type { LogEntry } from '../domain/event.ts';
 import type { EventFeed, FeedReader } from '../domain/ports/feed-ports.ts';
 
 /**
- * Returns the feed for a limited key. Positions are those of the log, and entries that the key may not read are left
- * out. `admits` reports whether the key may read an entry now.
+ * Returns the feed for a limited key, without entries that the key may not read. Positions stay those of the log.
+ * `admits` reports whether the key may read an entry now.
  */
 export function limitedFeed(feed: EventFeed, admits: (entry: LogEntry) => boolean): EventFeed {
   const narrowed = (reader: FeedReader): FeedReader => ({

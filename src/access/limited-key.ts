@@ -69,7 +69,7 @@ export class LimitedKey {
   }
 }
 
-/** Parsed members that every request needs. */
+/** Members of a stored key, parsed once because every request needs them. */
 interface Parsed {
   readonly present: Buffer;
   readonly previous: Buffer | undefined;

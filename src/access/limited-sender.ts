@@ -50,7 +50,7 @@ type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'scheduled' }>;
 /** Identifies a request, so that repeating it neither sends nor asks for approval again. */
 interface Ask {
   readonly id: string;
-  /** Start of the periods that are searched: for direct sends, and for held ones. */
+  /** Times from which earlier requests count as the same: for direct sends, and for held ones. */
   readonly sinceMs: number;
   readonly heldSinceMs: number;
   readonly hasKey: boolean;
@@ -80,7 +80,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     return run();
   }
 
-  /** Decides how to handle the request, or throws the refusal. */
+  /** Returns a function that carries out the request, or throws the refusal. */
   async function admit(request: SendRequest): Promise<() => Promise<SendAnswer>> {
     const destination = allowedDestination(directory, key, request.recipient);
     await checkAttachments(request.attachments);
@@ -94,7 +94,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Decides about a request that no approval answers. Checks the caps and writes the line in the audit log in one turn
+   * Admits a request that no earlier approval answers. Checks the caps and writes the line in the audit log in one turn
    * of the event loop, so that simultaneous requests cannot exceed a cap together.
    */
   function admitNew(
@@ -143,7 +143,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     const keyAt = (ms: number): IdempotencyKey => ({ kind: 'ask', key: ask.hasKey ? ask.id : `${ask.id}\0${ms}` });
     const idempotencyKey = keyAt(askedMs ?? nowMs);
     const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
-    // Without an idempotency key, a failure need not be repeated: the same text may be tried again.
+    // Without an Idempotency-Key, the same text may be tried again after a failure.
     const hasFailed = outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown');
     // An approval is never older than its line in the audit log. A newer line belongs to a later request.
     const isWithdrawn = withdrawnMs !== undefined && askedMs !== undefined && askedMs <= withdrawnMs;
@@ -191,14 +191,14 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Refuses a send if the owner required approval or switched dry run on while the send waited for its turn. If it is
-   * requested again, it is held.
+   * Refuses a send if the owner required approval or switched dry run on while the send waited for its turn. A repeated
+   * request then follows the new settings.
    */
   function assertStillDirect(to: string): void {
     if (key.stored.dry_run || sendRight(directory, key, to) !== 'yes') throw problem('recipient_not_allowed');
   }
 
-  /** Returns the outcome of an earlier equal request. */
+  /** Answers a repeated request with the outcome of the earlier one. */
   async function again(earlier: StoredApproval, ask: Ask): Promise<SendAnswer> {
     if (earlier.requestHash !== ask.requestHash) throw problem('idempotency_key_reused');
     switch (earlier.state) {
@@ -226,7 +226,10 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     }
   }
 
-  /** Checks the files of a send. A limited key may send files from the listed folders only; without a list, none. */
+  /**
+   * Checks the files of a send. A limited key may send only files in `send.attachment_roots`; without that setting,
+   * none.
+   */
   async function checkAttachments(paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
     // An answer must not reveal whether a file outside the folders exists.

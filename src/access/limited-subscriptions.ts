@@ -13,7 +13,7 @@ interface LimitedSubscriptionsParts {
   readonly note: (target: string, outcome: string) => void;
 }
 
-/** Returns the subscriptions of one key, which may post only where the owner allowed the key's webhooks to. */
+/** Returns the subscriptions of one key. They may post only to hosts that the key's webhooks may use. */
 export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscriptionsParts): Subscriptions {
   const assertScope = (): void => {
     const needs = 'webhooks';

@@ -18,8 +18,8 @@ export interface LimitedWebhooksParts {
 }
 
 /**
- * Returns the webhooks of one key. Other webhooks do not exist for the key, and its own may post only where the owner
- * allowed.
+ * Returns the webhooks of one key. Other webhooks do not exist for the key, and its own may post only to hosts that the
+ * owner allowed.
  */
 export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: LimitedWebhooksParts): WebhookRegistry {
   const isOwn = ({ keyId }: StoredWebhook): boolean => keyId === ownId;
@@ -34,8 +34,8 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     return webhook;
   };
   /**
-   * Throws unless the key may register this webhook. Headers of its choice are refused, because with them a key could
-   * pose as another program to a service that only this machine reaches.
+   * Throws unless the key may register this webhook. Refuses additional headers: with them, a key could pose as another
+   * program to a service that only this machine reaches.
    */
   const assertAllowed = ({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void => {
     if (!mayCallBack(hosts(), url)) throw problem('webhook_not_allowed');
@@ -43,7 +43,7 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     const { username, password } = new URL(url);
     if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
   };
-  /** Records an address outside this machine that events are posted to from now on (decision P7). */
+  /** Records that events are posted to an address outside this machine from now on (decision P7). */
   const noteAddress = (url: string): void => {
     if (!isOnThisMachine(url)) note(hostAndPortOf(url), 'posts_to');
   };
@@ -78,7 +78,9 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     detailedDeliveries: async (id) =>
       (await webhooks.detailedDeliveries(own(id).id)).map(({ answer: _, ...delivery }) => delivery),
     lastDelivery: (id) => webhooks.lastDelivery(own(id).id),
-    /** Omits the receiver's answer, because it may come from another program on this machine. */
+    /**
+     * Omits the receiver's answer: the receiver can be any program on this machine, and the key must not read from it.
+     */
     test: async (id) => ({ ...(await webhooks.test(own(id).id)), answer: null }),
     resend: async (id, delivery) => ({ ...(await webhooks.resend(own(id).id, delivery)), answer: null }),
     retry: (id) => webhooks.retry(own(id).id),

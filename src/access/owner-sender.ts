@@ -14,7 +14,7 @@ export interface OwnerSenderParts {
   readonly audit: () => Audit | undefined;
 }
 
-/** The owner's sends: everything is allowed, and recorded once a limited key has existed. */
+/** Sends for the owner. Allows everything, and records it in the audit log once a limited key has existed. */
 export function ownerSender({ sender, scheduler, directory, audit: auditNow }: OwnerSenderParts): CallerSender {
   const note = (target: string, text: string, outcome: string, action: AuditAction = 'send'): void => {
     const audit = auditNow();

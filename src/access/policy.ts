@@ -37,7 +37,7 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   const guids = chats.map(({ guid }) => guid);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
   const [address, ...others] = members;
-  // The id may also be used as an address, so it must name the same person as the member.
+  // Messages may send to the address in a chat id, so it must be the member's.
   const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
   if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain)
     return undefined;

@@ -14,7 +14,7 @@ export class ReadableChats {
   #listed: AccessList | undefined;
   #version: unknown;
 
-  /** `hasClosed` is true if there may be a conversation that no list opens. */
+  /** `hasClosed` is true if a conversation may be closed to every list, even `*`. */
   constructor(list: () => AccessList, directory: ChatDirectory, hasClosed = false) {
     this.#list = list;
     this.#directory = directory;
@@ -110,7 +110,7 @@ export class ReadableChats {
   }
 }
 
-/** Removes the key that sent the message, which only the owner is shown. */
+/** Removes the id of the key that sent the message, because only the owner may see it. */
 export function withoutKey(details: MessageDetails): MessageDetails {
   const { origin } = details;
   if (origin?.by !== 'gateway' || origin.key_id === undefined) return details;

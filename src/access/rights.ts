@@ -13,9 +13,7 @@ export function resolveRecipient(directory: ChatDirectory, recipient: string): D
   return destinationOf(typed, directory.meant(typed));
 }
 
-/**
- * Returns the destination, or throws `recipient_not_allowed`, in the same words whether the recipient exists or not.
- */
+/** Returns the destination. Throws `recipient_not_allowed`, in the same words whether or not the recipient exists. */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
   const destination = resolveRecipient(directory, recipient);
   if (destination === undefined || !maySend(key.stored.send, destination)) throw problem('recipient_not_allowed');
@@ -50,7 +48,10 @@ export function isHeld({ approval }: Key, isNew: boolean): boolean {
   return approval === 'always' || (approval === 'new' && isNew);
 }
 
-/** Checks the rights again when it is the send's turn. With `members`, also requires the same readers as before. */
+/**
+ * Checks the rights again when the send's turn comes. Throws `recipient_not_allowed` if they are gone, or if `members`
+ * are given and the readers have changed.
+ */
 export function assertStillAllowed(
   { directory, clock }: { readonly directory: ChatDirectory; readonly clock: Clock },
   key: LimitedKey | undefined,

@@ -2,7 +2,10 @@ import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
 import type { ChatDirectory, ChatMembers } from '../domain/ports/access-ports.ts';
 import { personId } from './policy.ts';
 
-/** Narrows the directory for limited keys while the owner decides by tapback: no list opens the owner's self-chat. */
+/**
+ * Returns a directory in which the owner's self-chat is closed, so that no key's list opens it. Used while the owner
+ * decides by tapback.
+ */
 export function selfChatClosed(directory: ChatDirectory, address: string): ChatDirectory {
   const marked = (chat: ChatMembers): ChatMembers => {
     const { guid, isGroup, members } = chat;
@@ -15,7 +18,7 @@ export function selfChatClosed(directory: ChatDirectory, address: string): ChatD
     meant(recipient) {
       const isSelf = (rightsAddress(recipient) ?? personId(recipient)?.address) === address;
       const chats = directory.meant(recipient).map(marked);
-      // Before its first message the chat does not exist, and a key must not create it.
+      // A self-chat without messages does not exist yet, and a key must not create it.
       return isSelf ? [{ guid: recipient, isGroup: false, members: [], isClosed: true }, ...chats] : chats;
     },
     chat(guid) {

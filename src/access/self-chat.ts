@@ -14,7 +14,7 @@ const MAX_WRONG_CODES = 5;
 export interface SelfChatParts {
   /** The address in `approval.self` or `canary.self`; "" if there is none. */
   readonly address: string;
-  /** True if the owner decides there by tapback. */
+  /** True if the owner decides by tapback in the conversation. */
   readonly hasTapbacks: boolean;
   readonly store: SelfChatStore;
   readonly directory: ChatDirectory;
@@ -25,7 +25,8 @@ export interface SelfChatParts {
 }
 
 /**
- * The conversation with oneself: named by the owner, and proved by a code that the owner reads there. Never guessed.
+ * Manages the conversation with oneself. The owner configures its address and proves it by a code sent there; nothing
+ * is guessed.
  */
 export function selfChatOf(parts: SelfChatParts) {
   const { address, hasTapbacks, store, owner, directory, sender, clock, onProved } = parts;
@@ -61,7 +62,7 @@ export function selfChatOf(parts: SelfChatParts) {
   async function sendCode(): Promise<SelfChatRecord> {
     const record = get();
     const isKnown = owner.addresses().some((own) => memberKey(own) === address);
-    // Never writes to anybody else.
+    // A code must not reach anybody else.
     if (!isKnown || resolveRecipient(directory, address) === undefined) throw problem('self_chat_unknown');
     const nowMs = clock.now();
     const freeAtMs = store.reserve(`\0code\0${randomUUID()}`, nowMs);

@@ -126,14 +126,16 @@ export function tapbacks(parts: TapbacksParts) {
     }
   }
 
-  /** A message with exactly the request's text stands for the request, including a copy that Messages may make. */
+  /**
+   * Records a message with exactly the request's text as the request. Messages may also make a copy, which counts too.
+   */
   function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     if (!isFromMe && memberKey(sender) !== address) return;
     const approval = desk.held().find((held) => textOf(held) === body);
     if (approval !== undefined) store.addRequest(guid, { approvalId: approval.id, textHmac: audit.hmac(body) });
   }
 
-  /** Decides by the tapback that is on the message now: one that was removed or changed no longer counts. */
+  /** Decides by the tapback that is now on the message. A removed or changed tapback no longer counts. */
   function decide({ chat }: SelfChatProof, guid: string, messageGuid: string): void {
     const request = store.request(messageGuid);
     if (request === undefined) return;
@@ -160,9 +162,9 @@ export function tapbacks(parts: TapbacksParts) {
   }
 }
 
-/** A longer text is decided in the console, because nobody reads it to the end on a phone. */
+/** Sends with a longer text are decided in the console, because nobody reads them to the end on a phone. */
 const MAX_TEXT = 2000;
-/** Maximum length of the whole request, with names of files, readers and characters made visible. */
+/** Maximum length of the whole request, with file names and readers, and with invisible characters spelled out. */
 const MAX_LENGTH = 4000;
 
 /**

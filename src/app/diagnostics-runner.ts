@@ -38,7 +38,7 @@ export interface DiagnosticsRequest {
   readonly asksMessages: boolean;
 }
 
-/** Collects the facts for a report, as the program that has the permissions. One run at a time. */
+/** Collects the facts for a report, in the service because it holds the permissions. One run at a time. */
 export class DiagnosticsRunner {
   readonly #parts: DiagnosticsParts;
   readonly #stop = new AbortController();

@@ -22,7 +22,10 @@ import { rowAgeStore } from '../store/state/row-ages-store.ts';
 import type { Host } from './host.ts';
 import type { ThreadTargets } from './reader-worker.ts';
 
-/** Blocks between two checkpoints. A sweep writes four pages per block; SQLite itself checkpoints after 4,000. */
+/**
+ * Number of swept blocks between two checkpoints. A block writes four pages, so this stays below the 4,000 pages at
+ * which SQLite would checkpoint by itself, on the main thread.
+ */
 const BLOCKS_A_CHECKPOINT = 900;
 
 interface EventLogParts {
@@ -63,7 +66,7 @@ export function openEventLog(parts: EventLogParts) {
   const prints = new Fingerprints(connection);
   let blocks = 0;
   const detection: ChangeDetection = new ChangeDetection({
-    // Changes are detected for the search index too.
+    // The search index needs changes even if no client asks for them.
     mode: config.changes.enabled === 'auto' && config.search.isEnabled ? true : config.changes.enabled,
     store: changeLog,
     prints,
@@ -88,8 +91,8 @@ export function openEventLog(parts: EventLogParts) {
 }
 
 /**
- * Makes a checkpoint in the reader thread, because it waits for the disk. If that fails, SQLite makes one at a later
- * commit.
+ * Makes a checkpoint in the reader thread, because checkpoints wait for the disk. If that fails, SQLite makes one at a
+ * later commit.
  */
 async function checkpoint(
   path: string,
@@ -105,7 +108,7 @@ async function checkpoint(
 interface RowAgesParts {
   readonly state: Sqlite;
   readonly awake: AwakeClock;
-  /** True if the service has never run: everything dated earlier is history. */
+  /** True if the service has never run. Rows with earlier dates then do not count as late. */
   readonly isFirstStart: boolean;
   readonly closers: Cleanup;
   readonly log: Log;

@@ -135,7 +135,9 @@ export class HomePage implements Home {
     return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
   }
 
-  /** Counts the uses of each key. The audit log counts repeated reads by the hour, so days consist of hours. */
+  /**
+   * Counts the uses of each key. Days are summed from hours, because the audit log counts repeated reads by the hour.
+   */
   #keySeries(by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     const { statistics, access } = this.#parts;
     const starts = statistics.starts(by, last);

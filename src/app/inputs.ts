@@ -59,7 +59,7 @@ export function openContacts({
   return { contacts, people: new PeopleReader(contacts, oneToOneChats(connection, thread)) };
 }
 
-/** Opens the files of messages, converted if requested. */
+/** Creates the reader of attachments, which converts them on request. */
 export function openConversions({
   config,
   host,

@@ -14,7 +14,7 @@ interface IssuerParts {
   readonly mcp: McpService;
 }
 
-/** Opens what the internet may reach (decision Y5). Loads nothing without an issuer. */
+/** Prepares the entrance for the internet: OAuth and MCP (decision Y5). Loads nothing if `oauth.issuer` is empty. */
 export async function openIssuer({
   config,
   host,

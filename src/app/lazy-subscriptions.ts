@@ -15,7 +15,7 @@ interface LazySubscriptionsParts {
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
 
-/** Loads the subscriptions of MCP Events once there is one. */
+/** Loads the subscriptions of MCP Events once the first one exists. */
 export class LazySubscriptions implements SubscriptionService {
   readonly #parts: LazySubscriptionsParts;
   #loading: Promise<SubscriptionService> | undefined;

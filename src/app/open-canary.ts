@@ -18,7 +18,7 @@ const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
 /** An outgoing row may look like an incoming one for a moment (decision U1). */
 const OWN_MARKED_WITHIN_MS = 5000;
-/** Number of the conversation's newest rows among which a canary is looked for. */
+/** Number of the conversation's newest rows that are searched for a canary. */
 const ROWS = 20;
 const WITH_DETAILS = includeSet(['details']);
 /** Problems after which the message may have been sent anyway. */
@@ -62,7 +62,7 @@ export class Canary implements CanaryStatus {
   #record: CanaryRecord | undefined;
   /** On the monotonic clock. */
   #nextAtMs = 0;
-  /** When the last canary was sent, on both clocks; for a canary of an earlier run, when this one started. */
+  /** When the last canary was sent, on the monotonic clock; after a restart, when this run started. */
   #sentAtMs = 0;
   #waitingSinceMs = 0;
   #isSending = false;
@@ -83,7 +83,7 @@ export class Canary implements CanaryStatus {
     this.#nextAtMs = this.#sentAtMs;
     if (record?.address === address) {
       this.#record = record;
-      // The clock was set back.
+      // A send time in the future means that the clock was set back.
       if (record.sentMs > clock.now()) this.#save({ ...record, sentMs: clock.now() });
       this.#nextAtMs += Math.max((this.#record?.sentMs ?? 0) + EVERY_MS - clock.now(), 0);
     }
@@ -151,7 +151,7 @@ export class Canary implements CanaryStatus {
     this.#isSending = true;
     try {
       if (this.#provedChat() === undefined) return;
-      // Stored first: whatever happens now, this canary is not sent again, and the next one follows in six hours.
+      // Saves before sending: even after a crash, this canary is not sent again, and the next one follows in six hours.
       this.#save({
         ...{ address, number, sentMs: clock.now(), outcome: 'waiting', problem: null },
         arrivedMs: before?.arrivedMs ?? null,
@@ -183,7 +183,7 @@ export class Canary implements CanaryStatus {
     const { log } = this.#parts;
     const code = errorCode(error) ?? 'internal_error';
     log.warn('a canary could not be sent', { code });
-    // The record of this canary was not stored, so nothing was sent.
+    // A record with another number means that saving failed, so nothing was sent.
     if (this.#record?.number !== number) return;
     this.#save({ ...this.#record, outcome: UNKNOWN.has(code) ? 'waiting' : 'not_sent', problem: code });
   }
@@ -195,7 +195,7 @@ export class Canary implements CanaryStatus {
     this.#isLooking = true;
     try {
       const found = await this.#find(record);
-      // Another canary may have been sent since.
+      // Another canary may have been sent in the meantime.
       if (found === undefined || this.#record !== record || this.#isClosed) return;
       const after = this.#after(record, found);
       if (after.outcome !== record.outcome) this.#save(after);
@@ -206,7 +206,7 @@ export class Canary implements CanaryStatus {
     }
   }
 
-  /** Returns undefined while the conversation is not proved. */
+  /** Searches chat.db for traces of the canary. Returns undefined while the conversation is not proved. */
   async #find({ number }: CanaryRecord): Promise<Found | undefined> {
     const conversationId = this.#provedChat();
     if (conversationId === undefined) return undefined;

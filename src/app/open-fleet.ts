@@ -57,7 +57,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
   });
 }
 
-/** Checks a send as `POST /messages` does. Uploads and dry runs are only possible at the Mac itself. */
+/** Checks a send as `POST /messages` does. Through a hub, only `recipient`, `body` and `attachments` are possible. */
 function checkSend(request: unknown): ReturnType<AgentParts['checkSend']> {
   const checked = checkBody(sendBody, request);
   if (!checked.ok) return checked;

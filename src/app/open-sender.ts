@@ -41,7 +41,7 @@ function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRules {
   return { roots: send.attachmentRoots, chatDbPath: backend.chatDbPath, configDir: dir };
 }
 
-/** Connects sending through Messages with the search for the sent rows in chat.db. */
+/** Creates the sender, which drives Messages and then looks for the sent rows in chat.db. */
 export function openSender(parts: SenderParts): Sender {
   const { config, host, awake, state, connection, permissions, detector, feed, publisher, idempotency, details } =
     parts;
@@ -76,7 +76,7 @@ interface SchedulingParts extends Pick<SenderParts, 'config' | 'host' | 'state' 
   readonly access: () => LazyAccess;
 }
 
-/** Opens the scheduler, and the copies of its files and of those of held sends. */
+/** Opens the scheduler, and the store of file copies that scheduled and held sends use. */
 export function openScheduler({ config, host, state, connection, uploads, access, ...parts }: SchedulingParts) {
   const { clock, log } = host;
   const files = new HeldCopies({ rules: attachmentRulesOf(config), log });

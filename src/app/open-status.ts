@@ -52,7 +52,7 @@ const AFTER_DISK: PermissionReport = {
   reason: 'not_asked',
 };
 
-/** Interval at which problems are looked for while nobody asks for the status. */
+/** How often the service looks for problems while nobody asks for the status. */
 const LOOK_EVERY_MS = 60_000;
 
 /** Opens the status, which looks for problems from then on. */

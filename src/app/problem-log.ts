@@ -2,7 +2,7 @@ import type { StatusProblem, StatusReport } from '../domain/status.ts';
 
 /** A problem that exists now. */
 export interface CurrentProblem extends Pick<StatusProblem, 'code' | 'subject' | 'hint'> {
-  /** Distinguishes problems of one code; the same as long as the problem lasts. */
+  /** Distinguishes problems with the same code. Stays the same as long as the problem lasts. */
   readonly key?: string | undefined;
 }
 
@@ -11,12 +11,12 @@ const ENDED_KEPT = 20;
 
 type Kept = { -readonly [Member in keyof StatusProblem]: StatusProblem[Member] } & { readonly key: string };
 
-/** Remembers problems from when they are noticed until they are gone: all that last, and the newest that ended. */
+/** Remembers the current problems, and the newest `ENDED_KEPT` that have ended. */
 export class ProblemLog {
   /** Newest first. */
   #kept: readonly Kept[] = [];
 
-  /** Notes the problems that exist now, and the end of all others. */
+  /** Records the current problems, and marks all others as ended. */
   note(current: readonly CurrentProblem[], now: string): void {
     const open = new Map(this.#kept.filter(({ until }) => until === null).map((one) => [one.key, one]));
     const begun: Kept[] = [];
@@ -41,7 +41,7 @@ export class ProblemLog {
   }
 }
 
-/** Returns the problems that a status shows. */
+/** Finds the current problems in a status report. */
 export function problemsIn({
   backend,
   permissions,
@@ -66,7 +66,7 @@ export function problemsIn({
         key: id,
       })),
     ...others,
-    // The message of a healthy backend may be about one of the others.
+    // The message of a healthy backend may repeat one of the other problems.
     ...(backend.connected && backend.message !== null && others.length === 0
       ? [named('warning', backend.message)]
       : []),

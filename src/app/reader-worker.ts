@@ -1,4 +1,4 @@
-// The thread behind `ReaderThread`. Has its own connection to chat.db, and runs everything that may take long.
+// The thread behind `ReaderThread`. Runs everything that can take long, on its own connection to chat.db.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';

@@ -276,7 +276,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     }
     detection.start();
     publisher.start();
-    // Binds the port before publishing or sending anything. Accepts requests only once everything runs.
+    // Binds the port before publishing or sending anything.
     const { host: address, port } = config.server;
     if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
     const url = await http.listen(address, port);

@@ -20,10 +20,12 @@ const DAY_MS = 24 * HOUR_MS;
 const FLUSH_MS = 10_000;
 /** Counting ends this long after the counters were last asked for. */
 const UNASKED_MS = 30 * DAY_MS;
-/** Shortest time between two records of being asked: a page that refreshes every 30 s need not write each time. */
+/**
+ * How often at most a request for the counters is recorded. A page that refreshes every 30 s need not write each time.
+ */
 const ASKED_EVERY_MS = HOUR_MS;
 /**
- * Response times are counted in logarithmic classes. Each class is a quarter larger, so that an estimate is within 12
+ * Response times are counted in logarithmic classes, each a quarter wider than the one before. Estimates are within 12
  * %.
  */
 const STEP = Math.log(1.25);
@@ -71,12 +73,15 @@ export interface StatisticsParts {
   readonly startOfDay: (ms: number) => number;
 }
 
-/** Counts what happens by minute, hour and day, once the counters were first asked for (decision Z1). */
+/**
+ * Counts events, deliveries and sends by minute, hour and day. Begins when the counters are first asked for (decision
+ * Z1).
+ */
 export class Statistics {
   readonly #parts: StatisticsParts;
   #sinceMs: number | undefined;
   #askedMs = 0;
-  /** Counts that are not stored yet, by span, kind, name and subject. */
+  /** Counts not stored yet, by span, kind, name and subject. */
   readonly #pending = new Map<string, { readonly row: Omit<StatisticCount, 'count'>; count: number }>();
   #cancelFlush: Cancel | undefined;
 

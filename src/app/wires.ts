@@ -25,8 +25,8 @@ export async function listenForWires({ config, http, version, counters, log }: W
 }
 
 /**
- * Returns the form of events for webhooks of another protocol, which is loaded once there is such a webhook; undefined
- * while the protocol is switched off.
+ * Returns the serialiser of events for BlueBubbles webhooks, loaded with the first such webhook. Returns undefined if
+ * BlueBubbles is switched off.
  */
 export function wireJsonOf({ bluebubbles }: Config): WireEventJson | undefined {
   if (bluebubbles.port === 0) return undefined;

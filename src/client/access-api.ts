@@ -36,7 +36,7 @@ export type KeyWithSecret = KeyRecord & {
 /** Conditions on lines of the audit log. Instants and days are ISO 8601. */
 export interface AuditFilter {
   readonly key?: string;
-  /** Only lines after this one; with `before`, only those before it. */
+  /** Ids of lines: only lines after `after` and before `before`. */
   readonly after?: number;
   readonly before?: number;
   readonly since?: string;
@@ -85,7 +85,7 @@ export class KeysApi {
     return this.#requests.one('POST', `${pathOf(id)}/rotate`, 'key');
   }
 
-  /** Revokes a key at once. Returns how much is not sent because of it; undefined if an older service does not say. */
+  /** Revokes a key at once. Returns how many sends ended with it; undefined if an older service does not say. */
   async revoke(id: string): Promise<KeyRevocation | undefined> {
     const headers = { Prefer: 'handling=strict, return=representation' };
     const { text } = await this.#requests.request('DELETE', pathOf(id), { headers });
@@ -101,7 +101,10 @@ export class KeysApi {
     return this.#requests.list(`audit${queryOf(filter)}`, 'outcome');
   }
 
-  /** Returns an address that signs the console in, once and within 60 seconds. Only over `socketPath`. */
+  /**
+   * Returns an address that signs a browser in to the console, once and within 60 seconds. Works only over
+   * `socketPath`.
+   */
   signInCode(): Promise<SignInCode> {
     return this.#requests.one('POST', 'sign-in-codes', 'url');
   }

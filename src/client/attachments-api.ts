@@ -30,7 +30,7 @@ export interface AttachmentContent {
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** Sends these calls to the service. */
+/** The transport that carries these calls to the service. */
 export interface AttachmentTransport {
   readonly place: string;
   pages<Item>(first: string, member: keyof Item & string): AsyncGenerator<Item, void>;

@@ -53,7 +53,7 @@ export async function* eventLines(
       for (const line of lines) {
         const event = parsed(line) as SocketEvent | undefined;
         if (has(event, 'type') && event !== undefined) yield event;
-        // Only a keep-alive may be a line without an offset.
+        // A line without a type is a keep-alive, which has an offset.
         else if (!has(event, 'offset')) throw notPostern(status, place);
       }
     }

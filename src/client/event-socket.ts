@@ -9,10 +9,7 @@ import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './post
  */
 const SILENCE_LIMIT_MS = 75_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
-/**
- * With more events waiting than this, the connection is paused, and the service reads the rest again from its log
- * later.
- */
+/** Number of waiting events at which the connection is paused. The service later reads the rest from its log. */
 const MAX_WAITING = 1000;
 
 /** With changes, every event has an offset. */
@@ -26,7 +23,7 @@ export interface SocketDestination {
   readonly place: string;
 }
 
-/** Returns the package `ws`; undefined if it is not installed, as where only the typed client is. */
+/** Returns the package `ws`; undefined if it is not installed. The typed client works without it. */
 export async function webSocketPackage(): Promise<typeof ws | undefined> {
   return import('ws').catch(() => undefined);
 }
@@ -41,7 +38,7 @@ export async function* eventSocket(
   if (WebSocket === undefined) {
     throw new PosternError(0, {
       code: 'not_capable',
-      detail: 'The package ws is not installed, which a WebSocket needs.',
+      detail: 'A WebSocket needs the package ws, which is not installed.',
       hint: 'Install it (npm install ws), or leave `over` out: events come over plain HTTP then.',
     });
   }
@@ -50,7 +47,7 @@ export async function* eventSocket(
   const socket = new WebSocket(url, {
     handshakeTimeout: HANDSHAKE_LIMIT_MS,
     headers: { Prefer: 'handling=strict' },
-    // Not the scheme ws+unix, which cannot express a path with a space or a colon.
+    // Avoids the scheme ws+unix, which cannot express a path with a space or a colon.
     ...(connect !== undefined && { createConnection: () => connect(socketPath ?? '') }),
   });
   const waiting: SocketEvent[] = [];

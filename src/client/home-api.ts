@@ -2,7 +2,7 @@ import type { Overview, ShownSetting } from '../domain/overview.ts';
 import type { StatisticKind, StatisticSeries, StatisticSpan } from '../domain/statistics.ts';
 import { queryOf, type Requests } from './request.ts';
 
-/** The owner's home page, the counters, and the configuration. */
+/** Reads the owner's home page, the counters and the configuration. */
 export class HomeApi {
   readonly #requests: Requests;
 

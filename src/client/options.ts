@@ -129,13 +129,18 @@ export interface ScheduleOptions extends SendOptions {
   readonly send_until?: string;
 }
 
-/** A scheduled message; `scheduled.get` returns its outcome. `replayed`: the key was used before. */
+/**
+ * A scheduled message; `scheduled.get` returns its outcome. `replayed` means that the `idempotencyKey` was used before.
+ */
 export interface ScheduledAnswer {
   readonly scheduled: ScheduledSend;
   readonly replayed?: true;
 }
 
-/** Options for the deliveries of a webhook. With `tries` each has its attempts, and the held one is first. */
+/**
+ * Options for the deliveries of a webhook. With `tries`, each delivery lists its attempts, and the held delivery is
+ * first.
+ */
 export interface DeliveryFilter {
   readonly include?: 'tries';
   readonly outcome?: DeliveryRecord['outcome'];
@@ -143,7 +148,7 @@ export interface DeliveryFilter {
 
 interface WebhookOptions {
   readonly include?: readonly Include[];
-  /** False sends nothing. The backlog is delivered once it is enabled again. */
+  /** False sends nothing. The backlog is delivered once the webhook is enabled again. */
   readonly enabled?: boolean;
   /** `hold` retries a delivery until it succeeds. The default, `drop`, gives up after 3 failures. */
   readonly on_failure?: FailureMode;

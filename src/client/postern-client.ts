@@ -44,7 +44,7 @@ export { isPosternError, PosternError } from './postern-error.ts';
 export type * from './types.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3001';
-/** The documented API, typed. Every method throws PosternError. */
+/** A typed client of the documented API. Every method throws PosternError. */
 export class PosternClient {
   readonly #base: URL;
   readonly #socketPath: string | undefined;
@@ -141,7 +141,7 @@ export class PosternClient {
 
   /**
    * Sends a message. The same `idempotencyKey` never sends twice; `replayed` marks a repeated answer. `id` is "" until
-   * the row was seen. With a limited key the send may be held: the result is `{ approval }` then, and `approvals.get`
+   * the row was seen. With a limited key the send can be held: the result is then `{ approval }`, and `approvals.get`
    * returns the outcome.
    */
   async send({ idempotencyKey, ...message }: SendOptions): Promise<SentMessage | HeldSend> {
@@ -195,7 +195,10 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/retry`, 'url');
   }
 
-  /** Redelivers events after a row id or offset, under the same ids. `latest` skips undelivered ones instead. */
+  /**
+   * Redelivers events after a row id or offset, under the same ids. With `latest`, skips all undelivered events
+   * instead.
+   */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     const from = isOffset(after) || after === 'latest' ? after : Number(after);
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });
@@ -216,8 +219,8 @@ export class PosternClient {
 
   /**
    * Returns events and changes after a row id or an offset: oldest first, at most `limit` (up to 1000). Without
-   * `after`, returns no events and the current offset. Throws 410 if the offset is too old; `problem.latest` is the
-   * offset to start from then.
+   * `after`, returns no events and the current offset. Throws 410 if the offset is too old; the error's
+   * `problem.latest` is an offset from which to start again.
    */
   async trackedEvents({ after, limit, include, maxAgeS, junk }: TrackedOptions = {}): Promise<TrackedPage> {
     const query = queryOf({ changes: true, after, limit, include, max_age_s: maxAgeS, junk });
@@ -258,7 +261,7 @@ export class PosternClient {
       let leastMs = 0;
       const sinceMs = this.#clock.monotonic();
       try {
-        // Resumes by position from here on, so that nothing is missed even if the very first connection breaks.
+        // Starts from an offset, so that nothing is missed even if the very first connection breaks.
         if (changes && !isOffset(last)) {
           const page = await this.trackedEvents({ ...options, after: last, limit: 1 });
           last = page.offset;

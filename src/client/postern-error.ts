@@ -13,7 +13,7 @@ export class PosternError extends Error {
   readonly code: string;
   /** Advice on how to solve it. */
   readonly hint: string | undefined;
-  /** Present if a retry makes sense. */
+  /** How long to wait before a retry; undefined if the answer has no Retry-After. */
   readonly retryAfterMs: number | undefined;
   /** The whole problem document. */
   readonly problem: Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ export function refusal(
   return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : notPostern(status, place);
 }
 
-/** Returns the error for an answer of something other than Postern. */
+/** Returns the error for an answer from a program other than Postern. */
 export function notPostern(status: number, place: string): PosternError {
   return new PosternError(status, {
     code: 'not_postern',

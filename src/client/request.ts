@@ -23,7 +23,7 @@ export interface RequestOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Members of a send that an older service ignores: it would send immediately, or send Markdown with its marks. */
+/** Members of a send that an older service would ignore: it would send at once, or send Markdown with its marks. */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** Returns the time limit for requests that are slow by nature; undefined for all others. */
@@ -40,7 +40,7 @@ export function isFinal({ status, code }: PosternError): boolean {
   return code === 'not_capable' || (status >= 200 && status < 500 && status !== 408 && status !== 429);
 }
 
-/** Reports whether `after` is an offset. A row id has no position among changes. */
+/** Reports whether `after` is an offset, not a row id, which has no position among changes. */
 export function isOffset(after: number | string | undefined): boolean {
   return typeof after === 'string' && !/^\d+$/.test(after);
 }
@@ -71,7 +71,7 @@ export class Requests {
   }
 
   /**
-   * Returns an object. `member` is a member of every such answer; without it, something other than Postern answered.
+   * Returns the answer, an object. Throws `not_postern` if it lacks `member`, which every such answer of Postern has.
    */
   async one<Result>(
     method: string,

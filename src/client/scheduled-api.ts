@@ -3,7 +3,7 @@ import type { HeldSend, ScheduledAnswer, ScheduleOptions } from './options.ts';
 import { parsed } from './postern-error.ts';
 import { queryOf, type Requests } from './request.ts';
 
-/** Messages to be sent at a set time. */
+/** Manages messages that are sent at a set time. */
 export class ScheduledApi {
   readonly #requests: Requests;
 
@@ -12,8 +12,8 @@ export class ScheduledApi {
   }
 
   /**
-   * Schedules a message. The same `idempotencyKey` returns the same entry, until a day after its time. With a limited
-   * key the message may be held: the answer is `{ approval }` then.
+   * Schedules a message. The same `idempotencyKey` returns the same entry, until a day after the entry's time. With a
+   * limited key the message can be held: the answer is then `{ approval }`.
    */
   async add({ idempotencyKey, ...message }: ScheduleOptions): Promise<ScheduledAnswer | HeldSend> {
     const options = { body: { body: '', ...message }, idempotencyKey };
@@ -32,8 +32,8 @@ export class ScheduledApi {
   }
 
   /**
-   * Cancels a message. Once resolved, it is certain not to be sent. Rejects with the code `too_late` if the message was
-   * already handed to Messages, or has ended.
+   * Cancels a message. Once this resolves, the message is certain not to be sent. Rejects with the code `too_late` if
+   * the message was already handed to Messages, or has ended.
    */
   cancel(id: string): Promise<void> {
     return this.#requests.none('DELETE', `scheduled/${encodeURIComponent(id)}`);

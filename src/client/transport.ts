@@ -54,7 +54,7 @@ export function socketTransport(socketPath: string): Transport {
         void import('node:stream/promises').then(({ pipeline }) => pipeline(body, sent)).catch(reject);
         return;
       }
-      // As bytes, because Node would otherwise encode the headers like the string.
+      // Sends bytes, because Node would encode the headers of a string body like the string.
       sent.end(body === undefined ? undefined : Buffer.from(body));
     });
   };
@@ -71,8 +71,8 @@ async function textOf(response: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /**
- * Returns a header's text so that its bytes are UTF-8: both transports write headers as latin1, and the service reads
- * the bytes as UTF-8 (decision E6).
+ * Re-encodes a header's text so that it arrives as UTF-8: both transports write headers as latin1, and the service
+ * reads the bytes as UTF-8 (decision E6).
  */
 export function latin1Header(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');

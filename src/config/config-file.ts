@@ -89,7 +89,7 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
 
 /**
  * Makes config.toml in `folder` readable for its owner only, if the file system supports it. Returns a warning if it
- * did, and another if other users may write to the folder, whose mode only its owner should change.
+ * did, and another if other users can write to the folder. The folder's mode is left to its owner.
  */
 export function protectConfig(folder: string): readonly string[] {
   const path = configPath(folder);
@@ -115,7 +115,7 @@ function exists(path: string): boolean {
 
 /**
  * Prepares a first launch (decisions A1, A2): atomically creates the folder (0700) and a configuration with a new key
- * (0600), and reads it. Never overwrites an existing file: that and every other failure returns `unusable`.
+ * (0600), and reads it. Never overwrites an existing file. Returns `unusable` for that and every other failure.
  */
 export function createConfig(
   folder: string,
@@ -143,7 +143,7 @@ export function createConfig(
 export function writeDraft(draft: string, text: string): void {
   const file = openSync(draft, 'wx', 0o600);
   try {
-    // Regardless of the umask.
+    // openSync applies the umask to the mode; this does not.
     fchmodSync(file, 0o600);
     writeFileSync(file, text);
     fsyncSync(file);
@@ -166,7 +166,7 @@ export function replaceFile(file: string, text: string): void {
 
 /**
  * Gives a finished draft its name unless the name is taken. Links the file, because a rename would replace an existing
- * one; some file systems (exFAT, SMB) have no links.
+ * one. Renames it on file systems without links (exFAT, SMB).
  */
 export function publish(draft: string, path: string): void {
   try {

@@ -41,9 +41,9 @@ export interface Config {
     /** "" uses the calling code of the Mac's own number. */
     readonly callingCode: string;
   };
-  /** An empty issuer switches it off. */
+  /** An empty issuer switches OAuth off. */
   readonly oauth: { readonly issuer: string };
-  /** Port 0 switches it off. */
+  /** Port 0 switches BlueBubbles off. */
   readonly bluebubbles: { readonly host: string; readonly port: number };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
   /** "auto" detects changes while clients ask for them. */
@@ -65,7 +65,7 @@ const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and 
 const TWO_ADDRESSES =
   'approval.self and canary.self are different; they must be the same address, because only one conversation with yourself can be proved.';
 
-/** Maximum number of unknown names to list, each compared with every known name. Longer names are not compared. */
+/** Maximum number of unknown names for which the nearest known name is looked up. */
 const MAX_UNKNOWN = 20;
 const LONGEST_NAME = 60;
 

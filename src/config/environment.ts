@@ -28,7 +28,7 @@ function accountHome(): string {
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Returns the level in `POSTERN_LOG_LEVEL`. Without one it is `info`; for an invalid one too, with a warning. */
+/** Returns the level in `POSTERN_LOG_LEVEL`. Without one, or with an invalid one and a warning, returns `info`. */
 export function logLevel({ env }: Environment): { readonly level: LogLevel; readonly warnings: readonly string[] } {
   const wish = env.POSTERN_LOG_LEVEL ?? '';
   const level = LOG_LEVELS.find((name) => name === wish.toLowerCase());

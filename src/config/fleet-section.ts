@@ -2,12 +2,12 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { checkConfigText, configPath, replaceFile } from './config-file.ts';
 import type { Environment } from './environment.ts';
 
-/** An empty section, as in a new config.toml: a comment may follow its name. */
+/** The line that begins the section, which may end with a comment. */
 const SECTION = /^\[fleet\][^\n]*$/m;
 
 /**
- * Writes the section `[fleet]`, with its name as the first line, into a config.toml that has none or an empty one. The
- * text around it stays. Returns every mistake that the result would contain; nothing is written then.
+ * Writes `section`, which begins with the line `[fleet]`, into a config.toml without that section or with an empty one.
+ * The text around it stays. If the result would contain mistakes, returns all of them and writes nothing.
  */
 export function writeFleetSection(
   folder: string,

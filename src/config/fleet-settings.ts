@@ -58,7 +58,7 @@ export interface WrittenFleet extends Omit<FleetSettings, 'content'> {
   readonly lacksServers: boolean;
 }
 
-/** Checks the section as a whole; returns undefined if this Mac is in no fleet. */
+/** Checks the section as a whole and adds its mistakes to `mistakes`. Returns undefined if this Mac is in no fleet. */
 export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSettings | undefined {
   const { lacksServers, content: wish, ...settings } = written;
   if (settings.servers.length === 0) {

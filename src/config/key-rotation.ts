@@ -5,7 +5,7 @@ import { readConfig, replaceFile } from './config-file.ts';
 import type { Environment } from './environment.ts';
 import { parseToml } from './toml.ts';
 
-/** The key on its own line, in double or single quotes. The text around it stays. */
+/** Matches a line that sets the key, in double or single quotes. */
 const KEY_LINE =
   /^(?<before>[ \t]*(?:auth[ \t]*\.[ \t]*)?api_key[ \t]*=[ \t]*)(?:"(?:[^"\\]|\\.)*"|'[^']*')(?<after>[^\n]*)$/;
 
@@ -23,7 +23,7 @@ export function rotateOwnerKey(folder: string, environment: Environment): Rotati
     // Replaces the target of a link, not the link.
     const file = realpathSync(path);
     const apiKey = randomUUID();
-    // TOML has no byte order mark. One is tolerated when reading, and not written back.
+    // TOML allows no byte order mark. Reading tolerates it, and writing omits it.
     const written = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const text = withKey(written, apiKey, reading.config, environment);
     if (text === undefined) {

@@ -14,9 +14,9 @@ export function urlOf({ host, port }: { readonly host: string; readonly port: nu
 type ServerPlace = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
 
 /**
- * Reports whether the service of this configuration answers at `url`, so that its key may be sent there: a loopback
- * name or address, `server.host` or a listed name, at the configured port. A listed name may also have the port it is
- * listed with, or 443, because a proxy stands in front of it.
+ * Reports whether the service of this configuration answers at `url`, so that its key may be sent there. True at the
+ * configured port for a loopback name or address, `server.host` or a listed name. A listed name may also have the port
+ * it is listed with, or 443, because a proxy can stand in front of the service.
  */
 export function isOwnUrl(url: string, { host, port, allowedHosts }: ServerPlace): boolean {
   const { hostname, port: written, protocol } = new URL(url);
@@ -53,8 +53,8 @@ export function socketOf({ dir, server }: SocketSettings): SocketPlace {
 }
 
 /**
- * Returns the socket for programs that would send the key through it. Refused if another user's program could be
- * listening.
+ * Returns the socket for programs that send the key through it, or the reason if another user's program could be
+ * listening there.
  */
 export function trustedSocketOf(settings: SocketSettings): SocketPlace {
   const place = socketOf(settings);

@@ -33,7 +33,7 @@ export function path(name: string, defaultValue: Setting['defaultValue'], about:
   return { name, about, allowed: PATH, defaultValue, read: absolutePath } satisfies Setting<string>;
 }
 
-/** A path, or nothing. */
+/** Defines a setting that is a path or empty. */
 export function optionalPath(name: string, about: string) {
   return {
     name,

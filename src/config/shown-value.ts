@@ -15,7 +15,10 @@ function spelled(value: unknown): string {
   return String(value);
 }
 
-/** Reports whether this is one of TOML's four kinds of dates. The function identifies it: no table can contain one. */
+/**
+ * Reports whether this is one of TOML's four kinds of dates. Only dates have this method, because tables contain no
+ * functions.
+ */
 export function isDate(value: object): value is { toISOString(): string } {
   return typeof (value as { toISOString?: unknown }).toISOString === 'function';
 }

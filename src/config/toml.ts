@@ -10,7 +10,7 @@ const OPTIONS = { joiner: '\n', bigint: true } as const;
 const MAX_SIGNS = 2000;
 const TOO_MANY = `the file has more than ${MAX_SIGNS} dots, commas, equals signs and brackets outside of strings`;
 
-/** Reasons that replace the parser's messages, which may quote the line, and so the key. */
+/** Reasons that replace the parser's messages, because those can quote the line with the key. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^Duplicate|can not be accessed/, 'this is defined twice'],
   [/not close/, 'this is never closed'],
@@ -98,8 +98,8 @@ function isToml(text: string): boolean {
 }
 
 /**
- * Texts and comments, which may contain anything, and the signs between them. An unclosed text extends to the end of
- * the file.
+ * Matches strings and comments, which may contain anything, and the signs between them. An unclosed multi-line string
+ * extends to the end of the file, any other to the end of its line.
  */
 const PARTS =
   /"""(?:[^\\]|\\[\s\S])*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*|(?<sign>[.,=[\]{}])/g;

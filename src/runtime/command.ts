@@ -37,7 +37,7 @@ export interface CommandOptions {
 /** Runs a program with these arguments, never through a shell. Does not throw. */
 export type RunCommand = (command: string, args: readonly string[], options?: CommandOptions) => Promise<CommandResult>;
 
-/** The last characters of the output that are kept, at most. */
+/** Maximum number of characters that are kept from the end of each output. */
 const MAX_OUTPUT_CHARACTERS = 1 << 20;
 const TIMEOUT_MS = 30_000;
 /** How long to wait for remaining output after the program has ended: its children may keep the pipes open. */

@@ -109,7 +109,7 @@ function statusOf(path: string): Stats | undefined {
  */
 export function runAgainOn(node: string): Promise<number> {
   const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
-  // A terminal sends these to both.
+  // A terminal sends these signals to both processes.
   const fromTerminal = new Set<NodeJS.Signals>(process.stdin.isTTY ? ['SIGINT', 'SIGHUP'] : []);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.removeAllListeners(signal);

@@ -22,8 +22,7 @@ export class HostLookup {
   readonly lookup: LookupFunction = (name, { all, ...options }, callback) => {
     this.#ask(name, options, (error, addresses) => {
       const [first] = addresses;
-      // Checked right before the connection, which is made to this very address: a name may lead elsewhere a moment
-      // later.
+      // Checks the very addresses that the connection uses, because the name can resolve to others a moment later.
       const isRefused = addresses.some(({ address }) => this.#isAllowed?.(name, address) === false);
       if (isRefused) callback(Object.assign(new Error('a private address'), { code: 'private_address' }), '', 0);
       else if (error !== null || first === undefined) callback(error, '', 0);

@@ -71,7 +71,7 @@ export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promis
       try {
         destination.flushSync();
       } catch {
-        // No place is left to write to.
+        // The log's destination is gone.
       }
     },
   };

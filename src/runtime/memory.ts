@@ -6,14 +6,14 @@ import { setFlagsFromString } from 'node:v8';
  */
 export function preferLittleMemory(): void {
   setFlagsFromString('--optimize-for-size');
-  // New objects then have 1 MB. Collecting it on one thread is faster than waking others to help.
+  // The flag above leaves 1 MB for new objects. Collecting it on one thread is faster than waking others to help.
   setFlagsFromString('--no-parallel-scavenge');
 }
 
 /**
- * Runs long work that produces much garbage in little memory: keeps V8 from using up to 16 MB more for new objects, and
- * from letting the heap grow to more than twice what is alive. Only for one caller at a time, because the flags apply
- * to the whole process.
+ * Runs long work that produces much garbage, in little memory: keeps V8 from using up to 16 MB more for new objects,
+ * and from growing the heap to more than twice the size of the live objects. Only for one caller at a time, because the
+ * flags apply to the whole process.
  */
 export async function withLittleGarbage<Result>(work: () => Promise<Result>): Promise<Result> {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -21,7 +21,7 @@ export async function withLittleGarbage<Result>(work: () => Promise<Result>): Pr
   try {
     return await work();
   } finally {
-    // V8's defaults: with 0, V8 chooses how far the heap may grow, up to four times what is alive.
+    // V8's defaults. With 0, V8 lets the heap grow to up to four times the size of the live objects.
     setFlagsFromString('--semi-space-growth-factor=2');
     setFlagsFromString('--heap-growing-percent=0');
   }

@@ -17,7 +17,10 @@ const SPECIAL_IPV4: readonly (readonly [string, number])[] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ];
-/** Exceptions within 2000::/3, outside of which nothing is public: Teredo and others, documentation, and 6to4. */
+/**
+ * Ranges within 2000::/3 that are not public: Teredo and others, documentation, and 6to4. Nothing outside 2000::/3 is
+ * public.
+ */
 const SPECIAL_IPV6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],

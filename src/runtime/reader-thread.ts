@@ -77,7 +77,7 @@ export class ReaderThread<Targets> {
     this.#options = options;
   }
 
-  /** Bun runs the sources, which a worker cannot load, so it reads in its main thread. */
+  /** False in Bun: it runs the sources, which a worker cannot load. */
   static readonly isSupported = !('Bun' in globalThis);
 
   /**

@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Fields that contain an address, or a chat guid with an address in it. */
 const ADDRESSES =
   /^(?:address(?:es)?|senders?|recipients?|handles?|participants?|accounts?|identifier|conversation(?:_?ids?)?|chat(?:_?(?:id|guid)s?)?)$/i;
-/** Never logged, whatever they contain. */
+/** Fields that are never logged, whatever they contain. */
 const SECRETS = /^(?:api_?key|x-api-key|authorization|cookie|secret|password|token|headers|query|body|text)$/i;
 const URLS = /url$|^(?:path|target)$/i;
 /**
@@ -18,7 +18,7 @@ const URLS = /url$|^(?:path|target)$/i;
  * start, because trying every letter would take quadratic time.
  */
 const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
-/** A text without any of these is not searched. */
+/** Signs of an address. Texts without any of these are not searched. */
 const HINT = /[@+]|%40|%2B/i;
 /** Control characters that JSON leaves unescaped and that a terminal acts on. */
 const OBEYED = /[\u007f-\u009f]/g;

@@ -9,7 +9,7 @@ const TERMINATED = 143;
 export interface ShutdownOptions {
   readonly log: ProcessLog;
   readonly clock: Clock;
-  /** True at a terminal, whose programs end when it is closed. Without one a hangup means nothing (nohup, launchd). */
+  /** True at a terminal, where closing the window ends the program. Elsewhere SIGHUP is ignored (nohup, launchd). */
   readonly isTerminal: boolean;
   /** True under a supervisor such as launchd, which restarts this process unless it exits with 0. */
   readonly supervised: boolean;

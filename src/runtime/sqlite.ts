@@ -72,7 +72,7 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
   }
 }
 
-/** Returns the error with what to do in an installation whose modules are at this URL. */
+/** Returns the error `sqlite_missing` with advice for an installation whose modules are at this URL. */
 export function sqliteMissing(cause: unknown, place = import.meta.url): AppError {
   const node = `Node ${process.versions.node}`;
   // An npm installation has no sources from which to build the library.

@@ -32,7 +32,7 @@ export function socketTrouble(path: string): string | undefined {
   return folderTrouble(dirname(path));
 }
 
-/** Users with write access to the folder could put their own socket there. */
+/** Returns a sentence if other users can write to the folder, because they could put their own socket there. */
 function folderTrouble(folder: string): string | undefined {
   return (statSync(folder).mode & 0o022) === 0
     ? undefined

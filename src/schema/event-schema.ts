@@ -43,7 +43,7 @@ export const changeEventSchema = shapeOf<ChangeEvent>()(
     .meta({ id: 'ChangeEvent' }),
 );
 
-/** An event in the form with or without changes. */
+/** Any event: a new row, or a change of an earlier row. */
 export const anyEventSchema = z
   .intersection(
     z.union([eventSchema, changeEventSchema]),

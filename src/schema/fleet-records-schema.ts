@@ -10,7 +10,7 @@ const id = z.string().max(100);
 /** A Mac's newest message in the stream. */
 const lastPublished = z.object({
   stream: z.string(),
-  /** 0 if the stream holds none. */
+  /** Its sequence number; 0 if the stream has no message of this Mac. */
   sequence: whole,
   /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
@@ -82,7 +82,7 @@ export type NamedMachine = z.output<typeof namedMachine>;
 
 export const claimNames = z.object({
   holder: namedMachine,
-  /** The machine that was refused. It wrote this itself. */
+  /** The machine that was refused. That machine itself wrote this. */
   refused: namedMachine.optional(),
 });
 export type ClaimNames = z.output<typeof claimNames>;

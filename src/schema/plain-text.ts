@@ -59,7 +59,7 @@ export function plainText(markdown: string): string {
         page.close();
         break;
       case 'list_item_close':
-        // Even an empty item has its marker.
+        // An empty item still gets its marker.
         page.writeMarker();
         page.close();
         break;

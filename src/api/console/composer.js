@@ -69,7 +69,7 @@ export function makeComposer() {
 }
 
 /**
- * Shows the box for a conversation. Without one, the user chooses the recipient.
+ * Shows the box for a conversation. Without a conversation, the user chooses the recipient.
  * @param {Conversation | undefined} conversation
  * @param {string} name
  */

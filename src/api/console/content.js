@@ -36,7 +36,7 @@ export const isNotice = ({ details }) => NOTICES.has(details?.kind);
  */
 export function textOf({ body, attachments, details }) {
   const { kind = 'message', sentence, parts = [], link, poll, app } = details ?? {};
-  // A card describes itself. A link within a text leaves the text in place.
+  // A poll and an app card replace the text. A link replaces it only if the text is nothing but the link.
   if ((poll ?? app) !== undefined) return '';
   if (link !== undefined) return WEB.test(body.trim()) ? '' : body;
   // Attachments separate the parts, so that each part needs its own line.
@@ -100,7 +100,7 @@ export function marksOf({ kind, reactions = [] } = {}) {
 }
 
 /**
- * Reports whether a reaction is a vote or an added option, which is reported as a change of its poll.
+ * Reports whether a reaction is a vote or an added option, which the card of the poll shows.
  * @param {any} reaction
  */
 export const isOfPoll = ({ details }) => details?.kind === 'poll_vote' || details?.kind === 'poll_update';

@@ -272,7 +272,7 @@ function lastWords(conversation) {
   const says = last.sentence ?? last.details?.sentence ?? last.body;
   const text = says === '' ? 'Attachment' : says;
   const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
-  // The text of an event names the person itself.
+  // The sentence of a group event already names the person.
   return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
 }
 

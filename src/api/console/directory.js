@@ -157,7 +157,7 @@ export async function suggestions(text) {
   /** @type {Entry[]} */
   const found = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
   if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
-  // Entries whose name has the words precede groups with members whose names have them.
+  // Puts entries whose own name has the words before groups in which only a member's name has them.
   const isNamed = (/** @type {Entry} */ { name }) => words.every((word) => name.toLowerCase().includes(word));
   found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
   const seen = new Set();

@@ -1,7 +1,7 @@
 // The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
 
 const VIEWS = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
-/** Addresses of earlier versions. */
+/** Views that had other addresses in earlier versions, which a bookmark may still contain. */
 const MOVED = new Map([
   ['access', 'approvals'],
   ['macs', 'overview'],

@@ -24,7 +24,7 @@ export async function keyToEnter() {
 }
 
 /**
- * Follows an address while the console is open. A different key starts the console again.
+ * Follows an address while the console is open. A different key restarts the console.
  * @param {Address} address
  * @param {(key: string) => Promise<void>} enter
  */

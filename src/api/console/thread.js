@@ -10,7 +10,7 @@ import { reasonOf } from './words.js';
 
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
-/** Messages per page. A page begins at a message that is already shown, so it can repeat up to a page of messages. */
+/** Messages per page, including repeated ones: the cursor of a page lies among the messages already shown. */
 const MORE = 100;
 const MAX_SHOWN = 400;
 /** Distance from an end, in pixels, at which the next page loads. */
@@ -47,7 +47,7 @@ const sizes = new ResizeObserver(() => {
 
 export const openedConversation = () => openId;
 
-/** Id of the last shown message. */
+/** Returns the id of the last message shown. */
 export const lastShown = () => messages().at(-1)?.dataset.id;
 
 /**
@@ -121,7 +121,7 @@ async function show(wanted) {
 }
 
 /**
- * Adds the page before or after the shown ones, and drops as much at the other end.
+ * Adds the page before or after the shown ones. Removes pages at the other end beyond `MAX_SHOWN` messages.
  * @param {boolean} isOlder
  */
 async function extend(isOlder) {

@@ -1,4 +1,4 @@
-// Conversations beside the open one and its details; on a phone one at a time.
+// The list of conversations, the open conversation and its details, side by side; on a phone only one of the three.
 
 import { call } from './api.js';
 import { chip } from './choices.js';

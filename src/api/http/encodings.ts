@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** The encodings of an answer. */
 export type Encoding = 'br' | 'gzip' | 'identity';
 
 const MIN_BYTES = 512;

@@ -29,7 +29,7 @@ export interface ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
-  /** True once the server is closing, when every answer is the last on its connection. */
+  /** True once the server is closing. Every answer then closes its connection. */
   readonly isClosing: boolean;
 }
 
@@ -229,7 +229,7 @@ export class Exchange {
     else this.send(problemAnswer(error));
   }
 
-  /** Writes the one log line of a finished request (decision E8). */
+  /** Counts a finished request, and writes its one log line (decision E8). */
   done(status: number): void {
     const { clock, log, counters } = this.#context;
     const method = KNOWN_METHODS.has(this.method) ? this.method : 'other';

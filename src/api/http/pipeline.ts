@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 
-// Bounds of decision O2.
+// Limits of each connection (decision O2).
 const MAX_RUNNING = 16;
 const MAX_WAITING = 2000;
 const UNREAD_MS = 60_000;

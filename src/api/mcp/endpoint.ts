@@ -23,7 +23,7 @@ interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {
   readonly isStream: boolean;
 }
 
-/** Answers both generations of the protocol over HTTP: 2026-07-28, and the stateless form of the earlier ones. */
+/** Answers both generations of the protocol over HTTP: 2026-07-28, and earlier versions in their stateless form. */
 export class McpEndpoint implements McpService {
   readonly #parts: McpParts;
   /** One handler per key, so that a subscription receives only what its own key may read. */

@@ -22,7 +22,7 @@ export interface CodeCall {
   readonly imports?: readonly string[];
   /** True if the operation works only over the Unix socket, whose path is in `SOCKET`. */
   readonly isOverSocket?: true;
-  /** Replaces the code generated from the request. */
+  /** Python code to show instead of the code that is generated from the request. */
   readonly python?: string;
   /** True if the typed client lacks the operation. `$url` in `typeScript` stands for the URL of the request. */
   readonly isPlainFetch?: true;

@@ -26,7 +26,7 @@ interface Request {
   readonly call: CodeCall;
 }
 
-/** Returns calls of an operation: with curl, with Python's standard library and with the typed client. */
+/** Returns samples that call an operation with curl, with Python's standard library and with the typed client. */
 export function codeSamples(id: RouteId): readonly CodeSample[] {
   const call: CodeCall = CODE_CALLS[id];
   if (call.overHttp === undefined) return samplesOf(id, call);

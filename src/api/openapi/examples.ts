@@ -96,7 +96,7 @@ function eventOf(type: WebhookEventType): (Event | ChangeEvent) & { readonly off
   }
 }
 
-/** Values of every schema for the documentation, as the simulated Mac produces them. */
+/** Example values of every schema for the documentation, as the simulated Mac produces them. */
 export const examples = {
   listedAttachment: {
     message_id: '1205',

@@ -49,7 +49,7 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   json: 'application/json',
 };
-/** The type of Markdown, and of programs to copy: browsers show them and never run them. */
+/** Type of Markdown and of sample programs, so that browsers show them and never run them. */
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../../console/', import.meta.url);
@@ -71,7 +71,7 @@ const FILES: Readonly<Record<string, string>> = {
 
 /** Matches the path of one of these files with the version in it, which browsers can cache (decision S3). */
 const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
-/** Matches files of the guide to whose names the build added a hash. */
+/** Matches the name of a file of the guide if the build added a hash to the name. */
 const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
 const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };

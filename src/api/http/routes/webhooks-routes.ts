@@ -86,7 +86,7 @@ async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhoo
   return { ...shown(webhook), ...status };
 }
 
-/** Returns a webhook in the API's form, without its secret or the password in its URL. Only the owner's list has it. */
+/** Returns a webhook in the API's form. Masks the password in its URL, which only the owner's list contains. */
 function shown(webhook: StoredWebhook): Webhook {
   const { id, events, created_at } = webhook;
   return { id, url: withoutPassword(webhook), events, created_at };

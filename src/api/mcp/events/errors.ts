@@ -37,7 +37,7 @@ export class EventErrors {
     return new ProtocolError(this.#numbers.forbidden, message, { reason });
   }
 
-  /** Returns the protocol's error for an error that a use case has thrown. */
+  /** Converts an error of a use case to an error of the protocol. */
   of(error: unknown): ProtocolError {
     if (ProtocolError.isInstance(error)) return error;
     if (!isAppError(error)) {

@@ -3,7 +3,7 @@ import { shortLine } from './visible.ts';
 /** Returns the owner's name for an address; undefined if there is none or more than one. */
 export type NameOf = (address: string) => string | undefined;
 
-/** Matches a name that looks like an address. Alone, it could be taken for somebody else. */
+/** Matches a name that looks like an address. Without the real address, it would pass for somebody else's. */
 const LIKE_AN_ADDRESS = /^[\s\d+().@-]+$|@/;
 const OWNER = 'me';
 const SHORT_DIGITS = 4;

@@ -21,7 +21,7 @@ export interface LineContext {
    * not a group.
    */
   readonly groupName: (conversationId: string) => string | null | undefined;
-  /** The conversation of all lines, if there is only one; it is not repeated in the lines. */
+  /** The conversation of all lines, if they share one. The lines then omit it. */
   readonly conversationId?: string | undefined;
   /** Maximum length of one body, by default that of a list. */
   readonly maxBody?: number | undefined;
@@ -122,7 +122,7 @@ function notesOf(message: Message, context: LineContext): readonly string[] {
   ];
 }
 
-/** Returns notes on the kind of a message without text, edits, a later time, and reactions. */
+/** Returns notes on a message's kind if a sentence replaces its text, and on its edits, scheduled time and reactions. */
 function detailNotes(message: Message, details: MessageDetails, { labels, time }: LineContext): readonly string[] {
   const { kind, scheduled, edited_at: editedAt, retracted_at: retractedAt } = details;
   const reactions = details.reactions

@@ -8,7 +8,7 @@ import { tool } from './tool.ts';
 
 /** Maximum size of a file, because a model reads all of it. The REST API has larger files. */
 const MAX_BYTES = 1024 * 1024;
-/** Maximum size of a picture in pixels. Models use no more. */
+/** Maximum length of the longer side of a picture in pixels, because models use no more. */
 const MAX_PIXELS = 1568;
 const FORMS = { original: undefined, jpeg: { as: 'jpeg', max: MAX_PIXELS }, m4a: { as: 'm4a' } } as const;
 
@@ -18,7 +18,7 @@ export const attachmentsFetch = tool({
   description:
     'File n of a message, counted from 0, at most 1 MiB. Variant jpeg: a picture that every model reads (HEIC too); m4a: a recording.',
   scope: 'read',
-  // In Base64, with the lines around it.
+  // The file in Base64, and the text around it.
   mostBytes: Math.ceil(MAX_BYTES / 3) * 4 + 16_000,
   input: z.object({
     message_id: z.string().max(20),

@@ -87,7 +87,7 @@ function instant(name: string, text: string | undefined): bigint | undefined {
   throw invalidRequest([{ pointer: `/${name}`, message }]);
 }
 
-/** Returns the query with its position, so that a client needs nothing else to continue. */
+/** Returns a cursor that contains the whole query, so that a client needs nothing else to continue. */
 function nextOf(query: Query, cursor: string): string {
   return cursorText({
     cursor,

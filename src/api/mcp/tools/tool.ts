@@ -36,7 +36,7 @@ export interface ToolContext {
  */
 export interface ToolAnswer {
   readonly text: string;
-  /** The start of the next page, for the same tool. */
+  /** Cursor of the next page. */
   readonly next?: string | undefined;
   /** The outcome of a send. */
   readonly state?: string;
@@ -55,14 +55,14 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** The scope without which the tool does not exist for a limited key; undefined if none is needed. */
+  /** The scope that a limited key needs, or the tool does not exist for it; undefined if every key may use the tool. */
   readonly scope: Scope | undefined;
   /** Returns false while the feature is switched off: then the tool does not exist. Default: always true. */
   readonly isOffered?: (caller: Caller) => boolean;
   readonly input: Input;
   /** Absent if the answer is a file. */
   readonly output?: z.ZodObject;
-  /** Maximum size of an answer in bytes, if it is more than text. */
+  /** Maximum size of an answer in bytes, for a tool that returns more than text. */
   readonly mostBytes?: number;
   /** True if the tool sends something. Other tools only read. */
   readonly isSend?: true;

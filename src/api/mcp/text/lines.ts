@@ -122,7 +122,7 @@ function notesOf(message: Message, context: LineContext): readonly string[] {
   ];
 }
 
-/** Returns notes on a message's kind if a sentence replaces its text, and on its edits, scheduled time and reactions. */
+/** Returns notes on a message's kind, if a sentence replaces its text, and on edits, scheduled time and reactions. */
 function detailNotes(message: Message, details: MessageDetails, { labels, time }: LineContext): readonly string[] {
   const { kind, scheduled, edited_at: editedAt, retracted_at: retractedAt } = details;
   const reactions = details.reactions

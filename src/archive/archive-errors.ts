@@ -10,7 +10,7 @@ export function damaged(detail: string, cause?: unknown): AppError {
   });
 }
 
-/** Returns the error for a folder in which nothing of an archive is. */
+/** Returns the error for a folder without an archive. */
 export function noArchiveAt(folder: string): AppError {
   return new AppError('archive_absent', `There is no archive at ${folder}.`);
 }
@@ -24,7 +24,7 @@ function explainedLock(error: AppError, folder: string): AppError {
   return isAppError(cause) ? cause : error;
 }
 
-/** Explains an error of the file system about the folder in a sentence; returns any other error unchanged. */
+/** Converts an error of the file system to one that explains it in a sentence. Returns any other error unchanged. */
 export function explained(error: unknown, folder: string): unknown {
   if (isAppError(error)) return error.code === 'state_db_unusable' ? explainedLock(error, folder) : error;
   const code = errorCode(error) ?? '';
@@ -41,7 +41,7 @@ export function explained(error: unknown, folder: string): unknown {
     });
   }
   if (REFUSED.test(code)) {
-    const hint = 'Look at who owns the folder and what is in it, and whether its disk is read-only.';
+    const hint = 'Check who owns the folder and its content, and whether its disk is read-only.';
     return new AppError('archive_not_writable', `Postern may not write to ${folder} (${code}).`, {
       hint,
       cause: error,

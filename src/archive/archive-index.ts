@@ -92,7 +92,7 @@ export class ArchiveIndex {
     return Number(this.#get('SELECT number FROM database WHERE id = ?', id)?.[0]);
   }
 
-  /** Yields all files in order of path, so that those of a conversation follow each other. Few are held at a time. */
+  /** Yields all files in order of path, so that those of a conversation follow each other. Reads few at a time. */
   *files(): Generator<ChainRecord> {
     const select = 'SELECT id, path, key, lines, bytes, hash, page FROM file WHERE path > ? ORDER BY path LIMIT ?';
     for (let after = ''; ; ) {
@@ -148,7 +148,7 @@ export class ArchiveIndex {
     this.#run(sql, id, guid, file, n, first, start, at, print, run, database, missing, earlier, twinOf);
   }
 
-  /** Notes which stored files a line of this row names. */
+  /** Records the stored files that a line of this row names. */
   putStored(guid: string, files: readonly ArchivedFile[] = []): void {
     const sql = 'INSERT OR IGNORE INTO stored VALUES (?, ?, ?)';
     for (const file of files) for (const path of pathsOf(file)) this.#run(sql, path, guid, file.n);
@@ -161,12 +161,12 @@ export class ArchiveIndex {
     return rows.map(([path, guid, n]) => ({ path: String(path), guid: String(guid), n: Number(n) }));
   }
 
-  /** Returns the number of rows that were in this database and are not known to be removed. */
+  /** Returns the number of rows that this database was the last to contain and that are not known to be removed. */
   countLive(database: number): number {
     return Number(this.#get('SELECT count(*) FROM entry WHERE database = ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
-  /** Returns the number of rows of other databases that were never in this one. */
+  /** Returns the number of rows that another database was the last to contain and that are not known to be removed. */
   countElsewhere(database: number): number {
     return Number(this.#get('SELECT count(*) FROM entry WHERE database <> ? AND print <> ?', database, REMOVED)?.[0]);
   }
@@ -192,7 +192,7 @@ export class ArchiveIndex {
     return this.#find(sql, file).map(([month, count]) => [String(month), Number(count)]);
   }
 
-  /** Yields these messages in order of date. Few are held at a time, so that they are collected young. */
+  /** Yields the messages of a file that pages show, in order of date. Reads few at a time, to use little memory. */
   *byDate(file: number): Generator<Entry, undefined> {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND (e.at, e.first) > (?, ?) AND ${IS_SHOWN}
       ORDER BY e.at, e.first LIMIT ?`;

@@ -129,8 +129,8 @@ function synchronizedLog(folder: string, seal: Head, isUnfinished: boolean): Hea
 }
 
 /**
- * Reads a chain to its end. If a run did not finish, cuts off everything from the first wrong line after the seal on.
- * Throws `archive_damaged` for any other wrong line.
+ * Reads a chain from `from` to its end. If the last run did not finish, cuts off the file at the first wrong line after
+ * the seal. Throws `archive_damaged` for any other wrong line.
  */
 function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use: (line: ReadLine) => void): Head {
   let head = from;
@@ -150,7 +150,7 @@ function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use
   return head;
 }
 
-/** Adds a line to the index that was read from its file. */
+/** Adds to the index a line that was read from its file. */
 function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, bytes }: ReadLine): void {
   const line = JSON.parse(bytes.toString('utf8')) as ArchivedLine;
   if (line.conversation !== undefined) index.describe(key, JSON.stringify(line.conversation));

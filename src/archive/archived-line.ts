@@ -37,12 +37,12 @@ export interface ArchivedLine {
   readonly seen_at: string;
   /** Number of the earlier line of the same row. */
   readonly replaces?: number;
-  /** Number of the first line of the same message under another guid: iCloud may give an old message a new one. */
+  /** Number of the first line of the same message under another guid: iCloud can give an old message a new guid. */
   readonly twin_of?: number;
   readonly conversation?: ArchivedConversation;
   readonly message?: Message;
   readonly reaction?: Reaction;
-  /** True if its row is gone from chat.db. */
+  /** True if the row is gone from chat.db. */
   readonly removed?: true;
   /** The guid of a removed row. */
   readonly guid?: string;

@@ -12,11 +12,11 @@ const WAITING_BYTES = 8_388_608;
 interface Chain {
   readonly record: ChainRecord;
   readonly path: string;
-  /** The end of what is written. */
+  /** The end of the written lines. */
   written: Head;
-  /** The end, including lines that are not written yet. */
+  /** The end of all lines, including those that wait to be written. */
   head: Head;
-  /** Offsets of its unwritten lines: beginnings and ends in turn. */
+  /** Where the waiting lines are in `#bytes`: beginning and end of each. */
   waiting: number[];
 }
 
@@ -38,7 +38,7 @@ export class ChainFiles {
   /** Paths of the files that were written, and of the folders of new files. */
   readonly #touched = new Set<string>();
   #waiting = new Set<Chain>();
-  /** The unwritten lines as bytes: as strings they would survive many garbage collections. */
+  /** The waiting lines of all chains, as bytes: strings would slow down garbage collection. */
   readonly #bytes: Buffer;
   #used = 0;
 
@@ -72,7 +72,7 @@ export class ChainFiles {
     return this.#chain(path, key).head.lines;
   }
 
-  /** Writes the waiting lines. The index may be committed afterwards. */
+  /** Writes the waiting lines. The index can be committed afterwards. */
   flush(): void {
     for (const chain of this.#waiting) {
       const lines: Buffer[] = [];
@@ -84,7 +84,7 @@ export class ChainFiles {
     }
     this.#waiting = new Set();
     this.#used = 0;
-    // The index has them too. A thousand conversations of ten years are ten thousand files.
+    // The index has the chains too. A thousand conversations over ten years are ten thousand files.
     if (this.#chains.size > MAX_CHAINS) this.#chains.clear();
   }
 
@@ -95,7 +95,7 @@ export class ChainFiles {
     const syncNext = async (): Promise<void> => {
       for (let path = left.pop(); path !== undefined; path = left.pop()) await syncFile(join(this.#folder, path));
     };
-    // Synced together, because the file system combines many into one commit.
+    // Syncs many files at once, because the file system combines them into one commit.
     await Promise.all(Array.from({ length: SYNCED_AT_ONCE }, syncNext));
   }
 
@@ -145,7 +145,7 @@ export function appendLine(path: string, head: Head, members: string): Head {
   }
 }
 
-/** Throws `archive_damaged` if a file no longer ends with the line that it ended with. */
+/** Throws `archive_damaged` unless the file ends at `head`, with the hash of its last line. */
 function assertEndsWith(path: string, head: Head): void {
   if (head.lines === 0) return;
   const file = openSync(path, 'r');

@@ -21,7 +21,7 @@ const ENDING = HASH_AT + 64 + '"}'.length;
 const OBJECT_END = 0x7d;
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1 << 18;
-/** The size of a message with a body of 1 MiB, each character escaped, and its details. */
+/** Longest line: a message with a body of 1 MiB, each character escaped, and its details. */
 const MAX_LINE_BYTES = 1 << 26;
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -80,14 +80,14 @@ export function* readChain(path: string, head: Head = NO_LINES): Generator<ReadL
   }
 }
 
-/** Returns undefined for an unchanged line that follows `last`. */
+/** Returns the fault of a line; undefined if it is unchanged and follows `last`. */
 function faultOf(line: Buffer, last: Head, n: number): string | undefined {
   const at = line.length - ENDING;
   const end = line.length - '"}'.length;
   if (at <= 0 || line.toString('latin1', at, at + HASH_AT) !== ',"hash":"' || line.toString('latin1', end) !== '"}') {
     return 'has no hash at its end: it was changed';
   }
-  // Changes the line in place to save a copy: the hash covers the line up to here, and a brace.
+  // The hash covers the line up to here, and a brace. The brace is set in place, which saves copying the line.
   const separator = line[at] ?? 0;
   line[at] = OBJECT_END;
   const sealed = hash('sha256', line.subarray(0, at + 1), 'hex');
@@ -137,7 +137,7 @@ function* linesOf(path: string, from: number): Generator<RawLine> {
   }
 }
 
-/** Returns a buffer for readers that follow each other. Many buffers outside the heap would be collected late. */
+/** Returns a buffer that readers can use one after the other. It is outside the heap, where many would pile up. */
 export function lineWindow(): Buffer {
   return Buffer.allocUnsafe(CHUNK_BYTES);
 }

@@ -89,10 +89,7 @@ export class ArchiveComparison {
   }
 }
 
-/**
- * Returns a hash of what a person would call the message: without receipts, and without what differs between two copies
- * of chat.db.
- */
+/** Returns a hash of the content that people see. Leaves out receipts, and ids that differ between copies of chat.db. */
 function contentOf(row: Message | Reaction): string {
   const { guid, sender, timestamp } = row;
   const content =

@@ -66,7 +66,7 @@ export function cardsHtml(details: MessageDetails, names: NameLookup): readonly 
 
 function linkHtml(link: LinkPreview): Html {
   const { type, url, title, summary, site_name: site } = link;
-  // For music, apps and places, other members have the name.
+  // For music, apps and places, the name is in other members than `title`.
   const shown = (type === 'page' ? title : linkSentence(link, '')) ?? url ?? 'A link';
   const href = safeLink(url);
   const heading =
@@ -102,8 +102,8 @@ function pollHtml({ question, options }: Poll, names: NameLookup): Html {
 }
 
 /**
- * Returns the texts that parts of a message had before they were edited or unsent, oldest first; the last one is the
- * current text.
+ * Returns the texts that parts of a message had before they were edited or unsent, oldest first. Leaves out the last
+ * text of each part, which is the current one.
  */
 export function formerTexts({ edits = [] }: MessageDetails): readonly string[] {
   return edits.flatMap(({ history }) =>

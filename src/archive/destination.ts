@@ -11,8 +11,8 @@ export interface ForbiddenPlace {
 }
 
 /**
- * Returns the folder of an archive with its links resolved. Throws `archive_misplaced` if it is one of the forbidden
- * folders or below one, under whatever name: the folders themselves are compared.
+ * Returns the folder of an archive with its links resolved. Throws `archive_misplaced` if it is a forbidden folder or
+ * below one. Compares device and inode, so that another spelling of a path does not help.
  */
 export function destination(out: string, forbidden: readonly ForbiddenPlace[]): string {
   const folder = realPlace(resolve(out));

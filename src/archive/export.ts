@@ -25,7 +25,7 @@ export interface ExportOptions {
   readonly files: AttachmentReader;
   /** Guids of conversations; undefined for all. */
   readonly conversations: ReadonlySet<string> | undefined;
-  /** Leaves out new messages from before this time, or from after `until`. Milliseconds since 1970. */
+  /** Archives only rows dated after `sinceMs` and before `untilMs`. Milliseconds since 1970; undefined for no limit. */
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly names: NameLookup;
@@ -50,7 +50,7 @@ export interface ExportProgress {
 
 /** The result of a run. */
 export interface ExportReport {
-  /** Rows looked at. */
+  /** Number of rows of chat.db that were read. */
   rows: number;
   /** Number of lines for messages and reactions that are new in the archive. */
   added: number;
@@ -72,7 +72,7 @@ export interface ExportReport {
   seal: string;
 }
 
-/** Rows read at once: few, so that they are collected young and the heap stays small. */
+/** Rows read at once: few, so that the heap stays small. */
 const PAGE_ROWS = 100;
 /** Number of rows after which the index is committed. */
 const COMMIT_ROWS = 30_000;
@@ -168,8 +168,8 @@ class Run {
     const { source, folder, signal, conversations, attachments } = this.#options;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
-    // Rows that arrive during the run are left for the next one, so that every reaction of this run refers to a message
-    // that is read afterwards.
+    // Rows that arrive during the run are left for the next one. So each reaction that this run archives was there
+    // before its message was read, and is among the message's details.
     const upTo = source.highestRowId();
     const totalRows = source.count();
     await this.#walk(upTo, totalRows);
@@ -210,8 +210,8 @@ class Run {
   }
 
   /**
-   * Lines are written to their files before the index records their places, because missing entries can be read from
-   * the files.
+   * Commits the index after every `COMMIT_ROWS` rows. Writes the lines first: entries that the index lacks can be read
+   * from the files, but not the reverse.
    */
   #commitIfDue(rows: number): void {
     this.#sinceCommit += rows;

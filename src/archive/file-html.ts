@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<MissingFile['missing'], string>> = {
   changed: 'changed while it was copied',
 };
 
-/** Renders the attachments of a message: shown or played if every browser can, otherwise named. */
+/** Renders the attachments of a message. Embeds the files that every browser can show or play, and names the others. */
 export function filesHtml(attachments: readonly AttachmentDetails[], files: readonly ArchivedFile[]): readonly Html[] {
   return attachments.map((attachment, place) => {
     const n = attachment.n ?? place;

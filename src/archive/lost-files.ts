@@ -18,8 +18,8 @@ const FOLDERS = 256;
 const MAX_NAMED = 3;
 
 /**
- * Restores missing stored files from their originals. Returns sentences about them. Looks only at file names, because
- * reading every file takes as long as a verification.
+ * Restores missing stored files from their originals. Returns sentences for the report. Checks only that the files
+ * exist, because reading them all takes as long as a verification.
  */
 export async function restoreLostFiles(parts: LostFilesParts): Promise<readonly string[]> {
   const lost = new Set<string>();

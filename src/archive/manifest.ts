@@ -20,7 +20,7 @@ export interface Manifest {
   readonly database: string;
   /** A run that began and did not finish, so that files may have lines after their heads. */
   readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
-  /** By path. */
+  /** The ends of the files, by path. */
   readonly files: ReadonlyMap<string, Head>;
 }
 
@@ -60,7 +60,7 @@ export function writeManifest(folder: string, manifest: Manifest): void {
 
 const CHUNK_CHARACTERS = 1 << 16;
 
-/** Returns undefined if there is no manifest. Throws `archive_damaged` for one that no run has written. */
+/** Returns undefined if there is no manifest. Throws `archive_damaged` if it is not as a run wrote it. */
 export function readManifest(folder: string): Manifest | undefined {
   const text = readWhole(join(folder, MANIFEST));
   if (text === undefined) return undefined;

@@ -15,7 +15,7 @@ export interface ShownMessage {
   readonly files: readonly ArchivedFile[];
   /** The message in earlier lines of the archive, oldest first. */
   readonly earlier: readonly Message[];
-  /** True if its row is gone from chat.db. */
+  /** True if the message's row is gone from chat.db. */
   readonly isRemoved: boolean;
 }
 

@@ -169,7 +169,7 @@ function areThere(folder: string, { record, pages }: Conversation['years'][numbe
   return pages.every(({ name }) => existsSync(join(folderOf(folder, record), name)));
 }
 
-/** Removes the pages that were left from when this year had fewer messages, or more. */
+/** Removes pages that the year no longer has, because the number of its messages has changed. */
 function removeOthers(folder: string, record: ChainRecord, pages: readonly YearPage[]): void {
   const year = chainOf(record.path)?.year ?? '';
   const names = new Set(pages.map(({ name }) => name));

@@ -24,8 +24,8 @@ const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
 /**
- * Creates a folder and those above it. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Made level by level,
- * because `recursive` never ends in a file system that refuses new folders with `ENOENT`, such as /proc.
+ * Creates a folder and those above it. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Does not use `recursive`,
+ * which never ends in a file system that refuses new folders with `ENOENT`, such as /proc.
  */
 export function makeFolder(folder: string): void {
   try {
@@ -57,8 +57,8 @@ export function makeFolderOf(root: string, path: string): void {
 }
 
 /**
- * Opens a file to append to it, and creates it if it is missing. `isOwn` is for a file that this process has opened
- * before.
+ * Opens a file to append to it, and creates it if it is missing. `isOwn`: this process has opened it before, so its
+ * mode is already set.
  */
 export function openToAppend(path: string, isOwn = false): number {
   const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
@@ -82,7 +82,7 @@ export class Draft {
     writeAll(this.#file, typeof content === 'string' ? Buffer.from(content) : content);
   }
 
-  /** Puts the file in place, durably. `target` is for a file whose name was not known before. */
+  /** Puts the file in place, durably. `target` is its path, if that was unknown when the draft was begun. */
   keep(target = this.#path): void {
     fsyncSync(this.#file);
     this.#close();

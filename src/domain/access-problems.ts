@@ -127,7 +127,7 @@ export const ACCESS_PROBLEMS = {
   },
   scheduled_on_phone: {
     status: 409,
-    detail: 'Messages itself sends this message later.',
+    detail: 'This message was scheduled in Messages, which will send it itself.',
     hint: 'Cancel it in Messages, on any of your devices.',
   },
   too_many_held: {

@@ -28,7 +28,7 @@ export interface HeldFile {
   readonly sha256: string;
 }
 
-/** A send that waits for the owner's decision, or the outcome of one. Only its state changes. */
+/** A send that waits for the owner's decision or has been decided. Only its state changes. */
 export interface Approval {
   readonly id: string;
   readonly key_id: string;
@@ -61,7 +61,7 @@ export interface Approval {
   readonly shown?: string | undefined;
   /** Names of the members, with `include=contacts`. */
   readonly names?: Names | undefined;
-  /** True if the owner has never written there. Present only while the send is held, and with `include=contacts`. */
+  /** True if the owner has never written to the recipient. Only with `include=contacts`, while the send is held. */
   readonly new_contact?: boolean | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface AuditEntry {
 export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', 'refused', 'key', 'webhook'] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The target of a line that counts the refusals or dry runs of a minute to any others than the first 10 targets. */
+/** The target of a line that counts the refusals or dry runs of a minute beyond its first 10 targets. */
 export const OTHER_TARGETS = '(others)';
 
 /** The owner's `key_id`. */

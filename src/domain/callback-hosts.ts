@@ -33,7 +33,7 @@ export function hostAndPortOf(url: string): string {
   return `${hostnameOf(url)}:${port || (protocol === 'https:' ? '443' : '80')}`;
 }
 
-/** The host name of a URL. A name with a dot at its end is the same name. */
+/** Returns the host name of a URL without a final dot, which would not change its meaning. */
 function hostnameOf(url: string): string {
   return new URL(url).hostname.replace(/\.$/, '');
 }

@@ -43,7 +43,7 @@ export interface Caller extends SearchNames {
   readonly canSend?: (recipient: string) => SendRight;
   /** For a limited key: counts its open WebSockets and streams. */
   readonly streams?: StreamCount;
-  /** For a limited key: notes in the audit log that a route refused it. */
+  /** For a limited key: records in the audit log that a route refused a request. */
   readonly onRefused?: (code: string) => void;
   /** For a limited key: throws if the key was revoked or has expired since the request was admitted. */
   readonly assertAlive?: () => void;

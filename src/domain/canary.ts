@@ -1,7 +1,7 @@
 /** The beginning of every canary's text. Lists and events recognise canaries by it. */
 export const CANARY_START = 'Postern canary ';
 const REST = ': a test that messages still reach this Mac';
-/** Length of the number between the beginning and the end. */
+/** Number of hexadecimal digits that differ between canaries. */
 const NUMBER_LENGTH = 8;
 /** The length of every canary, in characters and in bytes: the text is ASCII. */
 export const CANARY_LENGTH = CANARY_START.length + NUMBER_LENGTH + REST.length;
@@ -25,12 +25,12 @@ export interface CanaryReport {
   readonly state: CanaryState;
   /** When the last canary was sent; null before the first. */
   readonly sent_at: string | null;
-  /** When one last arrived. */
+  /** When a canary last arrived; null before the first. */
   readonly arrived_at: string | null;
-  /** Milliseconds that it took. */
+  /** Milliseconds that this canary took to arrive. */
   readonly delay_ms: number | null;
   /** When the first canary that did not arrive was sent; null while canaries arrive. */
   readonly push_dead_since: string | null;
-  /** Code of the problem with which the last send failed; null if it did not. */
+  /** Code of the problem that made the last send fail; null if that send did not fail. */
   readonly problem: string | null;
 }

@@ -10,7 +10,7 @@ export interface LinkPreview {
   readonly site_name?: string | undefined;
   readonly item_type?: string | undefined;
   readonly images?: readonly string[] | undefined;
-  /** Messages is still fetching it. */
+  /** Messages is still fetching the preview. */
   readonly placeholder?: true | undefined;
   readonly music?: Texts<'artist' | 'album' | 'track' | 'preview_url' | 'lyrics'> | undefined;
   readonly app_store?: Texts<'name' | 'subtitle' | 'platform' | 'genre'> | undefined;
@@ -65,7 +65,7 @@ interface BusinessItem {
 export interface PollOption {
   readonly id: string;
   readonly text?: string | undefined;
-  /** Address of the person who added it. */
+  /** Address of the person who added the option. */
   readonly creator?: string | undefined;
 }
 
@@ -115,7 +115,7 @@ export const DIGITAL_TOUCHES = [
 export interface DigitalTouch {
   readonly type: (typeof DIGITAL_TOUCHES)[number];
   readonly id?: string | undefined;
-  /** Taps or kisses. */
+  /** Number of taps or kisses. */
   readonly count?: number | undefined;
   readonly strokes?: number | undefined;
   readonly points?: number | undefined;
@@ -133,7 +133,6 @@ export interface Sticker extends Texts<'bundle_id' | 'app_name' | 'description' 
   readonly source?: (typeof STICKER_SOURCES)[number] | undefined;
 }
 
-/** A contact card that was sent. */
 export interface ContactCard {
   readonly name?: string | undefined;
   readonly organization?: string | undefined;
@@ -141,7 +140,7 @@ export interface ContactCard {
   readonly emails: readonly string[];
 }
 
-/** A pin that was sent. */
+/** A place that was sent from Maps or as the current location. */
 export interface LocationPin {
   readonly name?: string | undefined;
   readonly latitude?: number | undefined;

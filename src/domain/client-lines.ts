@@ -1,6 +1,6 @@
 import type { Scope } from './key.ts';
 
-/** Facts about a new key and its service that the set-up of a client needs. */
+/** A new key and its service, as needed to set up a client. */
 export interface ClientSetup {
   readonly secret: string;
   /** The scopes of the key. Clients that need more are left out. */
@@ -15,7 +15,7 @@ export interface ClientSetup {
   readonly blueBubblesUrl?: string | undefined;
 }
 
-/** The lines that connect one client. */
+/** The set-up lines of one client. */
 export interface ClientLines {
   readonly client: string;
   /** The file or form that the lines belong in. */
@@ -95,7 +95,7 @@ export function clientLines(setup: ClientSetup): readonly ClientLines[] {
     {
       client: 'n8n',
       suits: true,
-      where: 'a credential: Header Auth, or that of the Postern nodes',
+      where: 'a credential of type Header Auth or Postern API',
       lines: ['Name: X-API-Key', `Value or API key: ${secret}`, `URL of the service: ${url}`],
     },
     {

@@ -156,6 +156,6 @@ export interface MessageContent {
   readonly scheduled?: PhoneSchedule | undefined;
   /** Columns that exist but cannot be decoded. */
   readonly undecoded?: readonly ContentColumn[] | undefined;
-  /** True if a list had decoded as much as it may before this message. Read alone, the message has the rest. */
+  /** True if earlier messages in the list used up the decoding budget. Reading the message alone returns the rest. */
   readonly content_left_out?: true | undefined;
 }

@@ -3,7 +3,7 @@ import type { Offset } from './offset.ts';
 /** How far the log has been published, with enough to detect that chat.db was replaced (decision C5). */
 export interface Cursor {
   readonly offset: Offset;
-  /** guid of the row that was last published when this was stored; null if there was none. */
+  /** guid of the newest row that had been published when the cursor was stored; null if there was none. */
   readonly guid: string | null;
   /** Inode of chat.db, as text: it may exceed 2^53. */
   readonly inode: string;

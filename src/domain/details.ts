@@ -66,7 +66,7 @@ export interface AttachmentDetails {
   readonly sticker?: Sticker | undefined;
   readonly contact?: ContactCard | undefined;
   readonly location?: LocationPin | undefined;
-  /** Words of a voice message (Apple's own). */
+  /** Apple's transcript of a voice message. */
   readonly transcript?: string | undefined;
   /** Size at which a picture is displayed. */
   readonly width?: number | undefined;
@@ -131,7 +131,7 @@ export type Origin =
     }
   | { readonly by: 'elsewhere' };
 
-/** The `details` of a Message with `include=details` (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`; null: never. */
+/** The `details` of a Message (decision H). Times are `YYYY-MM-DDTHH:MM:SSZ`; null if it never happened. */
 export interface MessageDetails extends MessageContent {
   /** As stored (`iMessage`, `SMS`, `RCS`); null if the row names none. */
   readonly service: string | null;
@@ -157,7 +157,7 @@ export interface MessageDetails extends MessageContent {
   readonly service_used?: string | null | undefined;
   /** Why that service was chosen. */
   readonly service_reason?: ServiceReason | undefined;
-  /** For the link of a message that is two rows: the row with its text. */
+  /** For the link row of a message that is stored as two rows: the row with the text. */
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
   /** True for an incoming row that repeats an outgoing message in a conversation with oneself. */
   readonly mirror?: true | undefined;

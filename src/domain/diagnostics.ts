@@ -51,7 +51,7 @@ export interface NewRow {
   /** Columns of the message table that are neither NULL, 0 nor empty, at the end of the watch. */
   readonly columns: readonly string[];
   readonly error: number;
-  /** Seconds from its date to its first sight; null for a future date. Older services omit it. */
+  /** Seconds from the row's date until it was first seen; null for a future date. Older services omit it. */
   readonly age_s?: number | null | undefined;
   /** True if `is_from_me` or the handle changed between first sight and the end of the watch. */
   readonly flipped?: boolean | undefined;

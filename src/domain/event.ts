@@ -39,7 +39,7 @@ export type Event =
   | { readonly type: 'message.received' | 'message.sent'; readonly data: Message }
   | { readonly type: 'reaction.added' | 'reaction.removed'; readonly data: Reaction };
 
-/** `data` of `message.removed`: the known members of a removed message, `""` for unknown ones. */
+/** `data` of `message.removed`. Members that are no longer known are `""`. */
 export interface RemovedMessage {
   readonly id: string;
   readonly guid: string;
@@ -102,7 +102,7 @@ export interface PendingRow extends RowEntry {
   /** True for a row without an event: a vote or an added option, if rows are shown by kind (decision U5). */
   readonly isSilent?: boolean;
   /**
-   * Earlier rows that this row proves to be copies of an outgoing message (decision U7). Only together with a print.
+   * Earlier rows that this row proves to be copies of an outgoing message (decision U7). Absent without a print.
    */
   readonly copies?: readonly number[];
   /**

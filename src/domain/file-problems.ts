@@ -11,7 +11,7 @@ export const FILE_PROBLEMS = {
     status: 404,
     detail: 'There is no upload with this id.',
     pointer: '/attachment_ids/0',
-    hint: 'An upload exists only for the key that made it, until it is sent or for 24 hours. Upload the file again.',
+    hint: 'Only the key that uploaded a file can send it, once and within 24 hours. Upload the file again.',
   },
   upload_too_large: { status: 413, detail: 'A file must not be larger than 100 MB.' },
   form_too_large: { status: 413, detail: 'A form must not have more than 10 files and 40 fields.' },
@@ -31,7 +31,7 @@ export const FILE_PROBLEMS = {
     status: 507,
     code: 'storage_full',
     detail: 'There is no room for more uploads.',
-    hint: 'All of them together take at most 1 GB, and are kept until they are sent, at most 24 hours. Send some, or make room on the disk.',
+    hint: 'Unsent uploads may total 1 GB, and are deleted after 24 hours. Send some, or make room on the disk.',
   },
   not_on_this_mac: {
     status: 409,
@@ -41,7 +41,7 @@ export const FILE_PROBLEMS = {
   conversion_unavailable: {
     status: 501,
     detail: 'This file cannot be converted here.',
-    hint: 'Pictures become jpeg and recordings m4a, if the converter is installed. Ask for the original file instead.',
+    hint: 'Only pictures (to jpeg) and recordings (to m4a) are converted, if the converter is installed. Ask for the original file instead.',
   },
   conversion_busy: {
     status: 503,

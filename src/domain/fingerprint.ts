@@ -29,7 +29,6 @@ export const TRANSCRIPT_BITS = 9;
 /** The print of every reaction: a reaction never causes an update or a removal. */
 export const REACTION_PRINT: Print = 2 ** ATTACHMENTS_AT - 1;
 
-/** The flags and their values. */
 export const FLAGS = {
   own: 2 ** FLAGS_AT,
   sent: 2 ** (FLAGS_AT + 1),
@@ -41,29 +40,29 @@ export const FLAGS = {
   deleted: 2 ** (TRANSCRIPTS_AT + TRANSCRIPT_BITS),
 } as const;
 
-/** The lowest bit of the later additions, above the content. */
+/** Value of the lowest bit that counts later additions. */
 export const ADDED = 2 ** CONTENT_BITS;
 
-/** Later additions to a row other than an edit: one of these numbers, above the added bits. */
+/** The kind of a later addition other than an edit, stored above the added bits. */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
 /** Unsending a part is recorded as an addition, unless the row also has another addition. */
 const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 
-/** The contribution of a row's attachments and deletion to its print. */
+/** The parts of a print that the row's own columns do not determine. */
 export interface Additions {
-  /** A number that changes with the state of the attachments, preferably by a small amount. */
+  /** A number that changes with the state of the attachments, by small steps: only its lowest 6 bits are kept. */
   readonly attachments: number;
-  /** A number that changes with the attachments' transcripts; 0 if there are none. */
+  /** A number that changes with the attachments' transcripts, of which 9 bits are kept; 0 without transcripts. */
   readonly transcripts?: number;
   readonly isDeleted: boolean;
 }
 
-/** `row` is the sum of flags, added bits and content. */
+/** Returns a print, never `NO_PRINT`. `row` is the sum of flags, added bits and content. */
 export function printOf(row: number, additions: Additions): Print {
   return row + additionOf(additions) || 1;
 }
 
-/** The contribution of attachments and a deletion to a row's print. */
+/** Returns the number by which attachments and a deletion raise a row's print. */
 export function additionOf({ attachments, transcripts = 0, isDeleted }: Additions): number {
   return (
     (attachments % 2 ** ATTACHMENT_BITS) * 2 ** ATTACHMENTS_AT +

@@ -59,7 +59,7 @@ export function idOfGuid(guid: string): string {
   return `g${guid}`;
 }
 
-/** The guid in such an id; undefined for a row id. */
+/** Returns the guid in the id of a pair's message; undefined for a row id. */
 export function guidOfId(id: string): string | undefined {
   return /^g./s.test(id) ? id.slice(1) : undefined;
 }

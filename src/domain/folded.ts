@@ -1,8 +1,8 @@
 const MARKS = /\p{M}/gu;
 
-/** Text without case, accents and surrounding spaces, for comparisons. */
+/** Returns the text without case, accents and surrounding spaces, for comparisons. */
 export function folded(text: string): string {
-  // Normalizing sorts a letter's marks, which is quadratic in their number.
+  // Removes separate marks before normalizing, which sorts a letter's marks in quadratic time.
   const bare = text.replace(MARKS, '');
   return bare.normalize('NFD').replace(MARKS, '').toLowerCase().trim();
 }

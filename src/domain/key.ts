@@ -78,7 +78,7 @@ export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
   readonly revoked_at?: string | undefined;
 }
 
-/** The sends that ended with a revoked key. */
+/** A revoked key, and the sends that were ended with it. */
 export interface KeyRevocation {
   readonly id: string;
   /** Number of its scheduled sends that were cancelled. */
@@ -90,7 +90,7 @@ export interface KeyRevocation {
 /** A key's rights towards one recipient. */
 export interface KeyCheck {
   readonly to: string;
-  /** Everyone who would read it; empty if that is uncertain. */
+  /** Everyone who would read the message; empty if that is uncertain. */
   readonly members: readonly string[];
   /** True if the key may read the conversation. */
   readonly read: boolean;

@@ -10,9 +10,9 @@ export type Names = Readonly<Record<string, string>>;
 
 /** The names found in one load of the Address Book. Cached because the same few addresses appear again and again. */
 class FoundNames {
-  /** By conversation: a conversation keeps its array of participants until chat.db changes. */
+  /** Keyed by the array of participants, which stays the same object until chat.db changes. */
   readonly byParticipants = new WeakMap<readonly string[], Names>();
-  /** Per message, by conversation and then by sender. */
+  /** Names of messages and reactions, by conversation and then by sender. */
   readonly #byParties = new Map<string, Map<string, Names>>();
   #count = 0;
 
@@ -100,13 +100,13 @@ function foundNames(lookup: NameLookup): FoundNames {
   return known;
 }
 
-/** The address in the id of a one-to-one conversation; "" in any other. */
+/** Returns the address in the id of a one-to-one conversation; "" for other conversations. */
 function partyOf(conversationId: string): string {
   const at = conversationId.indexOf(';-;');
   return at < 0 ? '' : conversationId.slice(at + 3);
 }
 
-/** Names of addresses, and of the people in one-to-one conversations, by their address. */
+/** Returns names by address. An id of a one-to-one conversation stands for the other person's address. */
 export function namesFor(addressesOrIds: readonly string[], lookup: NameLookup): Names {
   return namesOf(
     addressesOrIds.map((one) => partyOf(one) || one),
@@ -118,7 +118,7 @@ function namesOf(addresses: readonly string[], lookup: NameLookup, ...others: re
   const names: Record<string, string> = {};
   const add = (address = ''): void => {
     const name = address === '' ? undefined : lookup.nameOf(address);
-    // An address can be any text, including the one that would change the prototype.
+    // An address can be any text, even `__proto__`, which would set the prototype.
     if (name !== undefined && address !== '__proto__') names[address] = name;
   };
   for (const address of addresses) add(address);

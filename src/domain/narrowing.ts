@@ -1,12 +1,12 @@
 import type { LogEntry } from './event.ts';
 
-/** The events that a reader does not want. Its offset moves past them (decisions AA4, U4, V5). */
+/** A reader's choice of events to skip. Its offset moves past skipped events (decisions AA4, U4, V5). */
 export interface Narrowing {
   /** Skips rows that were older than this when first seen, in seconds. */
   readonly max_age_s?: number | undefined;
   /** False skips rows that macOS filed as junk. */
   readonly junk?: boolean | undefined;
-  /** True to receive canaries too, which are otherwise skipped. */
+  /** True to receive canaries, which are skipped by default. */
   readonly include_canary?: boolean | undefined;
 }
 

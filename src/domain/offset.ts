@@ -54,13 +54,13 @@ export interface StreamOffset {
 const STREAM_FORMAT = /^[23]\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})(?:\|([\da-f]{8})\|(\d{0,16}))?$/;
 const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
-/** The text form for a client with changes: generation of the change log, row id and change number. */
+/** Returns the text for a client that reads changes: generation of the change log, row id and change number. */
 export function encodeOffset({ rowId, change }: Offset, generation: number): string {
   // Digits and dots encode to base64 without + or /.
   return trimmedEnd(btoa(`1.${generation}.${rowId}.${change}`), /=/);
 }
 
-/** The text form for a client of a hub. */
+/** Returns the text for a client of a hub. */
 export function encodeStreamOffset({ stream, sequence, messageId, atMs, copy, floor }: StreamOffset): string {
   const place = `${stream}|${sequence}|${messageId}|${atMs}`;
   return urlSafe(btoa(copy === undefined ? `2|${place}` : `3|${place}|${copy}|${floor ?? ''}`));

@@ -37,7 +37,7 @@ export interface ScheduledSend {
   /** `owner`, or the id of the limited key that scheduled it; null for a message scheduled on the phone. */
   readonly key_id: string | null;
   readonly state: ScheduledState;
-  /** The address or conversation id that it goes to. */
+  /** The recipient's address or conversation id. */
   readonly to: string;
   /** Null once the send has ended. */
   readonly text: string | null;
@@ -45,7 +45,7 @@ export interface ScheduledSend {
   readonly service?: ServiceChoice | undefined;
   readonly fallback?: 'sms' | undefined;
   readonly send_at: string;
-  /** The message is missed after this time; null for one scheduled on the phone. */
+  /** Latest time to send; after it the state becomes `missed`. Null for a message scheduled on the phone. */
   readonly send_until: string | null;
   readonly created_at: string | null;
   readonly ended_at: string | null;

@@ -18,7 +18,7 @@ export interface SearchQuery {
   readonly terms: readonly SearchTerm[];
   /** Words that the message must not contain. */
   readonly excluded: readonly string[];
-  /** Any one of them. */
+  /** The message must be from one of these senders. */
   readonly senders: readonly SearchSender[];
   /**
    * For each list, the message must be in one of its conversations. Ids as stored in chat.db, like `Conversation.id`.

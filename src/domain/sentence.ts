@@ -6,7 +6,7 @@ import type { Names } from './names.ts';
 import type { ReactionDetails } from './reaction.ts';
 
 const MAX_CHARACTERS = 200;
-/** Characters of a text that are read: text beyond them cannot appear in the sentence. */
+/** Only this many characters of a text are read. Later ones cannot appear in the sentence. */
 const MAX_READ = 2000;
 const NO_NAMES: Names = {};
 

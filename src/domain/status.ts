@@ -9,7 +9,7 @@ import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus } from
 /** The state of one webhook, with only the origin of its URL (decision A6). */
 export interface WebhookSummary extends WebhookHealth {
   readonly id: string;
-  /** Absent if it has none. */
+  /** Absent for a webhook without a name. */
   readonly name?: string | undefined;
   readonly origin: string;
   /** Outcome of its last event; null before the first. */
@@ -42,9 +42,9 @@ export interface SearchReport {
   readonly indexed_rows: number;
   /** Upper bound of the rows to index: it includes reactions, which are not indexed. */
   readonly total_rows: number;
-  /** Messages from this instant on can be found; null if complete, and before the first. */
+  /** Messages from this instant on can be found; null once complete, and before the first message. */
   readonly indexed_from: string | null;
-  /** The reason why it is not being updated; null if it is. */
+  /** Why the index is not being updated; null while it is. */
   readonly problem: string | null;
 }
 
@@ -75,7 +75,7 @@ export interface FleetMac {
   readonly behind: number | null;
   /** Addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`. */
   readonly shared_addresses: readonly string[];
-  /** The id under which hubs show it, if it is in a pair. */
+  /** In a pair: the id under which hubs show this Mac. */
   readonly pair?: string | undefined;
   /** In a pair: whether sends go by this Mac. */
   readonly sends?: boolean | undefined;
@@ -110,12 +110,12 @@ export interface StatusReport {
   readonly demo?: true | undefined;
   /** The service's address; only over the Unix socket. */
   readonly url?: string | undefined;
-  /** Whole seconds since the start. */
+  /** Whole seconds since the service started. */
   readonly uptime_s: number;
   readonly backend: BackendHealth;
   /** Highest row id in chat.db; null while it is unreadable. */
   readonly newest_row: number | null;
-  /** The last published event; `age_s` is null if it was published before this start. */
+  /** The last published event; `age_s` is null if it was published before the service started. */
   readonly newest_event: {
     readonly row_id: number;
     readonly age_s: number | null;
@@ -131,7 +131,7 @@ export interface StatusReport {
   readonly permissions: readonly PermissionReport[];
   /** How long Messages took for the last call that it answered (decision Z3). Absent before the first, and at a hub. */
   readonly messages?: MessagesAnswer | undefined;
-  /** Problems since the start, the newest first (decision Z3). Only for the owner, and absent at a hub. */
+  /** Problems since the service started, newest first (decision Z3). Only for the owner; absent at a hub. */
   readonly problems?: readonly StatusProblem[] | undefined;
   /** The abilities of the service. Earlier versions omit this member. */
   readonly capabilities?: Capabilities | undefined;

@@ -9,7 +9,7 @@ export type EventContent = (typeof EVENT_CONTENTS)[number];
 
 /** The arguments with which a client of MCP Events subscribes to events of one name. */
 export interface SubscriptionArguments {
-  /** In any variant. */
+  /** A conversation id in any variant. */
   readonly conversation_id?: string | undefined;
   readonly sender?: string | undefined;
   /** By default `full`, and `ids` for events posted to another machine. */
@@ -34,7 +34,7 @@ export interface SubscriptionTarget {
 export interface SubscriptionRequest extends SubscriptionTarget {
   /** A secret as Standard Webhooks defines it. */
   readonly secret: string;
-  /** Undefined: from now on. */
+  /** The position to continue from; undefined to begin with new events. */
   readonly cursor: string | undefined;
   readonly maxAgeMs: number | undefined;
   /** The lifetime that the client asks for; null means no end. */
@@ -50,7 +50,7 @@ export type CallbackFailure =
   | 'http_5xx'
   | 'challenge_failed';
 
-/** The outcome of the posts so far. */
+/** The outcome of a subscription's posts so far. */
 export interface SubscriptionHealth {
   readonly lastDeliveryMs: number | null;
   /** Null if the last attempt succeeded. */

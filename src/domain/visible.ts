@@ -6,7 +6,7 @@ import { remembering } from './remembering.ts';
  */
 const INVISIBLE =
   /(?![\n\t ])(?:[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\ufffd\u{1d159}])/gu;
-/** This many may make a phone wrap the line, so that the text after them looks like a separate line. */
+/** Nine or more blanks can make a phone wrap the line, so that the text after them looks like a separate line. */
 const BLANKS = /[ \t]{9,}/g;
 
 /** Returns the text with every invisible character written out, such as ⟨U+202E⟩, and long gaps as ⟨40 blanks⟩. */
@@ -14,7 +14,7 @@ export function visible(text: string): string {
   return countedBlanks(text).replace(INVISIBLE, writtenOut);
 }
 
-/** The code of a character, such as ⟨U+202E⟩. Cached, because hostile texts are full of the same ones. */
+/** Returns the code of a character, such as ⟨U+202E⟩. Cached, because hostile texts repeat the same few characters. */
 export const writtenOut = remembering((character) => `⟨U+${hexOf(character.codePointAt(0) ?? 0)}⟩`);
 
 /** Returns a code point as hexadecimal, at least four digits, in capitals. */

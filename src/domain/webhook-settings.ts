@@ -12,7 +12,7 @@ import {
 
 /** How long the previous secret still signs after a rotation (decision P5). */
 const ROTATION_MS = 24 * 60 * 60 * 1000;
-/** Additional headers of one webhook (decision P2). */
+/** Maximum number of additional headers per webhook (decision P2). */
 export const MAX_HEADERS = 10;
 
 /** Returns a new webhook in its stored form. Deliveries begin after `start`. */

@@ -77,7 +77,7 @@ export interface ApprovalStore {
   get(id: string): StoredApproval | undefined;
   /** Newest first. */
   list(state: ApprovalState | undefined, limit: number): readonly StoredApproval[];
-  /** Returns the newest approval of a request that was made at or after `sinceMs`, or whose send is still scheduled. */
+  /** Returns the request's newest approval that was created at or after `sinceMs` or whose send is still scheduled. */
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
   heldBytes(): number;
@@ -181,7 +181,7 @@ export interface NewKey {
   readonly settings: KeyChanges;
 }
 
-/** In the form that clients use: lists contain addresses and chat ids. */
+/** Settings in the form that clients use: lists contain addresses and chat ids. */
 export type KeyChanges = Partial<
   Omit<KeySettings, 'read' | 'send' | 'caps'> & {
     readonly read: '*' | readonly string[];

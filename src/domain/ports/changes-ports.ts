@@ -7,7 +7,7 @@ import type { Offset } from '../offset.ts';
 export type Change =
   | { readonly kind: 'updated'; readonly rowId: number; readonly changes: readonly ChangeName[] }
   | { readonly kind: 'removed'; readonly rowId: number; readonly guid: string; readonly conversationId: string }
-  /** More changes at once than are listed singly (decision I3). */
+  /** A range of rows in which too many messages changed to list each one (decision I3). */
   | { readonly kind: 'many'; readonly firstRowId: number; readonly lastRowId: number; readonly count: number };
 
 export type LoggedChange = Change & {

@@ -25,9 +25,9 @@ export interface MessageLog {
 
 /** The result of taking from the feed. */
 export interface FeedBatch {
-  /** In log order. May be empty although more follow: a limited key may be allowed none of them. */
+  /** In log order. Can be empty although more follow, if a limited key may read none of these. */
   readonly entries: readonly LogEntry[];
-  /** Everything up to here is done once `entries` are: rows in between were deleted from chat.db. */
+  /** Position after the batch. It can be beyond the last entry, because deleted rows have no entry. */
   readonly upTo: Offset;
   /**
    * Number of events lost since the last take because this reader was too slow (decision C7). Always 0 for a resumed
@@ -59,7 +59,7 @@ export interface FeedOptions {
 }
 
 export interface ResumeOptions extends FeedOptions {
-  /** Makes the publisher wait briefly (decision C7) for this reader if it is caught up. */
+  /** While this reader is caught up, the publisher waits briefly for it (decision C7). */
   readonly backpressure?: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface Metrics {
   readonly newestRow: number | null;
   /** Null at a hub, whose row ids belong to many Macs. */
   readonly newestEvent: number | null;
-  /** Since the start. */
+  /** Number of events published since startup. */
   readonly published: number;
   readonly webSockets: StreamCounts;
   readonly streams: StreamCounts;
@@ -35,7 +35,7 @@ export interface Metrics {
 
 export interface HubMetrics {
   readonly macs: readonly FleetMac[];
-  /** True if it can serve (decision N4). */
+  /** True if this hub can serve clients (decision N4). */
   readonly isReady: boolean;
   /** True while this hub delivers to the webhooks of the fleet. */
   readonly isDelivering: boolean;
@@ -45,11 +45,12 @@ export interface HubMetrics {
   readonly streamBytes: number | null;
   /** Milliseconds by which the broker's clock is ahead; null before the first measurement. */
   readonly brokerAheadMs: number | null;
-  /** Milliseconds since the hub last had everything that the stream holds; 0 while it has. */
+  /** How long the hub has been behind the stream, in milliseconds; 0 while it is not behind. */
   readonly behindMs: number;
   /** Messages in the stream that are not events. */
   readonly rejected: number;
-  /** Number of rows that the stream lacked and their Macs supplied, and how often rows were lost for good. */
+  /** Number of rows that the stream lacked and their Macs supplied. */
   readonly filled: number;
+  /** How often rows were lost for good. */
   readonly missing: number;
 }

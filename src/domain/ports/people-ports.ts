@@ -1,4 +1,4 @@
-/** An address on cards with different names. It is not used to join them (decision V4). */
+/** An address on cards with different names. These cards are not joined into one person (decision V4). */
 export interface AmbiguousAddress {
   readonly address: string;
   /** The first ten by name. */
@@ -11,7 +11,7 @@ export interface Person {
   readonly id: string;
   /** Null if none of the person's cards has a name. */
   readonly name: string | null;
-  /** Addresses as in chat.db, then those that stand only on cards, as in `Contact.addresses`. Never empty. */
+  /** Addresses as in chat.db, then those found only on cards, as in `Contact.addresses`. Never empty. */
   readonly addresses: readonly string[];
   /** Ids of the one-to-one conversations. Never empty. */
   readonly conversations: readonly string[];
@@ -19,7 +19,7 @@ export interface Person {
   readonly ambiguous?: readonly AmbiguousAddress[] | undefined;
 }
 
-/** The people, and parts of people, that exist for a limited key. */
+/** Limits people to the addresses and conversations that exist for a limited key. */
 export interface PeopleView {
   hasAddress(address: string): boolean;
   /** Returns the given conversations that exist for the key. */

@@ -8,7 +8,7 @@ export interface Span {
 
 /** Stores the age of each late row when it was first seen, and the periods in which chat.db was watched. */
 export interface RowAgeStore {
-  /** Stores ages in seconds by row id. A row keeps the first one stored. */
+  /** Stores ages in seconds by row id. A row keeps its first stored age. */
   add(ages: ReadonlyMap<number, number>, nowMs: number): void;
   /** Returns a row's age in seconds when it was first seen; undefined if the row was not late. */
   of(rowId: number): number | undefined;

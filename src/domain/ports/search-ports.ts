@@ -65,6 +65,6 @@ export interface IndexSource {
   messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[];
   /** The conversation of each row id, read without text; undefined if there is none. */
   conversations(rowIds: readonly number[]): readonly (string | undefined)[];
-  /** Rows of all kinds. */
+  /** Returns the number of rows of all kinds. */
   count(): Promise<number>;
 }

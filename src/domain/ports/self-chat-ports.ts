@@ -35,8 +35,8 @@ export interface SelfChatStore {
   request(guid: string): RequestMessage | undefined;
   addRequest(guid: string, request: RequestMessage): void;
   /**
-   * Reserves one of the messages that Postern may write into the self-chat, once per key. Returns undefined if it may
-   * be written, otherwise when the next one may be (Unix milliseconds).
+   * Reserves one of the messages that Postern may write into the self-chat, once per key. Returns undefined if the
+   * message may be written now, otherwise when it may be (Unix milliseconds).
    */
   reserve(key: string, nowMs: number): number | undefined;
   forget(): void;

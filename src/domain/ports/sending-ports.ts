@@ -23,7 +23,7 @@ export interface SendPart extends Attempt {
   readonly content: Content;
 }
 
-/** The result of one run. `number` is the AppleScript error number; null if none was printed. */
+/** The result of one run of the send script. `number` is the AppleScript error number; null if none was printed. */
 export type RunOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly number: number | null; readonly message: string }
@@ -101,8 +101,7 @@ export interface SendRequest extends SendPreferences {
   /** A repeat under the same key sends nothing (decision D9). */
   readonly idempotencyKey?: IdempotencyKey;
   /**
-   * Recorded with the parts in place of `idempotencyKey`, so that their rows can be found by it. The key is not
-   * claimed.
+   * Recorded with the parts in place of `idempotencyKey`, so that this key finds their rows. The key is not claimed.
    */
   readonly recordedAs?: IdempotencyKey;
   /** Recorded with the parts: id of the limited key that sends; absent for the owner. */
@@ -175,7 +174,7 @@ export interface MessageSender {
 }
 
 /**
- * Outcome of an earlier send, kept for 24 hours (decision D9). Contains no text: only hashes, a row id or a problem.
+ * Outcome of an earlier send, kept for 24 hours (decision D9). Contains no message text: only an id or a problem.
  */
 export type StoredOutcome =
   | { readonly state: 'running' }
@@ -204,8 +203,8 @@ export interface IdempotencyStore {
 /** An idempotency store whose claims can outlive the time of a scheduled send (decision X1). */
 export interface SchedulingStore extends IdempotencyStore {
   /**
-   * Claims the key for a scheduled send and writes it with `write`, in one transaction. The key is kept until 24 hours
-   * after `untilMs`.
+   * Claims the key for a scheduled send and calls `write` to store the send, in one transaction. Keeps the key until
+   * 24 hours after `untilMs`.
    */
   schedule(
     key: IdempotencyKey,

@@ -65,7 +65,7 @@ export interface SentPartStore {
    * or with any content.
    */
   unpaired(rowId: number, contents?: readonly string[]): readonly ExpectedChat[];
-  /** Every part with a row above this one is recorded here. Undefined before `begin`. */
+  /** Returns the row above which every sent part is recorded. Undefined before `begin`. */
   completeSince(): number | undefined;
   /** Marks the row from which on every part is recorded. */
   begin(rowId: number): void;

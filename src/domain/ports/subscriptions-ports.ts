@@ -39,8 +39,8 @@ export interface SubscriptionService {
 }
 
 /**
- * A limited key's own subscriptions. Throws what `SubscriptionService` throws, and the refusals of what the key may not
- * do.
+ * A limited key's own subscriptions. Methods throw what those of `SubscriptionService` throw, and refuse anything that
+ * the key may not do.
  */
 export interface Subscriptions {
   subscribe(request: SubscriptionRequest): Promise<SubscriptionGrant>;

@@ -24,8 +24,8 @@ export interface UploadedFile {
 /** The uploads of one caller (decision R1). Other callers' uploads do not exist for it. */
 export interface Uploads {
   /**
-   * Stores an arriving file. Throws `upload_too_large`, `no_room_for_upload` or `too_many_uploads`, and leaves nothing
-   * behind then.
+   * Stores an arriving file. Throws `upload_too_large`, `no_room_for_upload` or `too_many_uploads`; then nothing is
+   * stored.
    */
   add(file: IncomingFile): Promise<Upload>;
   /** Returns the files with these ids. Throws `upload_not_found` with every unknown id. */

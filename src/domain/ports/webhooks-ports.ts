@@ -64,7 +64,7 @@ export interface WebhookStore {
    * deleted, because another hub has delivered since.
    */
   adopt(webhook: StoredWebhook, keepsHistory: boolean): void;
-  /** Stores its settings, secrets and position. */
+  /** Stores the webhook's settings, secrets and position. */
   update(webhook: StoredWebhook): void;
   /** Returns false if it did not exist. */
   remove(id: string): boolean;
@@ -116,7 +116,7 @@ export interface WebhookRegistry {
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
   /** Returns the held delivery if there is one, then the finished deliveries, all with their attempts (decision Z2). */
   detailedDeliveries(id: string): readonly DetailedDelivery[] | Promise<readonly DetailedDelivery[]>;
-  /** Undefined before the first. */
+  /** Returns the newest delivery; undefined before the first. */
   lastDelivery(id: string): DeliveryRecord | undefined | Promise<DeliveryRecord | undefined>;
   /** Sends one `webhook.test` event, once, ahead of waiting events. */
   test(id: string): Promise<WebhookTestResult>;

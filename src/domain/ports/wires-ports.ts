@@ -8,7 +8,7 @@ export interface WireRequest {
   readonly method: string;
   /** The decoded segments of the path. */
   readonly path: readonly string[];
-  /** Without the key. */
+  /** The query without the parameter that holds the key. */
   readonly query: URLSearchParams;
   readonly caller: Caller;
   /** The parsed JSON, or the fields of a form; undefined without a body. */

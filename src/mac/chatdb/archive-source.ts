@@ -53,7 +53,7 @@ interface SourceQueries {
   readonly listed: string;
 }
 
-/** One read decodes large bodies only up to a limit, so rows are read until half that limit is reached. */
+/** A read stops decoding at MAX_LARGE_BYTES. Rows fill at most half of that, which leaves room for attachments. */
 const MAX_BYTES_AT_ONCE = MAX_LARGE_BYTES / 2;
 
 const sourceQueriesOf = perSchema((schema): SourceQueries => {
@@ -172,7 +172,7 @@ export class ArchiveSource {
     });
   }
 
-  /** Loaded once per run: a reaction that arrives later makes its message differ at the next run. */
+  /** Loads them once per run. A reaction that arrives later makes its message differ at the next run. */
   #reactedToIn({ database, queries }: Snapshot): ReactedTo | undefined {
     const { fileId } = this.#connection;
     if (queries.reactions === undefined) return undefined;
@@ -180,7 +180,7 @@ export class ArchiveSource {
     return this.#reactedTo.messages;
   }
 
-  /** Returns the listed rows among those with these guids, without prints. */
+  /** Returns the listed rows with these guids, by guid. Their prints are `NO_PRINT`. */
   listed(guids: readonly string[]): ReadonlyMap<string, SourceRow> {
     return this.#connection.read(({ database }) => {
       const { listed } = sourceQueriesOf(database.schema);

@@ -139,12 +139,12 @@ function attachmentContentOf(
   };
 }
 
-/** Follows no link and waits for no pipe, whatever may have replaced the file since it was checked. */
+/** Flags that follow no link and wait for no pipe, in case either has replaced the file since it was checked. */
 export const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Returns the beginning of a file below the Attachments folder beside chat.db; undefined for any other file, and for
- * one whose content is in iCloud, which occupies no blocks and would have to be downloaded to be opened.
+ * Returns the beginning of a file below the Attachments folder beside chat.db. Returns undefined for any other file,
+ * and for a file that is only in iCloud: it occupies no blocks, and opening it would download it.
  */
 function beginningOf(databasePath: string, path: string, bytes: number): Buffer | undefined {
   let file: number | undefined;

@@ -60,7 +60,7 @@ export class AttachmentFiles implements AttachmentReader {
       const real = await realpath(path);
       if (!real.startsWith(folder + sep)) return undefined;
       const file = await stat(real);
-      // Closing chat.db would drop SQLite's locks on it (decision B1), and a hard link to it may be anywhere.
+      // A hard link may lead to chat.db, and closing chat.db would drop SQLite's locks on it (decision B1).
       if (!file.isFile() || (await this.#isDatabase(file))) return undefined;
       return await openSame(real, file);
     } catch {
@@ -90,13 +90,12 @@ async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenF
   return undefined;
 }
 
-/** Attachments examined per slice, which takes about 10 ms. */
+/** Attachments per slice: about 10 ms of work. */
 const SLICE_ROWS = 5000;
 
 /**
- * Returns the names of the folders in `stagingFolder` with a file that an attachment in chat.db refers to, as `~/…`, as
- * an absolute path or through a link. Compares only the end of each path, so that no spelling is missed. Works in
- * slices, because no index helps.
+ * Yields, in slices, the names of the folders in `stagingFolder` that hold a file of an attachment in chat.db. Compares
+ * only the end of each path, because chat.db may store it with `~`, as an absolute path or through a link.
  */
 export function* stagedFoldersInUse(connection: Connection, stagingFolder: string): Generator<readonly string[]> {
   const marker = `/${basename(dirname(stagingFolder))}/${basename(stagingFolder)}/`;
@@ -117,7 +116,7 @@ function folderAfter(path: string, marker: string): string {
   return path.slice(path.lastIndexOf(marker) + marker.length).split('/')[0] ?? '';
 }
 
-/** Returns those folder names to a program other than the service. Throws `chat_db_unavailable`. */
+/** Returns all results of `stagedFoldersInUse`, for programs other than the service. Throws `chat_db_unavailable`. */
 export function readStagedFoldersInUse(place: ChatDbPlace & { readonly stagingFolder: string }): ReadonlySet<string> {
   const { stagingFolder } = place;
   return readOnce(place, (connection) => new Set([...stagedFoldersInUse(connection, stagingFolder)].flat()));

@@ -17,7 +17,7 @@ export function hasAttachmentTables(schema: SchemaInfo): boolean {
 /** SQL that is 1 if the message `m` has attachments. */
 export function hasAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return '0';
-  // SQLite opens the index of an IN once, that of an EXISTS for every row.
+  // IN is faster than EXISTS here: SQLite opens its index once instead of once per row.
   return 'ifnull(m.ROWID IN (SELECT message_id FROM message_attachment_join), 0)';
 }
 

@@ -15,7 +15,7 @@ export function decodeAttributedBody(blob: Uint8Array): string | undefined {
 /** The string appears within the first dozen steps. */
 const MAX_STEPS = 500;
 
-/** The start of practically every body, up to the length of its string. */
+/** The bytes with which practically every body begins, up to the length of its string. */
 const USUAL = ['NSMutable', 'NS'].map((kind) =>
   Buffer.concat([
     SIGNATURE,

@@ -15,10 +15,10 @@ export interface ChatDatabaseOptions {
   readonly canaryAddress?: string;
 }
 
-/** Enough for a writer without WAL to finish a commit, short enough to block the event loop. */
+/** Long enough for a writer without WAL to finish a commit. The event loop is blocked meanwhile. */
 const BUSY_TIMEOUT_MS = 100;
 
-/** Page cache in memory. With 32 MiB no long list was faster. */
+/** Size of the page cache. 32 MiB made no long list faster. */
 const CACHE_KIB = 4096;
 
 /**
@@ -127,7 +127,7 @@ export interface SchemaInfo {
   isUnique(table: string, ...columns: readonly string[]): boolean;
   /** SQL for the byte length of a value, which SQLite 3.43 and newer know without reading the text. */
   byteLength(value: string): string;
-  /** How rows that refer to another row are read (decision U5). */
+  /** How rows with an `associated_message_type` are shown (decision U5). */
   readonly associatedRows: AssociatedRows;
   /** The address of the conversation with canaries, which lists leave out; "" if there are none. */
   readonly canaryAddress: string;
@@ -152,7 +152,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   chat_message_join: ['chat_id', 'message_id'],
 };
 
-/** Tables, each with the columns without which it is useless. */
+/** Optional tables. Each is ignored unless it has these columns. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   chat_handle_join: ['chat_id', 'handle_id'],
   message_attachment_join: ['message_id', 'attachment_id'],

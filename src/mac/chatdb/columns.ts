@@ -6,13 +6,13 @@ import type { Row, SqlValue } from '../../runtime/sqlite.ts';
  */
 export const INT_PARAM = '? + 0';
 
-/** A text bound to a statement. The concatenation has the same purpose as the sum. */
+/** A text bound to a statement. The concatenation prevents new plans, as the sum does. */
 export const TEXT_PARAM = "? || ''";
 
 /** A `date` takes three columns, because a stored date in nanoseconds exceeds a JavaScript number. */
 type Kind = 'value' | 'date';
 
-/** The columns of a SELECT: their text, and each one's index in a row. */
+/** Builds the columns of a SELECT. `at` is the index of each column in a row. */
 export interface ColumnList<Name extends string> {
   readonly at: Readonly<Record<Name, number>>;
   select(expressions: Readonly<Record<Name, string>>): string;
@@ -47,7 +47,7 @@ export function instantAt(row: Row, at: number): Instant {
 
 /**
  * SQL for the exact moment of a date in nanoseconds, for sorting without an index: `instantOf` in SQL (decision B6).
- * Seconds that exceed 64 bits become REAL here and in a bound alike, rounded by the same rule.
+ * Nanoseconds beyond 64 bits become REAL; so do those of a bound, and both round alike.
  */
 export function instantSql(date: string): string {
   return `CASE WHEN typeof(${date}) NOT IN ('integer', 'real') THEN 0
@@ -254,7 +254,7 @@ const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padS
 
 const SECONDS_A_DAY = 86_400;
 
-/** Cached because formatting a date costs more than reading a row, and days repeat. Bounded by `days.clear()`. */
+/** Cached because days repeat, and formatting a date costs more than reading a row. */
 const days = new Map<number, string>();
 
 /** Formats an instant as `YYYY-MM-DDTHH:MM:SSZ`. */

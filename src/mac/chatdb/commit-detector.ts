@@ -7,7 +7,7 @@ export interface CommitDetectorOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
-  /** True to watch the -wal too. Polling alone is only slower. */
+  /** False to poll only, which notices commits later. Default: true. */
   readonly isWatching?: boolean;
   /** Called when the connection's health changes. */
   readonly onHealth?: (health: BackendHealth) => void;
@@ -17,8 +17,8 @@ export interface CommitDetectorOptions {
 const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
 
 /**
- * Detects other processes' commits. `PRAGMA data_version` at every interval decides; a watch on the -wal only makes
- * it sooner, and is renewed whenever that file is replaced.
+ * Detects other processes' commits by `PRAGMA data_version`. Checks it at every interval, and also when a watch
+ * reports a write to the -wal. The watch is renewed whenever that file is replaced.
  */
 export class CommitDetector {
   readonly #options: CommitDetectorOptions;
@@ -35,7 +35,7 @@ export class CommitDetector {
     this.#options = options;
   }
 
-  /** Registers a listener that is called when there may be new rows, and whenever the database was opened. */
+  /** Registers a listener that is called after each commit, and whenever the database was opened. */
   onCommit(listener: () => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

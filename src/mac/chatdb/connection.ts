@@ -13,7 +13,7 @@ import { Snapshot } from './snapshot.ts';
 /** `changed`: there may be something new. `away`: chat.db is unreadable, for the reason in health. */
 export type DatabaseChange = 'changed' | 'unchanged' | 'away';
 
-/** The files may change during one opening, but hardly during each of several. */
+/** Messages may change the files during one opening, but hardly during four in a row. */
 const MAX_OPENINGS = 4;
 
 interface Open {
@@ -182,8 +182,8 @@ interface Files {
 }
 
 /**
- * Throws with code `ENOENT`, `EACCES`, … if the database is missing or may not be read; an AppError if it is empty or
- * a pipe.
+ * Identifies the files. Throws an error with code `ENOENT`, `EACCES`, … if the database is missing or may not be read,
+ * and an AppError if it is empty or a pipe.
  */
 function findFiles(configuredPath: string): Files {
   const path = realPath(configuredPath);
@@ -203,7 +203,10 @@ function findFiles(configuredPath: string): Files {
   };
 }
 
-/** macOS 27 reports a protected file as missing, and refuses to list its folder as before (decision T5). */
+/**
+ * Resolves links. macOS 27 reports a protected file as missing, so a missing file's folder is listed too: if that is
+ * refused, the refusal is thrown instead (decision T5).
+ */
 function realPath(configuredPath: string): string {
   try {
     return realpathSync.native(configuredPath);

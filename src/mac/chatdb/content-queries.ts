@@ -46,8 +46,8 @@ interface ContentQueries {
   /** `ATTACHMENT_CONTENT_COLUMNS`. Parameter: row id of the attachment. */
   readonly attachment: string;
   /**
-   * `POLL_ROW_COLUMNS` of a poll's votes and added options, newest first. Parameters: `reactionTargets`. Undefined
-   * without an index for it.
+   * `POLL_ROW_COLUMNS` of a poll's votes and added options, newest first. Parameters: `reactionTargets`. Undefined if
+   * no index supports the query.
    */
   readonly pollRows: string | undefined;
   /** Row id of the row after a poll by the same sender, if it replies to the poll. Parameter: row id. */
@@ -84,9 +84,9 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
   };
 });
 
-/** More rows than the poll of any group has. Only the newest are read. */
+/** More rows than any group's poll has. If a poll has more, only the newest are read. */
 const MAX_POLL_ROWS = 2000;
-/** Rows of other conversations may come between a poll and its caption. */
+/** How many row ids after the poll can be its caption: rows of other conversations may come between. */
 const CAPTION_ROWS = 50;
 const CAPTION_S = 5;
 

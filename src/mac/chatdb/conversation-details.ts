@@ -33,8 +33,8 @@ export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>):
 }
 
 /**
- * Table statistics can make SQLite read everything rather than the few unread rows of an index, so the index is
- * named: the first suitable one.
+ * Finds the first suitable index and names it in the SQL. Otherwise table statistics can make SQLite read all rows
+ * instead of the few unread ones.
  */
 function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
@@ -45,7 +45,7 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
   for (const index of indexes) {
     const queries = unreadQueries(schema, index);
     try {
-      // SQLite refuses a partial index for other rows.
+      // SQLite refuses the statement if the index is partial and lacks rows that the statement needs.
       database.get(`EXPLAIN ${queries.count}`, 1);
       return queries;
     } catch {}
@@ -53,7 +53,7 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
   return undefined;
 }
 
-/** Unread incoming messages, without reactions and system rows (decision K3). */
+/** Builds the SQL for unread incoming messages, without reactions and system rows (decision K3). */
 function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   const from = `message m INDEXED BY "${index.replaceAll('"', '""')}"`;
@@ -109,10 +109,10 @@ export function withConversationDetails(
   return { ...conversation, details };
 }
 
-/** Most messages with a link have only the address as their text. */
+/** A text that begins like this is usually one link, whose preview says more. */
 const LINK = /^https?:\/\//i;
 
-/** Returns {} for a message whose text says everything. */
+/** Returns the sentence of a conversation's last message; {} if the message's text says everything. */
 function sentenceOfLast(
   snapshot: Snapshot,
   last: Message,
@@ -134,7 +134,7 @@ function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined 
 /** Unread messages by chat, for one state of the database. */
 const unreadCounts = new WeakMap<Snapshot, ReadonlyMap<number, number>>();
 
-/** Returns undefined if the database does not record it. */
+/** Returns the number of unread messages in a chat; undefined if the database does not record it. */
 function unreadIn(snapshot: Snapshot, chatId: number): number | undefined {
   const { database } = snapshot;
   const queries = unreadQueriesOf(database);

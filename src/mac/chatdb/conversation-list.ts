@@ -10,7 +10,7 @@ import { listCost } from './message-list.ts';
 import { chatsOf, lastMessageAt, type RecentConversations } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** Returns the best conversation for an id. */
+/** Returns the conversation that best matches an id. */
 export function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): Conversation | undefined {
   const [chat] = chatsOf(snapshot, id);
   if (chat === undefined) return undefined;
@@ -36,7 +36,7 @@ export function conversationPage(
     if (chat === undefined) continue;
     let newest: Message | undefined;
     const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
-    // No index finds the newest message, but the row that determines the order may be that message.
+    // Without an index, the newest message is expensive to find. The row that determines the order may be it.
     if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
     if (newest === undefined) rows += cost;
     if (rows > maxRows) return undefined;

@@ -114,8 +114,8 @@ function summed(
 }
 
 /**
- * The columns of the tables read by Postern, as known from macOS 10.13 to 27: the union of `simulator/schemas/`,
- * which a test compares. A report counts others, which reveals a new macOS.
+ * The columns of the tables read by Postern, as known from macOS 10.13 to 27: the union of `simulator/schemas/`, as a
+ * test checks. Reports count unknown columns, which reveal a new macOS.
  */
 export const KNOWN_COLUMNS: Readonly<Record<string, string>> = {
   message: `

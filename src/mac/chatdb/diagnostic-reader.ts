@@ -13,7 +13,7 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { dataShapes, sqliteDiagnostics } from './data-shapes.ts';
 
-/** Interval at which commits are found that no event announced. */
+/** Poll interval, for commits that no event announces. */
 const POLL_MS = 100;
 /** How long to look for a commit every millisecond after an event. */
 const AFTER_EVENT_MS = 250;
@@ -23,7 +23,7 @@ const MAX_ADDRESSES = 20;
 /** The owner's addresses are searched for in this many of the newest rows. */
 const RECENT_ROWS = 2000;
 
-/** 2001-01-01 in seconds of Unix. */
+/** 2001-01-01 in Unix seconds. */
 const APPLE_EPOCH_S = 978_307_200;
 
 interface SeenRow {
@@ -77,7 +77,7 @@ export class DiagnosticReader {
     return [...new Set(addresses)].slice(0, MAX_ADDRESSES);
   }
 
-  /** Watches for this many seconds, or until `signal` is aborted. Ends early if chat.db disappears. */
+  /** Watches for this many seconds, or until `signal` is aborted. Rejects if chat.db becomes unreadable. */
   watch(seconds: number, clock: Clock, signal: AbortSignal): Promise<ChangeDiagnostics> {
     const startMs = clock.monotonic();
     const since = (ms: number): number => Math.round((clock.monotonic() - ms) * 10) / 10;

@@ -24,7 +24,7 @@ function flagsSql(schema: SchemaInfo): string {
 }
 
 const BITS_31 = 2 ** 31 - 1;
-/** Odd and below 2^31, so that the upper bits of a product modulo 2^31 differ for lengths that differ by little. */
+/** Odd and below 2^31: even lengths that differ by little then differ in the upper bits of a product modulo 2^31. */
 const FACTORS = {
   text: 1_640_531_527,
   attributedbody: 1_836_311_903,
@@ -33,7 +33,7 @@ const FACTORS = {
   date_edited: 805_306_457,
   date_retracted: 1_234_567_891,
 } as const;
-/** A mask of as many bits as can be summed exactly. */
+/** A mask that keeps the summands small enough to be summed exactly. */
 const SUM_BITS = 2 ** 50 - 1;
 
 /**

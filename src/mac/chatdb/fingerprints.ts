@@ -110,9 +110,9 @@ function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
 /** Rows watched per indexed set, newest first. */
 const MAX_WATCHED = 500;
 const MAX_DELETED = 5000;
-/** Rows compared by one sum: reading them singly would cost as much as computing their prints. */
+/** Rows compared by one sum. Comparing rows one by one would cost as much as reading their prints. */
 const SUMMED_ROWS = 64;
-/** A range is read row by row if its row ids span more than this many times the requested number. */
+/** If a range has more row ids than this many times the requested rows, its prints are read instead of summed. */
 const MAX_GAPS = 4;
 
 /** The SQL of prints. Row ids come from a range (`from`, `to`) or a JSON list. */
@@ -176,7 +176,7 @@ function printsOf(
   return prints;
 }
 
-/** Returns the contribution of some rows' attachments and deletions to their prints. */
+/** Returns, by row id, the numbers by which attachments and deletions raise the prints of these rows. */
 function additionsOf(
   database: ChatDbHandle,
   { attachments, deleted }: RowQueries,
@@ -198,7 +198,7 @@ function additionsOf(
 
 /**
  * Returns the parts of a range in which a print differs from the known one, within a read of the caller. Compares sums,
- * weighted so that two changes do not cancel out. A sum that differs by mistake costs only the reading of its rows.
+ * weighted so that two changes do not cancel out. A false difference costs only the reading of its rows.
  */
 function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known: KnownPrints): RowRange[] {
   const { range, sum } = printQueriesFor(snapshot.database.schema);

@@ -14,7 +14,7 @@ import { rowContentOf } from './row-content.ts';
 import { hasContent, isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** A longer text, in UTF-16 units, is searched only to here. */
+/** Only this many UTF-16 units of a text are searched. */
 const MAX_TEXT = 8192;
 const SOUND = /\.(?:caf|amr|m4a)$/i;
 
@@ -49,10 +49,7 @@ const messagesSql = perSchema(
 
 const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
 
-/**
- * The reads of the search index, however long they take. Runs in the reader thread, or in the main thread if there is
- * no other.
- */
+/** Performs the reads of `ChatIndexSource`, in the thread that calls it. */
 export class IndexReader {
   readonly #connection: Connection;
 
@@ -92,7 +89,7 @@ export class IndexReader {
   }
 }
 
-/** Reads for the index: lists of old rows, which may come from the disk, in the reader thread. */
+/** Reads chat.db for the search index. Lists and counts run in the reader thread, because they may wait for the disk. */
 export class ChatIndexSource implements IndexSource {
   readonly #reader: IndexReader;
   readonly #thread: ReaderThread<{ readonly index: IndexReader }> | undefined;

@@ -17,15 +17,15 @@ import { isMessage } from './row-kinds.ts';
 export type Order = 'asc' | 'desc';
 
 /**
- * The SQL of one list. `indexed` is for lists whose dates are all in nanoseconds. `mixed` sorts the parts of the index
- * (nanoseconds, seconds, and everything else) by exact instant (decision B6).
+ * The SQL of one list. `indexed` is for lists whose dates are all in nanoseconds. `mixed` merges the parts of the index
+ * (nanoseconds, seconds, and everything else), sorted by exact instant (decision B6).
  */
 export interface ListSql {
   readonly indexed: string;
   readonly mixed: string;
 }
 
-/** The lists that may contain canaries. */
+/** The lists that exist with and without canaries. */
 interface MessageLists {
   /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
@@ -87,8 +87,8 @@ function keys(): string {
 }
 
 /**
- * A condition on the row id: a JavaScript number represents it exactly. The `+` keeps SQLite from using the row ids as
- * an index.
+ * SQL that is true if a JavaScript number represents the row id exactly. The `+` keeps SQLite from using the row ids
+ * as an index.
  */
 const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 
@@ -124,7 +124,7 @@ function chatSource(schema: SchemaInfo, condition: string): Source {
   };
 }
 
-/** Parameters: those of `boundsOf` for each part, each preceded by the chat; limit, offset. */
+/** Builds the SQL of a list. `readList` supplies its parameters. */
 function listSql({ from, where, date, rowId, chat }: Source, order: Order, columns: (chat: string) => string): ListSql {
   const inIndex = where(between(order, date, rowId));
   const byIndex = `ORDER BY ${date} ${order}, ${rowId} ${order}`;
@@ -223,7 +223,7 @@ const LATEST = `SELECT ${CHAT_DATE_COLUMNS.select({ chat: 'id', hasMessages: 'da
 
 function oddChats(schema: SchemaInfo): string {
   const isOdd = (date: string): string => `${date} IS NULL OR ${date} <= ${MAX_SECONDS} OR ${date} > ${MAX_INTEGER}`;
-  // Only macOS 26 has an index that answers for all chats at once, and mostly the answer is that there are none.
+  // Since macOS 26, an index tells at once whether any chat is odd; usually none is.
   const isAny = schema.hasIndex('chat_message_join', 'message_date')
     ? `EXISTS (SELECT 1 FROM chat_message_join WHERE ${isOdd('message_date')}) AND`
     : '';
@@ -233,8 +233,8 @@ function oddChats(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that reads everything in one pass, for databases without that index. SQLite takes bare columns from the row of
- * the max().
+ * SQL that reads all joins in one pass, for databases without the indexes for `LATEST`. SQLite takes bare columns from
+ * the row of the max().
  */
 function exactDates(schema: SchemaInfo): string {
   const columns = CHAT_DATE_COLUMNS.select({ chat: 'c.ROWID', hasMessages: 'count(l.id)', date: 'l.date' });

@@ -15,7 +15,7 @@ import { messageOf, toMessage } from './message.ts';
 import { chatsOf } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** More outgoing rows than this during one send mean that something else is going on. */
+/** Maximum number of outgoing rows that are examined to confirm one send. */
 const MAX_OWN_ROWS = 1000;
 
 /**
@@ -27,7 +27,7 @@ const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
 
 /**
  * SQL for the service of the newest delivered message to an address. Other services than iMessage may have no receipts,
- * so their messages count once they are sent. Undefined without the index. Parameter: address.
+ * so their messages count once they are sent. Undefined without an index on `handle_id`. Parameter: address.
  */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
@@ -143,7 +143,7 @@ export class MessagesDirectory implements ChatDirectory {
     this.#connection = connection;
   }
 
-  /** Asks SQLite once until the running code ends, because a thousand clients may be served in one turn. */
+  /** Asks SQLite at most once per task of the event loop, because one task may serve a thousand clients. */
   version(): unknown {
     if (this.#version === undefined) {
       this.#version = this.#connection.snapshot();
@@ -199,7 +199,7 @@ export class MessagesDirectory implements ChatDirectory {
 
   #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
     const { withMember, withMemberAnyCase } = directoryQueriesOf(snapshot.database.schema);
-    // A number has one spelling, by which its index finds it. An e-mail address may be stored in another case.
+    // A number has only one spelling, so an index finds it. An e-mail address may be stored in another case.
     return snapshot.database
       .all(address.includes('@') ? withMemberAnyCase : withMember, address)
       .map(([rowId]) => snapshot.chat(rowId as number))
@@ -212,7 +212,7 @@ function toMembers(chat: Chat): ChatMembers {
 }
 
 const nameQueriesOf = perSchema((schema) => ({
-  /** Returns a row if a handle has this address, ignoring case. Parameter: address. */
+  /** Selects a row if a handle has this address, ignoring case. Parameter: address. */
   handle: `SELECT 1 FROM handle WHERE id = ${TEXT_PARAM} COLLATE NOCASE LIMIT 1`,
   /** Guid and display name of every chat that has one. */
   displayNames: schema.hasColumn('chat', 'display_name')
@@ -220,7 +220,7 @@ const nameQueriesOf = perSchema((schema) => ({
     : 'SELECT guid, NULL FROM chat WHERE 0',
 }));
 
-/** Looks up the names in a search in chat.db (decision J2). */
+/** Looks up in chat.db the conversations and senders that a search names (decision J2). */
 export function chatDbNames(connection: Connection): ChatNames {
   return {
     conversations(idOrAddress) {

@@ -17,7 +17,7 @@ import type { Snapshot } from './snapshot.ts';
 
 const { at } = DETAIL_COLUMNS;
 
-/** By `item_type`. */
+/** Kinds by `item_type`. */
 const KINDS: readonly MessageKind[] = [
   'message',
   'participant_change',
@@ -34,7 +34,7 @@ export function withDetails(snapshot: Snapshot, message: Message, reactedTo?: Re
   return details === undefined ? message : { ...message, details };
 }
 
-/** Returns undefined if the row is gone. Without `reactedTo`, reactions are looked up for every message. */
+/** Returns a message's details; undefined if its row is gone. Without `reactedTo`, always looks up its reactions. */
 export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: ReactedTo): MessageDetails | undefined {
   const rowId = Number(message.id);
   const row = snapshot.database.get(snapshot.queries.details, rowId);
@@ -42,7 +42,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   const error = Number(row[at.error] ?? 0);
   const replyTo = toText(row[at.replyTo]);
   const isUnsent = row[at.isUnsent] === 1;
-  // An unreadable body may end like an ordinary one, so it counts as content too.
+  // `hasContent` judges a body by its end, and an unreadable body can end like a plain one.
   const hasContent = row[at.hasContent] === 1 || message.body === '';
   const found = hasContent ? rowContentOf(snapshot, message, isUnsent) : undefined;
   const { attachments, ...content } = withAttachments(snapshot, message, found?.content);
@@ -112,7 +112,7 @@ function partReactedTo(row: Row): Pick<Reaction, 'part'> {
   return part === undefined ? {} : { part: Number(part) };
 }
 
-/** Returns undefined for a row that is only its text (decision V1). */
+/** Returns the sentence of a row; undefined if it would only repeat the text (decision V1). */
 function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>, row: Row): string | undefined {
   if (details.kind === 'other') return `Something this version does not know (item type ${Number(row[at.itemType])}).`;
   if (
@@ -158,10 +158,7 @@ function isoAt(row: Row, place: number): string | null {
   return typeof value !== 'number' || value === 0 ? null : isoOf(instantAt(row, place));
 }
 
-/**
- * Maximum distance of the dates of a text and its link, in milliseconds: they are one message, whose preview takes some
- * time.
- */
+/** Maximum time between the rows of a text and of its link, in milliseconds. Fetching the preview takes some time. */
 const PAIR_MS = 60_000;
 
 /**

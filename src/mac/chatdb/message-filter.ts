@@ -6,7 +6,7 @@ import { DETAIL_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { isJunk } from './row-kinds.ts';
 
-/** By `filter_action`; 0 means not filed (imessage-exporter, pull request 797; not seen on a Mac). */
+/** Actions by `filter_action`; 0 means not filed (imessage-exporter, pull request 797; not seen on a Mac). */
 const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
 
 /** Returns the filing of a row for its details: empty for 0, and before macOS 27, which lacks the columns. */

@@ -42,7 +42,7 @@ export interface ListItem {
   readonly instant: Instant;
 }
 
-/** Later than every date: seconds may reach 1e19 nanoseconds. */
+/** Later than every date: dates stored in seconds reach 1e19 nanoseconds. */
 const FAR = 10n ** 24n;
 
 export const EVERYTHING = {
@@ -167,7 +167,7 @@ export function behindCursor(list: List, cursor: string): List {
   return bound.date > list.after.date ? { ...list, after: bound } : list;
 }
 
-/** Rows first read from a chat. Doubled each time, because a busy chat supplies most of a page. */
+/** Rows in the first read of a chat. Each later read doubles them, because a busy chat supplies most of a page. */
 const FIRST_ROWS = 4;
 
 /** The rest of one chat's list, read a few rows at a time. */

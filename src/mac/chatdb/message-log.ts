@@ -54,8 +54,8 @@ export class ChatLog implements MessageLog {
 }
 
 /**
- * Returns how many of the next rows one read can afford, at least one. Bodies count: SQLite passes over a body to read
- * the columns after it, an event is published once with its text, and a pending row may be decoded twice.
+ * Returns how many of the next rows to read at once, at least one, so that their bodies stay below half of
+ * `MAX_LARGE_BYTES`. A pending row can be decoded twice.
  */
 function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number, limit: number): number {
   if (queries.bodyLengths === undefined) return limit;

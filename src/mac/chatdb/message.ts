@@ -7,7 +7,7 @@ import type { Chat, Snapshot } from './snapshot.ts';
 
 const { at } = MESSAGE_COLUMNS;
 
-/** By `STATUS_CODE`. */
+/** Statuses by `STATUS_CODE`. */
 const STATUSES: Readonly<Record<number, MessageStatus>> = {
   [STATUS_CODE.received]: 'delivered',
   [STATUS_CODE.readHere]: 'read',
@@ -21,7 +21,7 @@ const STATUSES: Readonly<Record<number, MessageStatus>> = {
 
 const NO_ATTACHMENTS: readonly string[] = [];
 
-/** Returns undefined for an unknown row id and for a reaction (decision B8). */
+/** Returns the message of a row; undefined for an unknown row id and for a reaction (decision B8). */
 export function messageOf(snapshot: Snapshot, rowId: number): Message | undefined {
   const row = snapshot.database.get(snapshot.queries.message, rowId);
   return row && toMessage(row, snapshot);

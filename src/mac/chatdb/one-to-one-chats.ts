@@ -6,7 +6,7 @@ import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
-/** SQL for guid and address: one row per member, or one without an address if no member is known. */
+/** SQL for guid and address: one row per member, or a row without an address if no member is known. */
 const queryOf = perSchema((schema) => {
   const byGuid = "instr(c.guid, ';+;') > 0";
   const isGroup = schema.hasColumn('chat', 'style')
@@ -32,7 +32,7 @@ export function oneToOneChatsIn({ database }: Snapshot): readonly OneToOneChat[]
   return [...members].map(([id, known]) => ({ id, members: known.size > 0 ? [...known] : memberOf(id) }));
 }
 
-/** The address in the id of a chat. */
+/** Returns the address in the id of a chat; empty if the id contains none. */
 function memberOf(id: string): readonly string[] {
   const identity = chatIdentity(id);
   return identity === undefined ? [] : [identity.identifier];

@@ -52,7 +52,7 @@ export interface Queries {
   /** `DETAIL_COLUMNS`. Parameter: row id. */
   readonly details: string;
   /**
-   * `ENTRY_COLUMNS` of the reactions to a message. Parameters: `reactionTargets`. Undefined without an index for it.
+   * `ENTRY_COLUMNS` of the reactions to a message. Parameters: `reactionTargets`. Undefined if no index supports it.
    */
   readonly reactions: string | undefined;
   /** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. */
@@ -82,7 +82,7 @@ export const queriesOf = perSchema((schema): Queries => {
     isPartOfPoll: isPartOfPoll(schema),
     lacksHandle: `${isMessage(schema)} AND ${lacksHandle(schema)}`,
   });
-  // Without its index every message would cost a full scan (decision B1: then the feature is off).
+  // Without an index, each message's reactions would cost a full scan, so then there are none (decision B1).
   const hasReactions =
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
   return {
@@ -162,8 +162,8 @@ export function isListed(schema: SchemaInfo): string {
 export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
 
 /**
- * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat. The row id, which
- * the index by message contains, saves reading the join itself if there is only one.
+ * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat. Most messages have
+ * one join, and comparing row ids, which the index by message contains, saves reading it.
  */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
@@ -271,7 +271,7 @@ function statusSql(schema: SchemaInfo): string {
     WHEN ${anyOf(schema, 'is_read', 'date_read')} THEN ${STATUS_CODE.readHere} ELSE ${STATUS_CODE.received} END`;
 }
 
-/** SQL that is true if the row `m` announces attachments. NULL if the database does not record it: none are awaited. */
+/** SQL that is true if the row `m` announces attachments; NULL if the database has no tables for them. */
 function announcesAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return 'NULL';
   return anyOf(schema, 'cache_has_attachments');

@@ -1,13 +1,13 @@
 import { shortHash } from '../../domain/short-hash.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 
-/** A filter of 1 MiB, however many reactions exist. With a million, it passes one in five messages without any. */
+/** Size of the filter: 1 MiB. With a million reactions, it passes one in five messages that have none. */
 const BITS = 2 ** 23;
 const READ_AT_ONCE = 1000;
-/** The forms of `reactionTargets`. */
+/** The prefixes that `reactionTargets` puts before a guid. */
 const PART = /^(?:bp:|p:-?\d{1,9}\/)/;
 
-// Compared as bytes, because two different texts that are not UTF-8 may be read as the same text.
+// Compared as bytes, because different texts that are not valid UTF-8 can be read as the same text.
 const TARGETS = `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM message
   WHERE associated_message_guid > CAST(? AS TEXT) AND typeof(associated_message_guid) = 'text'
   ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`;

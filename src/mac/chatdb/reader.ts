@@ -44,13 +44,13 @@ const MAX_CONVERSATIONS_AT_ONCE = 250;
 const MERGED_COST = 6;
 const NOTHING = { items: [] };
 
-/** The order of the conversations in one file. */
+/** The order of the conversations in one chat.db. */
 export interface OrderOfFile {
   readonly fileId: string;
   readonly order: StoredOrder;
 }
 
-/** Reads lists, however long that takes. Runs in the reader thread, or in the main thread if there is no other. */
+/** Reads lists of any length. Runs in the reader thread, or in the main thread if there is no reader thread. */
 export class ListReader {
   readonly #connection: Connection;
   readonly #recent = new RecentConversations();
@@ -75,7 +75,7 @@ export class ListReader {
     return this.#connection.read(oneToOneChatsIn);
   }
 
-  /** Returns undefined if the order cannot be kept across commits. */
+  /** Returns the order of all conversations; undefined if it cannot be kept across commits. */
   order(): OrderOfFile | undefined {
     return this.#connection.read((snapshot) => {
       const order = this.#recent.store(snapshot);
@@ -85,8 +85,8 @@ export class ListReader {
 }
 
 /**
- * Reads messages and conversations from chat.db itself. Answers directly what an index covers, and passes longer reads
- * to the thread.
+ * Reads messages and conversations from chat.db. Performs short reads itself, and passes longer ones to the reader
+ * thread.
  */
 export class ChatReader implements MessageReader {
   readonly #connection: Connection;
@@ -221,7 +221,7 @@ function chatsWithExactly(snapshot: Snapshot, guid: string): readonly number[] {
     .map(({ rowId }) => rowId);
 }
 
-/** Returns undefined for an unknown conversation (decision B9: an empty list). */
+/** Returns the list that a query asks for; undefined for an unknown conversation, whose list is empty (decision B9). */
 function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
   const { conversationId, order, sinceNs, beforeNs, cursor } = query;
   const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;

@@ -7,8 +7,8 @@ import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 /**
- * The newest date known of a chat. `last` is never older than the truth. With a `rowId` it is exact while that row
- * still counts in the chat.
+ * An upper bound of a chat's newest date: `last` is never older than that date. With a `rowId` it is exact while that
+ * row still counts in the chat.
  */
 interface Bound {
   readonly chatId: number;
@@ -33,9 +33,9 @@ export interface StoredOrder {
   readonly marks: Marks;
 }
 
-/** With more new joins than this, starting over is faster. */
+/** With more new joins than this, rebuilding the order is faster. */
 const MAX_NEW_JOINS = 1000;
-/** Other updates that raise dates are found by rebuilding after this many commits. */
+/** The order is rebuilt after this many commits, because some updates that raise dates are not noticed. */
 const MAX_KEPT_COMMITS = 100;
 /** Cost of one chat, in rows read. */
 const CHAT_COST = 4;
@@ -47,20 +47,22 @@ const CHAT_COST = 4;
 export class RecentConversations {
   #database: ChatDbHandle | undefined;
   #snapshot: Snapshot | undefined;
-  /** Sorted. */
+  /** Sorted, newest first. */
   #bounds: Bound[] = [];
   #byChat = new Map<number, Bound>();
   #marks: Marks | undefined;
   #commits = 0;
-  /** The beginning of the list, exact at `#snapshot`, and the part of `#bounds` that it was made from. */
+  /** The beginning of the list, exact at `#snapshot`. */
   #exact: RecentConversation[] = [];
+  /** Checked conversations, which unchecked bounds may still precede. */
   #waiting: RecentConversation[] = [];
+  /** Index of the first unchecked bound. */
   #next = 0;
 
   /** Returns undefined if the page would take more than `maxRows` reads. */
   page(snapshot: Snapshot, { limit, offset, after }: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
-    // No bound is older than the truth, so at least as many bounds as conversations lie before a place.
+    // No bound is older than its conversation, so at least as many bounds as conversations lie before a place.
     const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
     if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
     const behind = after && this.#exact.findIndex((one) => compare(one, after) > 0);
@@ -170,7 +172,7 @@ export class RecentConversations {
     this.#next = 0;
   }
 
-  /** Checks bounds from the top until the first `wanted` conversations are exact. */
+  /** Checks bounds from the top until the first `wanted` conversations are exact. Returns false above `maxRows`. */
   #settle(snapshot: Snapshot, wanted: number, maxRows: number): boolean {
     let rows = 0;
     while (this.#exact.length < wanted) {

@@ -47,8 +47,8 @@ export const VOTE_TYPE = 4000;
 
 /**
  * SQL that is true if the row `m` is a message. By the contract every row that refers to another one is a reaction
- * (decision B8). By kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as in imessage-exporter
- * (message.rs, `variant`), except those that add an option to a poll (decision U5).
+ * (decision B8). If rows are shown by kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as in
+ * imessage-exporter (message.rs, `variant`), except those that add an option to a poll (decision U5).
  */
 export function isMessage(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type')) return '1';
@@ -61,7 +61,7 @@ export function isReaction(schema: SchemaInfo): string {
   return `NOT (${isMessage(schema)} OR ${isPartOfPoll(schema)})`;
 }
 
-/** SQL that is true if the row `m` is neither a message nor a reaction by kind: a vote, or an added option. */
+/** SQL that is true if rows are shown by kind and the row `m` is a vote, or adds an option to a poll. */
 export function isPartOfPoll(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type') || schema.associatedRows === 'reactions') return '0';
   return `(${TYPE} = ${VOTE_TYPE} OR ${isPollUpdate(schema)})`;

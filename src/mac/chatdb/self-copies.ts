@@ -9,14 +9,15 @@ import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Maximum distance of the two rows of a message to oneself (decision U7): on macOS 26 the incoming one was dated
- * 17:32:03 and the outgoing one 17:36:47 (KiroCrew #5255).
+ * Maximum time between the two rows of a message to oneself (decision U7). On macOS 26 the incoming row was dated
+ * 17:32:03 and the outgoing row 17:36:47 (KiroCrew #5255).
  */
 const COPY_MS = 600_000;
-/** An outgoing row may have lost its text (openclaw #135704). Then it is a copy only within this time. */
+/** Maximum time between them if the outgoing row has lost its text (openclaw #135704). */
 const EMPTY_COPY_MS = 30_000;
-/** Maximum number of rows examined on each side. Without an index by date these are the adjacent rows. */
+/** Maximum number of rows examined. */
 const MAX_ROWS = 1000;
+/** Row ids examined on each side if no index finds rows by date. */
 const ROWS_AROUND = 100;
 const NANOSECONDS_FROM = 10_000_000_000;
 
@@ -93,7 +94,7 @@ function rowsNear(snapshot: Snapshot, message: Message, chat: number, isFromMe: 
   return database.all(rows, from, to, isFromMe ? 1 : 0, chat).map((row) => toMessage(row, snapshot));
 }
 
-/** Returns dates around a row's. Stored dates may be in seconds or in nanoseconds, like those of adjacent rows. */
+/** Returns the range of dates around a row's date, in the unit that it is stored in: seconds or nanoseconds. */
 function datesAround({ database }: Snapshot, rowId: number): readonly [bigint, bigint] {
   const stored = database.get('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?', rowId)?.[0];
   const date = BigInt(/^-?\d+$/.exec(toText(stored))?.[0] ?? '0');

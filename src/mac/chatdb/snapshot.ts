@@ -36,7 +36,7 @@ interface ListedAttachment {
   readonly row: Row;
 }
 
-/** Facts from an index of dates about the rows of a chat, or of all chats. */
+/** Facts about the dates of the rows of a chat, or of all chats. */
 export interface ListDates {
   /** True if some rows are dated in seconds (decision B6), which are another part of the index. */
   readonly hasSeconds: boolean;
@@ -47,11 +47,11 @@ export interface ListDates {
 const MAX_KNOWN_IDS = 1000;
 export const STYLE_GROUP = 43;
 /**
- * As much as two hundred long letters. Beyond this, a page shows messages without text (decision B2): only an attack is
- * as large.
+ * Bytes of large bodies that one read decodes: as much as two hundred long letters. Only an attack exceeds it; the
+ * other messages of the read are then shown without text (decision B2).
  */
 export const MAX_LARGE_BYTES = 4_194_304;
-/** As much as a hundred drawings. Beyond this, a page does not decode content: only an attack is as large. */
+/** Bytes of content that one read decodes: as much as a hundred drawings. Only an attack exceeds it. */
 const MAX_CONTENT_BYTES = 16_777_216;
 
 /**
@@ -75,13 +75,13 @@ export class Snapshot {
     this.queries = queriesOf(database.schema);
   }
 
-  /** Begins a read, which may decode `MAX_LARGE_BYTES`. */
+  /** Begins a read, which may again decode `MAX_LARGE_BYTES` and `MAX_CONTENT_BYTES`. */
   beginRead(): void {
     this.#largeBytesLeft = MAX_LARGE_BYTES;
     this.#contentBytesLeft = MAX_CONTENT_BYTES;
   }
 
-  /** Number of blobs that were left out because a read had decoded as much as it may. */
+  /** Number of blobs that were left out because a read had used up its bytes. */
   get leftOut(): number {
     return this.#leftOut;
   }
@@ -99,8 +99,8 @@ export class Snapshot {
   }
 
   /**
-   * Reads an attributedBody that is too large to be selected with its row; returns undefined once this read has used up
-   * its allowance.
+   * Reads an attributedBody that is too large to be selected with its row. Returns undefined once this read has used up
+   * its bytes.
    */
   largeBody(rowId: number, bytes: number): Uint8Array | undefined {
     if (bytes > Math.min(MAX_BLOB_BYTES, this.#largeBytesLeft)) return undefined;
@@ -130,7 +130,7 @@ export class Snapshot {
     return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
   }
 
-  /** Returns the dates of a chat, or of all chats if `chatId` is undefined. */
+  /** Returns facts about the dates of a chat, or of all chats if `chatId` is undefined. */
   dates(chatId: number | undefined): ListDates {
     return remember(this.#dates, chatId, () => {
       const { all, chat } = dateQueriesOf(this.database.schema);

@@ -1,6 +1,6 @@
 import { openSqlite, type Row, type Sqlite, type SqlValue } from '../../runtime/sqlite.ts';
 
-/** Long enough for a commit of Contacts, short enough to block the event loop. */
+/** Long enough for a commit of Contacts. The event loop is blocked meanwhile. */
 const BUSY_TIMEOUT_MS = 50;
 const CACHE_KIB = 512;
 /** Rows read at once; takes some milliseconds. */
@@ -49,7 +49,7 @@ export class AddressBookFile {
     return Number(this.#sqlite.prepare('PRAGMA data_version').get()?.[0]);
   }
 
-  /** Passes every card to `add`, in batches. The numbers of entities differ between Macs, so they are looked up. */
+  /** Passes every card to `add`, in batches. Looks up the entity number of cards, which differs between Macs. */
   *people(add: (card: StoredCard) => void): Generator<void> {
     const table = 'ZABCDRECORD';
     const known = this.#columnsOf(table);

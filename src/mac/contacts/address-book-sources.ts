@@ -20,7 +20,7 @@ export function failureOf(error: unknown): string {
 
 /** One file of the Address Book, and the reason if it is unreadable. */
 export class ContactSource {
-  /** Its path below the folder. */
+  /** Path of the file below the folder. */
   readonly name: string;
   readonly #path: string;
   #file: AddressBookFile | undefined;
@@ -122,7 +122,7 @@ export class AddressBookSources {
   }
 }
 
-/** Returns an empty list if the folder does not exist. */
+/** Returns the names in a folder; empty if the folder does not exist. */
 function listed(folder: string): string[] {
   try {
     return readdirSync(folder);

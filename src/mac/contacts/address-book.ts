@@ -81,7 +81,7 @@ export class AddressBook implements Contacts {
     await this.ready();
     while (this.#loading !== undefined) await this.#loading;
     const cards: Card[] = [];
-    // Meanwhile the files are not checked, because a check could close one.
+    // Setting `#loading` prevents checks of the files, which could close a file that is being read.
     this.#loading = this.#readAll((...card) => this.#addCard(cards, ...card))
       .then(noop, noop)
       .finally(() => {
@@ -155,7 +155,7 @@ export class AddressBook implements Contacts {
     if (name === '' || cards.length >= MAX_CONTACTS) return;
     const addresses = stored.slice(0, MAX_ADDRESSES_EACH).map((address) => dialableAddress(address, this.#home));
     const known = new Set(addresses.filter((address) => address !== undefined));
-    // Different accounts give their cards the same numbers, so only an identifier stands for one card in all of them.
+    // Accounts use the same numbers, so a number links cards only within its file. A UUID links cards of all files.
     const link = card.link === '' || IDENTIFIER.test(card.link) ? card.link : `${file} ${card.link}`;
     if (known.size > 0) cards.push({ name, addresses: [...known], link });
   }
@@ -190,7 +190,7 @@ export class AddressBook implements Contacts {
     if (this.#isClosed) throw new Error('closed');
   }
 
-  /** Logs each state once. */
+  /** Sets the health. Logs it if its message has changed. */
   #tell(health: ContactsHealth): void {
     const { log } = this.#options;
     const isNew = health.message !== this.#health.message;
@@ -208,7 +208,7 @@ function healthOf(sources: readonly ContactSource[], book: ContactBook): Contact
   if (failed.length > 0) {
     return { state: failed.length === sources.length ? 'failed' : 'loaded', message: messageOf(failed) };
   }
-  const message = `The Address Book has more than ${MAX_CONTACTS} people; the others have no name.`;
+  const message = `The Address Book has more than ${MAX_CONTACTS} people; Postern does not read the names of the others.`;
   return { state: 'loaded', message: book.isTruncated ? message : null };
 }
 

@@ -19,7 +19,7 @@ export interface CardGroup {
   readonly ambiguous: readonly AmbiguousAddress[];
 }
 
-/** The owner of an address. */
+/** The owner of an address, or the names of the people who share it. */
 export type AddressOwner = { readonly group: CardGroup } | { readonly ambiguous: AmbiguousAddress };
 
 /** Maximum number of names listed for one ambiguous address. */
@@ -123,9 +123,7 @@ function firstNames(indexes: readonly number[], cards: readonly Card[]): readonl
   return first;
 }
 
-/**
- * Reports whether a name is the fuller one: the longer, or of equally long names the one with lower case and accents.
- */
+/** Reports whether a name is longer than another, or as long but with lower case or accents. */
 function isFuller(name: string, than: string): boolean {
   return name.length === than.length ? name > than : name.length > than.length;
 }

@@ -8,7 +8,7 @@ export const MAX_CONTACTS = 100_000;
 export const MAX_ADDRESSES_EACH = 50;
 /** Cached lookups: a service sees the same few addresses again and again. */
 const MAX_REMEMBERED = 10_000;
-/** Names that begin with the family name and have no space. */
+/** Scripts in which the family name comes first, without a space. */
 const FAMILY_FIRST = /^[\p{Script=Han}\p{Script=Hangul}]+$/u;
 
 interface Entry {

@@ -7,10 +7,7 @@ const SHORT_CODES = new Set(
 );
 /** The trunk prefix within a country, if it is not 0. Italy keeps its 0 abroad too. */
 const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
-/**
- * The number of digits of a complete number with its trunk prefix. A number of another length may begin with the same
- * digit.
- */
+/** Digits of a national number with its trunk prefix. In a number of another length, the first digit is no prefix. */
 const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
 /** Obsolete prefixes of mobile numbers, which are no longer dialled: Mexico, Argentina. */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;

@@ -2,7 +2,7 @@ import type { Contacts } from '../../domain/ports/contacts-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { CardSource } from './people-reader.ts';
 
-/** Contacts when names are switched off. */
+/** Knows no names. Used while names are switched off. */
 export const noContacts: Contacts & CardSource = {
   ready: () => undefined,
   names: { nameOf: () => undefined },

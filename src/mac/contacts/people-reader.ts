@@ -31,7 +31,7 @@ interface Draft {
   readonly first: string;
   readonly order: string;
   readonly name: string | null;
-  /** Displayed form by canonical form, sorted by the canonical form. */
+  /** Displayed addresses by canonical form, in the order of the canonical forms. */
   readonly addresses: ReadonlyMap<string, string>;
   readonly conversations: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
@@ -136,7 +136,7 @@ interface NewDraft {
   readonly name: string | null;
   readonly addresses: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
-  /** The form in chat.db by canonical form. */
+  /** Addresses as chat.db stores them, by canonical form. */
   readonly stored: Map<string, string>;
   readonly conversations: string[];
 }
@@ -174,7 +174,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Returns undefined if no part of the person exists in the view. */
+/** Returns the person as far as the view shows it; undefined if no conversation or no address is visible. */
 function personOf(draft: Draft, view: PeopleView | undefined): Person | undefined {
   const { id, first, name, addresses: all, conversations, ambiguous } = draft;
   const shown = view?.conversations(conversations) ?? conversations;

@@ -13,7 +13,7 @@ import { MediaCache } from './media-cache.ts';
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_WAITING = 20;
-/** A file on which a converter works for this long and then fails is not tried again for a while, in any form. */
+/** If a conversion fails after this time or later, its file is not tried again for `SET_ASIDE_MS`, in any form. */
 const TOO_SLOW_MS = 10_000;
 const SET_ASIDE_MS = 10 * 60_000;
 const MAX_SET_ASIDE = 1000;
@@ -37,15 +37,14 @@ export interface ConversionParts {
 }
 
 /**
- * Converts attachments to a form that every client can show or play. Converts each once, and one at a time (decision
- * K4).
+ * Converts attachments to a form that every client can show or play, one at a time. Caches the results (decision K4).
  */
 export class Conversions implements AttachmentReader {
   readonly #parts: ConversionParts;
   readonly #cache: MediaCache;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
-  /** Until when a version of a file is not tried again, by version. */
+  /** Monotonic time until which a file is not tried again, by the file's version. */
   readonly #setAside = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -166,7 +165,7 @@ async function copied(file: AttachmentFile, form: ConvertedForm, folder: string)
   }
 }
 
-/** The format of a file, determined by its first bytes and never by its name. Its extension tells the converter. */
+/** The format of a file, determined by its first bytes and never by its name. The converter needs the extension. */
 interface SourceFormat {
   readonly kind: 'picture' | 'sound';
   readonly extension: string;
@@ -175,7 +174,7 @@ interface SourceFormat {
 /** Number of bytes that determine the format. */
 const HEAD_BYTES = 32;
 
-/** Returns undefined for every format that is not converted: a playlist, for example, could name other files. */
+/** Returns the format; undefined for any that is not converted. A playlist, for example, could name other files. */
 export function formatOf(head: Buffer): SourceFormat | undefined {
   const text = head.toString('latin1');
   const brand = text.slice(4, 8) === 'ftyp' ? text.slice(8, 12) : '';
@@ -195,7 +194,7 @@ export function formatOf(head: Buffer): SourceFormat | undefined {
   return undefined;
 }
 
-/** A larger picture takes a gigabyte of memory to convert, and a file of a few kilobytes can claim to be one. */
+/** Converting a larger picture takes a gigabyte of memory, and a file of a few kilobytes can claim to be so large. */
 const MAX_PIXELS = 200_000_000;
 
 /**

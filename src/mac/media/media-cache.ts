@@ -9,7 +9,7 @@ const WORK_KEPT_MS = 60 * 60 * 1000;
 const WORK = 'work-';
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Files that can be made again, at most 500 MB: the least recently used are removed first (decision K4). */
+/** Caches files that can be made again, at most 500 MB. Removes the least recently used first (decision K4). */
 export class MediaCache {
   readonly #folder: string;
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ export class MediaCache {
     }
     const { size } = await handle.stat();
     const nowS = this.#clock.now() / 1000;
-    // The order of use must outlive a restart.
+    // Stores the time of use in the file, so that the order of use survives a restart.
     await utimes(path, nowS, nowS).catch(() => {});
     return { handle, bytes: size };
   }

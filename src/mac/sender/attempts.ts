@@ -2,7 +2,7 @@ import { addressOf } from '../../domain/address.ts';
 import type { Attempt, KnownChat, RunOutcome } from '../../domain/ports/sending-ports.ts';
 import { SERVICES, type Service, serviceNamed } from '../../domain/send-service.ts';
 
-/** Prefix, style and identifier. */
+/** A chat id: prefix, style and identifier. */
 const TYPED_ID = /^([^;]*);([-+]);(.+)$/s;
 /** Prefixes of a group's id: `any` since macOS 26, the service before. */
 const GROUP_PREFIXES = ['any', ...SERVICES] as const;
@@ -68,7 +68,7 @@ export function planBy(service: Service, typed: string, chats: readonly KnownCha
   return { attempts, address: best === undefined ? null : addressOf(best.guid), liveChat: null };
 }
 
-/** Keeps a typed service and chooses no other: there is no fallback to SMS. */
+/** Returns the attempts for a person. Keeps a typed service: there is no fallback to SMS. */
 function forPerson(address: string, prefix: string | undefined, chats: readonly KnownChat[]): readonly Attempt[] {
   const typedService = serviceNamed(prefix);
   const isAnyPrefix = prefix === undefined || prefix.toLowerCase() === 'any';
@@ -95,7 +95,7 @@ function personIds(address: string, typedService: string | undefined, chats: rea
   return distinct([...stored.filter(stays), spelled(typedService)]);
 }
 
-/** Never tries `;-;`, which Messages takes for a person: it would create a row in no chat (openclaw/imsg #90). */
+/** Returns the ids to try for a group. Never `;-;`: Messages would create a row in no chat (openclaw/imsg #90). */
 function groupIds(recipient: string, chats: readonly KnownChat[]): readonly string[] {
   const stored = chats.map(({ guid }) => guid);
   const prefix = prefixOf(recipient).toLowerCase();

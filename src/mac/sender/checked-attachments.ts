@@ -20,7 +20,7 @@ export interface AttachmentRules {
 export const HELD_FILES = 'held';
 export const UPLOADS = 'uploads';
 
-/** Returns the rules for files in such a folder. */
+/** Returns rules that allow only files in one of Postern's own folders. */
 function within(folder: string, rules: AttachmentRules): AttachmentRules {
   return { ...rules, roots: [join(rules.configDir, folder)], configDir: '' };
 }
@@ -38,7 +38,7 @@ export interface CheckedFile {
 
 export interface CheckedFiles {
   readonly mistakes: readonly Mistake[];
-  /** Complete only without mistakes. */
+  /** The files that may be sent. Send them only if there are no mistakes. */
   readonly files: readonly CheckedFile[];
 }
 

@@ -15,11 +15,11 @@ const LOOK_EVERY_MS = 25;
 const FIRST_CLAIM_MS = 90_000;
 /** A row belongs to a send only if it is dated within this time after it (decision I5). */
 const PAIRED_WITHIN_MS = 600_000;
-/** Dates have whole seconds, and the clock may have been changed since. */
+/** A row may be dated this much before its send: dates have whole seconds, and clocks change. */
 const TOLERANCE_MS = 60_000;
 /** Interval at which to look for late rows of recent and of older sends. */
 const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
-/** Longer than Messages may show an outgoing row as someone else's (decision U1). */
+/** Longer than Messages leaves an outgoing row marked as incoming (decision U1). */
 const UNMARKED_MS = 1000;
 /** Number of row ids remembered as taken: far more than can appear above one mark. */
 const TAKEN_KEPT = 1000;
@@ -50,7 +50,7 @@ export interface ConfirmOptions {
   readonly log: Log;
   /** `send.confirm_ms`. */
   readonly confirmMs: number;
-  /** Calls back when chat.db may have changed. Without it, looking is only less prompt. */
+  /** Calls `look` when chat.db may have changed. Without it, rows are only found later. */
   readonly onChange?: (look: () => void) => Cancel;
 }
 
@@ -61,7 +61,7 @@ export interface ConfirmOptions {
 export class Confirmations {
   /** In order of arrival: of two equal texts, the first row belongs to the first. */
   #expected: Waiting[] = [];
-  /** Parts that were given their row a moment ago. */
+  /** Parts whose row was found within the last `UNMARKED_MS`. */
   #justGiven: (Pick<Waiting, 'afterRowId' | 'content'> & { readonly givenAtMs: number })[] = [];
   readonly #taken = new Set<number>();
   readonly #options: ConfirmOptions;
@@ -127,15 +127,15 @@ export class Confirmations {
     if (number !== undefined) this.#stored((store) => store.remove(number));
   }
 
-  /** Looks once, after serving earlier parts. */
+  /** Looks once, and returns the part's row id if its row is found. Earlier parts take matching rows first. */
   find(expectation: Expectation): number | undefined {
     if (expectation.rowId === undefined && expectation.afterRowId !== undefined) this.#look(expectation as Waiting);
     return expectation.rowId;
   }
 
   /**
-   * Reports whether some part may own this row, which is not marked as outgoing yet. A part that was given a row a
-   * moment ago counts too: of two equal texts, the second row may be marked first.
+   * Reports whether this row, which is not marked as outgoing yet, may belong to a part. Parts that found their row a
+   * moment ago count too: of two equal texts, the second row may be marked first.
    */
   isAwaited(rowId: number, contents: () => readonly string[]): boolean {
     const sinceMs = this.#options.clock.monotonic() - UNMARKED_MS;
@@ -166,7 +166,7 @@ export class Confirmations {
     }
   }
 
-  /** A row appears a moment before its chat, without which the answer cannot name the conversation. */
+  /** Reports whether the row exists and has a chat. The chat is joined a moment later, and the answer names it. */
   #isComplete(expectation: Expectation): boolean {
     const rowId = this.find(expectation);
     if (rowId === undefined) return false;

@@ -86,7 +86,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
     return body === '' ? attached : [{ pointer: '/body', content: { body } }, ...attached];
   }
 
-  /** Returns the path for Messages: that of a copy if files are staged. */
+  /** Returns the path to pass to Messages: that of a copy if files are staged. */
   async function ready(file: CheckedFile): Promise<string> {
     if (staging !== undefined) return staging.copy(file);
     await (await openChecked(file)).close();
@@ -151,8 +151,8 @@ export interface AttemptsOptions {
 const NO_WAY: RunOutcome = { kind: 'failed', number: -1728, message: '' };
 
 /**
- * Makes the attempts of a plan in order, until an attempt has any other outcome than that nothing was sent (decision
- * T1).
+ * Makes the attempts of a plan in order. Goes on to the next only after an error that Messages raises before it sends
+ * anything (decision T1).
  */
 export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcome> {
   const { messages, plan, content, signal, onAttempt } = options;
@@ -162,7 +162,7 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
     onAttempt(attempt);
     const outcome = await messages.run({ ...attempt, content }, signal);
     if (isOpened || outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
-    // Nothing was sent for certain, so this tries once more when Messages is up (decision D2).
+    // Certainly nothing was sent, so the attempt is repeated once when Messages is up (decision D2).
     isOpened = true;
     await messages.open(signal);
     if (signal.aborted) return outcome;

@@ -95,7 +95,7 @@ function toText({ status, code, message, hint, extra }: AppError): string {
   return JSON.stringify({ status, code, message, hint, extra });
 }
 
-/** Version 0.1 stored no status; the code determines it. */
+/** Restores a stored problem. Version 0.1 stored no status, so the code determines it. */
 function toError(text: string): AppError {
   const stored = JSON.parse(text) as Pick<AppError, 'code' | 'message' | 'extra'> & { status?: number; hint?: string };
   const name = namesOf(stored.code).at(-1);

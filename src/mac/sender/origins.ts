@@ -26,7 +26,7 @@ type SendDetails = Pick<MessageDetails, 'origin' | 'service_used' | 'service_rea
 
 const ELSEWHERE: SendDetails = { origin: { by: 'elsewhere' } };
 
-/** Tells whether this service sent an outgoing message (decision I5). Adds no origin if that is uncertain. */
+/** Determines whether this service sent an outgoing message (decision I5). Adds no origin if that is uncertain. */
 export class Origins {
   readonly #parts: OriginsParts;
 
@@ -88,7 +88,7 @@ export class Origins {
     if (confirmations.hasGaps || since === undefined || rowId <= since) return undefined;
     const unpaired = store.unpaired(rowId);
     if (unpaired.length === 0) return ELSEWHERE;
-    // The row of an edited message, or of one without content yet, cannot be compared with a sent part.
+    // An edited row, or one that is still empty, cannot be compared with a sent part.
     const isChanged = details.edited_at !== null || details.retracted_at !== null;
     const isEmpty = message.body === '' && message.attachments.length === 0;
     const at = message.conversation_id.indexOf(';');

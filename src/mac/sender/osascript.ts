@@ -12,16 +12,15 @@ const RUN_LIMIT_MS = 30_000;
 /** The longest wait for Messages to start (decision D2). */
 const OPEN_LIMIT_MS = 10_000;
 const POLL_MS = 300;
-/** The first event may be lost if it follows the start of Messages immediately. */
+/** Pause after Messages has started, because an event sent at once may be lost. */
 const SETTLE_MS = 1000;
 
 const SEND_SCRIPT = fileURLToPath(new URL('./send.applescript', import.meta.url));
 const CHATS_SCRIPT = fileURLToPath(new URL('./chats.applescript', import.meta.url));
 
 /**
- * The environment of a run, apart from its data. Foundation reads the data as UTF-8 in any case; osascript writes
- * errors in the locale's encoding. HOME is not needed, and the session that Apple Events require is inherited through
- * Mach.
+ * The environment of a run, apart from its data. LANG sets the encoding in which osascript writes errors; the data are
+ * read as UTF-8 in any case. Apple Events need no HOME: the session is inherited through Mach.
  */
 const ENVIRONMENT = { LANG: 'en_US.UTF-8' };
 

@@ -54,7 +54,7 @@ export class ScheduledRun {
     return Math.min(...this.#due().map(({ id, sendUntilMs }) => Math.min(this.#later.get(id)?.atMs ?? 0, sendUntilMs)));
   }
 
-  /** Sends what is due, in order of time. */
+  /** Sends the due messages, in order of time. */
   async sendDue(): Promise<void> {
     const tried = new Set<string>();
     for (;;) {

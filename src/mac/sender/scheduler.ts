@@ -38,8 +38,8 @@ export interface SchedulerParts {
   /** Returns the total size of all other held files and uploads, which count towards the same limit, in bytes. */
   readonly otherBytes: () => number;
   /**
-   * Checks whether a due send may still leave, and throws the reason if not (decision X1). The result repeats the last
-   * part of that check.
+   * Checks whether a due send may still leave, and throws the reason if not (decision X1). Returns a function that
+   * repeats the last part of the check.
    */
   readonly admit: (entry: StoredScheduled) => Promise<() => void>;
   /** Lists the messages that Messages will send by itself. */
@@ -153,7 +153,7 @@ export class SendScheduler implements Scheduler {
         this.cancel(entry);
         cancelled += 1;
       } catch (error) {
-        // The send was handed to Messages in this very moment.
+        // The send was handed to Messages a moment ago.
         log.info('a scheduled send could not be cancelled', { id: entry.id, code: errorCode(error) });
       }
     }
@@ -203,7 +203,7 @@ export class SendScheduler implements Scheduler {
   }
 }
 
-/** Returns the times of a send. A send that is approved late leaves at once if its time is not over. */
+/** Returns the times of a send. A send approved after its `send_at` leaves at once, unless `send_until` has passed. */
 function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, isApproved: boolean) {
   const mistakes = [
     ...(sendAtMs <= nowMs && !isApproved

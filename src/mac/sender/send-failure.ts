@@ -2,7 +2,7 @@ import type { AppError } from '../../domain/errors.ts';
 import type { RunOutcome } from '../../domain/ports/sending-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Messages is not running. The only error after which a send is tried once more (decision D2). */
+/** Messages is not running. Only after this error, the same attempt is repeated once (decision D2). */
 export const NOT_RUNNING = -600;
 /** Automation was denied, or nobody could be asked. */
 const NOT_ALLOWED: readonly number[] = [-1743, -1744];

@@ -26,7 +26,7 @@ import { type TolerantLookup, tolerantLookup } from './tolerant-lookup.ts';
 
 /** Time that the running send has left at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
-/** Number of provisional answers kept, whose row may still be found for a repeat of their key. */
+/** Maximum number of provisional answers remembered. A repeat of their key may then find their row. */
 const LATE_KEPT = 1000;
 /** The identifier of a group, without a service. */
 const BARE_GROUP = /^chat\d+$/i;
@@ -47,9 +47,9 @@ export interface SenderOptions {
   readonly stagingFolder?: string;
   /** Resolves when this row's event is published, or after a short time (decision S4). */
   readonly published?: (rowId: number) => Promise<void>;
-  /** Details of a message, for the answer to a send that chose its service (decision X3). */
+  /** Returns the details of a message, for the answer to a send that chose its service (decision X3). */
   readonly details?: (message: Message) => MessageDetails | undefined;
-  /** Calls back when chat.db may have changed. */
+  /** Calls `look` when chat.db may have changed. */
   readonly onChange?: (look: () => void) => Cancel;
 }
 
@@ -159,7 +159,7 @@ export class Sender implements MessageSender {
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }
-    // A refusal need not wait for its turn.
+    // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
     const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;

@@ -9,7 +9,7 @@ export interface ChosenPlan {
   readonly plan: Plan;
   /** Absent if the request leaves the service to decision T1. */
   readonly reason?: ServiceReason;
-  /** The plan to try, if the request allows it, when nothing was sent or the row has an error. */
+  /** The plan by SMS, tried if nothing was sent or the row has an error. Absent unless the request asks for it. */
   readonly fallback?: Plan;
 }
 

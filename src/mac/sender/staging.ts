@@ -9,9 +9,9 @@ import { problem } from '../../domain/problems.ts';
 import { type CheckedFile, openChecked } from './checked-attachments.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
 
-/** Messages may read the file long after the script has reported success (decision D8). */
+/** How long copies are kept: Messages may read a file long after the script has reported success (decision D8). */
 const KEPT_MS = 60 * 60 * 1000;
-/** Minimum time between two searches of chat.db. */
+/** Minimum time between two searches of chat.db for copies in use. */
 const SWEEP_EVERY_MS = 10 * 60 * 1000;
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -7,7 +7,7 @@ import type { SendLookup } from '../../domain/ports/sending-ports.ts';
  * it (decision C6).
  */
 export function tolerantLookup(lookup: SendLookup, log: Log) {
-  /** A failed read must never turn a sent message into a failed send. */
+  /** Logs a failed read instead of throwing, which would turn a sent message into a failed send. */
   const report = (error: unknown): undefined => {
     if (!isChatDbAway(error)) log.warn('could not query chat.db for a send', { code: errorCode(error) });
     return undefined;

@@ -11,7 +11,7 @@ const ASK_LIMIT_MS = 610_000;
 /** The longest wait for Messages to start (decision D2). */
 const OPEN_LIMIT_MS = 10_000;
 const POLL_MS = 300;
-/** Nobody answers a dialog in less time. */
+/** A refusal within this time comes from macOS: nobody answers a dialog so fast. */
 const DIALOG_TAKES_MS = 300;
 const SCRIPT = fileURLToPath(new URL('./automation.applescript', import.meta.url));
 
@@ -22,9 +22,9 @@ export interface AutomationOptions {
   /** Absolute path of osascript. `open` is expected in the same folder. */
   readonly osascriptPath: string;
   readonly clock: Clock;
-  /** Ends the question. */
+  /** Ends the request, and with it the dialog. */
   readonly signal: AbortSignal;
-  /** True if the user has answered a dialog before. An immediate refusal is then the user's. */
+  /** True if the user has answered a dialog before. An immediate refusal then repeats the user's answer. */
   readonly wasAsked?: boolean;
   /** Called with the time that the last request took, if Messages answered it. */
   readonly onAnswer?: (tookMs: number) => void;

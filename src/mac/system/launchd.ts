@@ -108,8 +108,8 @@ export class Launchd {
   }
 
   /**
-   * Returns false if nobody is logged in at the screen, so that nothing can be loaded. Returns true if launchctl
-   * fails.
+   * Returns false if nobody is logged in at the screen, so that nothing can be loaded. Returns true if launchctl fails
+   * for another reason.
    */
   async hasSession(): Promise<boolean> {
     const result = await this.#launchctl('print', this.#domain);

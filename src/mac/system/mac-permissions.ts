@@ -46,7 +46,7 @@ export class MacPermissions implements Permissions {
     return this.#answer;
   }
 
-  /** Notes that Messages answered a call after this time. */
+  /** Records that Messages answered a call after this time. */
   noteAnswer(tookMs: number): void {
     const checkedAt = isoSecond(this.#options.clock.now());
     this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
@@ -94,7 +94,7 @@ export class MacPermissions implements Permissions {
 
   async #ask(): Promise<PermissionReport> {
     const { osascriptPath, clock } = this.#options;
-    // Without the permission, the time until the answer may be that of a person at a dialog.
+    // Without the permission, the time until the answer may include a person reading the dialog.
     const wasGranted = this.#known.get('automation')?.state === 'granted';
     const report = await askAutomation({
       osascriptPath,

@@ -23,8 +23,8 @@ export interface PermissionWatcherOptions {
 
 /**
  * Detects that Full Disk Access was granted. macOS evaluates it when a process starts, so a refused process stays
- * refused. While chat.db cannot be opened, a fresh process tries now and then; if that one succeeds, only a restart is
- * missing (decision C6).
+ * refused. While chat.db cannot be opened, a fresh process tries now and then. If it succeeds, this process must
+ * restart (decision C6).
  */
 export class PermissionWatcher {
   readonly #options: PermissionWatcherOptions;

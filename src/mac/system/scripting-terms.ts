@@ -1,7 +1,6 @@
 /**
  * The terms of Messages' scripting dictionary that a script may use, with the names in the .sdef file of
- * Messages.app. Sources: the dictionary of macOS 26.5.2, and a report of the one of 27.0, which names the same
- * classes.
+ * Messages.app. Source: the dictionary of macOS 26.5.2. According to a report, that of 27.0 has the same classes.
  */
 export const MESSAGES_TERMS = {
   commands: ['send', 'login', 'logout'],
@@ -30,7 +29,7 @@ export const MESSAGES_TERMS = {
   services: ['iMessage', 'SMS'],
 } as const;
 
-/** From the standard suite, which Messages' dictionary includes from CocoaStandard.sdef. */
+/** Terms of the standard suite, which Messages' dictionary includes from CocoaStandard.sdef. */
 export const STANDARD_TERMS = {
   commands: ['count'],
   classes: ['application', 'window'],

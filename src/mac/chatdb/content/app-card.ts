@@ -13,7 +13,7 @@ const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
   ['com.apple.mobileslideshow.', 'photos'],
   ['com.apple.icloud.apps.messages.business.', 'business'],
 ];
-/** The team of an app without a team. */
+/** The team id of apps that have no team. */
 const NO_TEAM = '0000000000';
 /** Seconds between 1970 and 2001: check-ins count from 1970. */
 const EPOCH_S = 978_307_200;

@@ -28,8 +28,8 @@ export function readAttributedText(blob: Uint8Array): AttributedText | undefined
 }
 
 /**
- * Pairs the runs with their attributes. For each run, the number of its attributes and its length follow the string;
- * the attributes themselves follow the first use of a number. Lengths are not trusted.
+ * Pairs the runs with their attributes. After the string, each run consists of a number that identifies its attributes
+ * and of its length. At a number's first use, the attributes follow. Lengths beyond the text are cut.
  */
 function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] | undefined {
   const known = new Map<number, TypedDictionary>();
@@ -37,7 +37,7 @@ function runsOf(text: string, values: readonly TypedValue[]): readonly Attribute
   let start = 0;
   for (let at = 1; at < values.length; ) {
     const [number, length, given] = [values[at], values[at + 1], values[at + 2]];
-    // This version does not know what follows the runs.
+    // Anything after the runs is unknown to this version.
     if (typeof number !== 'number' || typeof length !== 'number') break;
     const isGiven = given instanceof Map && !known.has(number);
     if (isGiven) known.set(number, given);

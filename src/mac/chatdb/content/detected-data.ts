@@ -10,7 +10,7 @@ const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'
 
 type Scanned = ReadonlyMap<string, unknown>;
 
-/** By kind (`T`). */
+/** Types by the kind of a result, which is its member `T`. */
 const TYPES: Readonly<Record<string, DetectedData['type']>> = {
   Money: 'money',
   PhysicalAmount: 'quantity',
@@ -25,7 +25,7 @@ const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', '
 export class DetectedDataReader {
   readonly #read = new Map<Uint8Array, DetectedData | undefined>();
 
-  /** Returns undefined if there is none, or if it is unreadable. */
+  /** Returns a run's detected data; undefined if there are none, or if they are unreadable. */
   read(attributes: TypedDictionary): DetectedData | undefined {
     for (const key of KEYS) {
       const data = attributes.get(key);

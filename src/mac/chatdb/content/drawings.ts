@@ -3,7 +3,7 @@ import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, isoAtSeconds, present } from './members.ts';
 import { type ProtobufField, readProtobuf } from './protobuf.ts';
 
-/** The fields of a message by number. If a number repeats, the last one counts. */
+/** The fields of a Protocol Buffers message, by number. If a number repeats, its last field counts. */
 class Fields {
   readonly #fields: readonly ProtobufField[];
 
@@ -117,7 +117,7 @@ function sketch(payload: Fields): DigitalTouch | undefined {
   return { type: 'sketch', strokes, points };
 }
 
-/** A photo or a video with drawings on it, which are not decoded further. */
+/** Describes a photo or a video. Drawings on a photo are only counted. */
 function media(payload: Fields, isNested: boolean): DigitalTouch {
   if (payload.number(4) === VIDEO) return { type: 'video' };
   if (payload.number(4) !== PHOTO) return { type: 'other' };

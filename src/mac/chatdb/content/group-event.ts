@@ -1,6 +1,6 @@
 import type { GroupEvent, LocationShare, MessageEffect } from '../../../domain/content.ts';
 
-/** By `item_type` and `group_action_type`. */
+/** Events by `item_type` and `group_action_type`. */
 const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
   '1,0': 'added',
   '1,1': 'removed',
@@ -24,7 +24,7 @@ interface GroupColumns {
   readonly who: string | undefined;
 }
 
-/** Returns undefined if the row is not an event of a group. */
+/** Returns the change of a conversation that a row records; undefined for any other row. */
 export function groupEventOf({ itemType, action, title, by, other, who }: GroupColumns): GroupEvent | undefined {
   if (itemType < 1 || itemType > 3) return undefined;
   if (itemType === RENAMED) return title === '' ? { type: 'name_removed' } : { type: 'renamed', name: title };
@@ -35,8 +35,8 @@ export function groupEventOf({ itemType, action, title, by, other, who }: GroupC
 }
 
 /**
- * Describes a location share. `share_status` 0 begins, 1 ends (imessage-exporter). The owner shares if the row names a
- * person and is outgoing.
+ * Describes a location share. `share_status` 0 begins, 1 ends (imessage-exporter). The owner shares if the row is from
+ * the owner, or if it names another person and its `share_direction` is 0.
  */
 export function locationShareOf(status: number, isFromMe: boolean, other: number, direction: number): LocationShare {
   const isMine = isFromMe || (other !== 0 && direction === 0);

@@ -1,7 +1,7 @@
 import { PlistDate, type PlistDictionary, PlistUid, type PlistValue, readBinaryPlist } from './binary-plist.ts';
 
 type ArchiveDictionary = ReadonlyMap<string, ArchiveValue>;
-/** An archived object. A URL becomes its text, a UUID is in upper case. */
+/** An archived object. URLs and UUIDs are texts, UUIDs in upper case. */
 type ArchiveValue =
   | null
   | boolean
@@ -24,7 +24,7 @@ export function readKeyedArchive(blob: Uint8Array): ArchiveValue | undefined {
   if (!isPlistDictionary(file)) return undefined;
   const [objects, top] = [file.get('$objects'), file.get('$top')];
   if (!isPlistList(objects) || !isPlistDictionary(top)) return undefined;
-  // A scanner result has its object under another name.
+  // The archive of a data detector's result names its top object `dd-result`.
   const root = top.get('root') ?? top.get('dd-result');
   if (!(root instanceof PlistUid)) return undefined;
   try {
@@ -44,7 +44,7 @@ class Archive {
     this.#objects = objects;
   }
 
-  /** Any member may be inline or a reference; both are resolved here. */
+  /** Resolves a member, which is stored inline or as a reference. */
   value(stored: PlistValue, depth: number): ArchiveValue {
     this.#steps += 1;
     if (depth > MAX_DEPTH || this.#steps > MAX_STEPS) throw BROKEN;
@@ -54,7 +54,7 @@ class Archive {
     return stored;
   }
 
-  /** Null for a missing object, and for one being expanded already: real archives have both. */
+  /** Returns null for a missing object, and for an object within itself: real archives have both. */
   #referenced(number: number, depth: number): ArchiveValue {
     if (number === 0 || number >= this.#objects.length || this.#open.has(number)) return null;
     this.#open.add(number);

@@ -2,7 +2,7 @@ import { EARLIEST, isoOf, LATEST } from '../columns.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** Returns the dictionary in a member; an empty one if there is none. */
+/** Returns the dictionary at a path of members; an empty dictionary if there is none. */
 export function dictionaryIn(from: unknown, ...path: readonly string[]): Dictionary {
   let found: unknown = from;
   for (const name of path) found = found instanceof Map ? found.get(name) : undefined;
@@ -34,7 +34,7 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** Converts a parsed JSON object to a dictionary, so that no key has a meaning for JavaScript. */
+/** Converts a parsed JSON object to a Map, in which keys such as `__proto__` are ordinary. */
 export function dictionaryOf(value: unknown): Dictionary {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? new Map(Object.entries(value))
@@ -73,7 +73,7 @@ export function distinct<Value>(values: readonly Value[]): readonly Value[] {
   return [...new Set(values)];
 }
 
-/** Returns the text after the last colon: the bundle of a balloon, whatever precedes it. */
+/** Returns the text after the last colon, which is the bundle id in a balloon's id. */
 export function lastOfColons(id: string): string {
   return id.slice(id.lastIndexOf(':') + 1);
 }

@@ -21,7 +21,7 @@ export interface ContentRow {
   readonly attributedBody: StoredBlob;
   readonly summaryInfo: StoredBlob;
   readonly payload: StoredBlob;
-  /** `balloon_bundle_id` */
+  /** The column `balloon_bundle_id`. */
   readonly balloon: string;
   /** The message that the row refers to, without `p:N/`; "" for none. */
   readonly associatedGuid: string;
@@ -38,7 +38,7 @@ export interface DecodedRow {
   readonly poll?: PollPayload | undefined;
 }
 
-/** By the balloon's bundle. */
+/** Kinds by the bundle id of the balloon. */
 const BALLOONS: Readonly<Record<string, MessageKind>> = {
   'com.apple.messages.URLBalloonProvider': 'link',
   'com.apple.messages.Polls': 'poll',
@@ -186,7 +186,7 @@ function payloadOf(bytes: Uint8Array): Payload | undefined {
 
 const MAX_URL_CHARACTERS = 8192;
 
-/** Returns a text that consists of a web address only. */
+/** Returns the text if it is nothing but a web address. */
 function urlIn(text: string): string | undefined {
   const trimmed = text.length > MAX_URL_CHARACTERS ? '' : text.trim();
   return /^https?:\/\/\S+$/i.test(trimmed) ? trimmed : undefined;

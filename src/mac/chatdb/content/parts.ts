@@ -5,7 +5,7 @@ import { numberIn, present, textIn } from './members.ts';
 import { type TypedDictionary, TypedUrl } from './typed-value.ts';
 import { MAX_BLOB_BYTES } from './typedstream.ts';
 
-/** By number (`__kIMTextEffectAttributeName`). */
+/** Animations by the number in `__kIMTextEffectAttributeName`. */
 const ANIMATIONS: Readonly<Record<number, string>> = {
   4: 'ripple',
   5: 'big',
@@ -21,7 +21,7 @@ const STYLE_KEYS = TEXT_STYLES.map(
   (style) => [style, `__kIMText${style[0]?.toUpperCase()}${style.slice(1)}AttributeName`] as const,
 );
 const PART = '__kIMMessagePartAttributeName';
-/** Far beyond what Messages can send. */
+/** Highest accepted part number: far more parts than Messages can send. */
 const MAX_PART = 10_000;
 
 /**
@@ -33,7 +33,7 @@ export class RunReader {
   readonly #detected = new DetectedDataReader();
   #charactersLeft = MAX_BLOB_BYTES;
 
-  /** Returns the parts of a text by the numbers of their runs. Consecutive runs with one number are one part. */
+  /** Splits a text into its parts. Consecutive runs with the same part number are one part. */
   parts({ text, runs = [] }: AttributedText): readonly MessagePart[] {
     const parts: { part: number; start: number; runs: TextRun[] }[] = [];
     for (const run of runs) {
@@ -72,7 +72,7 @@ export class RunReader {
   }
 }
 
-/** The meaning of a set of attributes, and its length. */
+/** The decoded attributes of a run, and the sum of their lengths in characters. */
 interface Told {
   readonly run: Omit<TextRun, 'start' | 'end'>;
   readonly characters: number;

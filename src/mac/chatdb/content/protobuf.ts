@@ -1,4 +1,4 @@
-/** A field of a protobuf message: a number's value, or the bytes of anything else. */
+/** A field of a protobuf message. The value of a varint is a number; that of any other field is its bytes. */
 export interface ProtobufField {
   readonly number: number;
   readonly value: number | Uint8Array;

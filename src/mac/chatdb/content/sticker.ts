@@ -10,10 +10,10 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.Stickers.UserGenerated.MessagesExtension': 'user',
 };
 
-/** Names of effects in the pictures of the owner's stickers. */
+/** Postern's names for effects, by their names in the pictures of the owner's stickers. */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 
-/** The columns of an attachment about a sticker. */
+/** The columns of an attachment that describe a sticker. */
 interface StickerColumns {
   readonly userInfo: Uint8Array | undefined;
   readonly attribution: Uint8Array | undefined;

@@ -30,7 +30,7 @@ function numbersOf(values: readonly unknown[]): readonly number[] {
 
 /** Returns texts by part number: the first is the original, the last the current one. */
 function editsIn(stored: ReadonlyMap<string, unknown>): readonly PartEdits[] {
-  // Several entries may share one text. Together they read no more than one blob.
+  // Entries can share one blob, so the total number of decoded bytes is limited too.
   let bytesLeft = MAX_BLOB_BYTES;
   const reader = new RunReader();
   const readText = (blob: unknown): Pick<PartEdits['history'][number], 'text' | 'runs'> => {
@@ -52,7 +52,7 @@ function editsIn(stored: ReadonlyMap<string, unknown>): readonly PartEdits[] {
     .toSorted((one, other) => one.part - other.part);
 }
 
-/** Messages allows five edits of a message. */
+/** Maximum number of edited parts, and of texts per part. Messages allows five edits. */
 const MAX_TEXTS = 200;
 
 function timeOf(seconds: unknown): { readonly at?: string } {

@@ -38,7 +38,7 @@ export function objectOf(names: readonly string[], values: readonly TypedValue[]
   return null;
 }
 
-/** A count, then alternating keys and values. */
+/** Builds a dictionary from `values`: a count, then alternating keys and values. */
 function dictionaryOf(values: readonly TypedValue[]): TypedDictionary {
   const dictionary = new Map<string, TypedValue>();
   for (let at = 1; at + 1 < values.length; at += 2) {

@@ -4,13 +4,13 @@ import { objectOf, type TypedValue } from './typed-value.ts';
 export const MAX_BLOB_BYTES = 1_048_576;
 const MAX_DEPTH = 64;
 const MAX_TYPE_LENGTH = 256;
-/** The only error thrown, for a blob of another kind. */
+/** Thrown inside this file for a blob in another format. */
 const BROKEN = new Error('not a typedstream of this kind');
 /** Thrown to stop reading after the text, if the runs are not needed. */
 const FOUND = new Error('the text is found');
 export const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');
 
-// Heads of the format. The other values up to 0x91 are reserved; the rest are literal numbers.
+// The first byte of an item. Other values from 0x80 to 0x91 are reserved; all other bytes are numbers themselves.
 export const TWO_BYTES = 0x81;
 const FOUR_BYTES = 0x82;
 const REAL = 0x83;
@@ -29,7 +29,7 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
 }
 
 /**
- * One structural pass over a typedstream (NSArchiver's format, version 4). It has two tables: shared strings (types,
+ * Reads a typedstream (NSArchiver's format, version 4) in one pass. The format has two tables: shared strings (types,
  * names) and objects (classes too). Depth and steps are bounded; each byte is read once.
  */
 export class Typedstream {
@@ -37,7 +37,7 @@ export class Typedstream {
   readonly #maxSteps: number;
   readonly #strings: string[] = [];
   readonly #objects: TypedValue[] = [];
-  /** Class names of the class objects, by number; innermost first. */
+  /** Names of a class and its superclasses, by the number of the class object. */
   readonly #classes = new Map<number, readonly string[]>();
   #at = SIGNATURE.length;
   #steps = 0;

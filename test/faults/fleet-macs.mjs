@@ -25,7 +25,7 @@ for (const { id, folder, chatDbPath } of macs) {
   const tables = {
     server: { port: 0n, socket: false, rate_limit_per_minute: 1_000_000n },
     auth: { api_key: 'a-key-for-all-the-tests' },
-    backend: { chat_db_path: chatDbPath, poll_interval_ms: 50n, osascript_path: join(folder, 'osascript') },
+    backend: { chat_db_path: chatDbPath, poll_interval_ms: 500n, osascript_path: join(folder, 'osascript') },
     fleet: { servers, mac: id },
   };
   const checked = checkConfig(tables, dir, processEnvironment({ HOME: folder }, 'linux'));

@@ -36,7 +36,7 @@ function watchLocalApis({ agents }: FleetHarness) {
         run.asked += 1;
         if (!(await agent.answers().catch(() => false))) run.failed += 1;
       }
-      await wait(100);
+      await wait(500);
     }
   })();
   return async () => {

@@ -23,7 +23,7 @@ function copyAssets() {
   writeFileSync(`${root}dist/package.json`, '{"type": "commonjs"}\n');
 }
 
-/** Takes from the console what a browser does not need, and puts each style sheet's imports in place. */
+/** Minifies the console's scripts and style sheets, and replaces each style sheet's imports by their content. */
 async function shrinkConsole() {
   const folder = 'src/api/console';
   const files = (ending) =>
@@ -63,7 +63,7 @@ async function transpile() {
   });
 }
 
-/** Makes a module import the compiled form of its neighbours. */
+/** Makes modules import compiled modules: replaces `.ts` in relative imports by `.js`. */
 const compiledImports = {
   name: 'compiled-imports',
   setup({ onLoad }) {
@@ -76,9 +76,9 @@ const compiledImports = {
 };
 
 /**
- * Modules that are loaded on demand, and the file of a bundle that contains each: `program` is the service, `commands`
- * everything else. A further file costs npm a millisecond or more when it unpacks the package, and Node some time at
- * startup. A module that is not listed has its own file.
+ * Modules that are loaded on demand, grouped by the file that contains them. The bundle `program` is the service,
+ * `commands` everything else. Groups save files: each file costs npm a millisecond or more when it unpacks the package,
+ * and Node some time at startup. A module that is not listed has its own file.
  */
 const GROUPS = {
   program: {
@@ -156,8 +156,8 @@ const unused = Object.values(GROUPS)
 if (unused.length > 0) throw new Error(`GROUPS names modules that nothing loads on demand: ${unused.join(', ')}`);
 
 /**
- * Puts modules into the files of GROUPS, each as a member of its file. Makes `import.meta.url` in a bundle the place
- * where the compiler put the module, so that modules find their scripts and pages beside themselves.
+ * Puts modules into the files of GROUPS, each as a member of its file. Sets `import.meta.url` to the place of the
+ * compiled module, so that modules find their scripts and pages beside themselves.
  */
 function groupedModules(bundle) {
   const loading = (file) => {
@@ -212,7 +212,6 @@ function copyLicences() {
   }
 }
 
-// Bundled into a few files, because loading several hundred takes longer than the rest of startup.
 copyAssets();
 await shrinkConsole();
 await transpile();
@@ -232,6 +231,7 @@ await build({
   logLevel: 'warning',
 });
 for (const folder of ['program', 'commands']) rmSync(`${root}dist/${folder}`, { recursive: true, force: true });
+// A few large files, because loading several hundred modules takes longer than the rest of startup.
 const bundle = {
   absWorkingDir: root,
   chunkNames: '[name]-[hash]',

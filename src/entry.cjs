@@ -7,7 +7,7 @@ const terminated = process.argv.includes('--supervised') ? 143 : 0;
 process.once('SIGTERM', () => process.exit(terminated));
 process.once('SIGINT', () => process.exit(0));
 
-// Started again by a Node without SQLite: ends with that process, even if it is killed.
+// A Node without SQLite started this process. Ends when that one ends, even if it is killed.
 if (process.channel) {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   process.channel.unref();

@@ -9,7 +9,7 @@ import { isAppError } from './domain/errors.ts';
 
 const context = processContext(packageVersion());
 
-/** Commands for which a requested stop is a success (decision A3), from their start on. */
+/** Commands for which a requested stop counts as success (decision A3), even while they start. */
 const SERVING: ReadonlySet<string> = new Set(['serve', 'hub', 'demo', 'run']);
 
 /** Words that people try instead of `--version`. */
@@ -24,7 +24,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const runs: Runs =
     (load) =>
     async (...given) => {
-      // commander passes the command's options and the command too.
+      // commander passes the command's options and the command as the last two.
       const command = given.at(-1) as Command;
       if (!SERVING.has(command.name())) await leaveSignals();
       const options = command.optsWithGlobals<PlaceOptions & { readonly json?: boolean }>();

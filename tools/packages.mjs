@@ -1,4 +1,4 @@
-// The packages that building needs: those beside this file after `make run` alone, otherwise those of the whole
+// The packages that building needs. After `make run` alone they are installed beside this file, otherwise in the whole
 // project.
 export { build } from 'esbuild';
 export { Marked } from 'marked';

@@ -38,7 +38,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .addOption(new Option('--preset <preset>', 'what it is for').choices(Object.keys(PRESETS)))
     .addOption(new Option('--scope <scope...>', 'what it may do, instead of a preset').choices(SCOPES))
     .option('--read <whom>', 'an address, a conversation id or a name; * for everybody; may be repeated', gathered)
-    .option('--send <whom>', 'the same, for whom it may write to', gathered)
+    .option('--send <whom>', 'whom it may write to, in the same forms; may be repeated', gathered)
     .addOption(new Option('--approval <when>', 'which sends wait for you').choices(APPROVAL_MODES))
     .option('--callback-host <host>', HOST, gathered)
     .option('--max-wait <seconds>', 'how long one request may wait, at most 50', Number)
@@ -51,7 +51,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern keys list'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).listKeys)));
   connected(keys.command('show'))
-    .description('Show what a key may do, and which groups closed.')
+    .description('Show what a key may do, and which groups are closed to it.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys show agent'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).showKey)));
@@ -60,7 +60,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
       .description(
         change === 'allow'
           ? 'Add people or hosts to the lists of a key.'
-          : 'Take people or hosts from the lists of a key.',
+          : 'Remove people or hosts from the lists of a key.',
       )
       .argument('<key>', NAME, nonEmpty)
       .option('--read <whom>', 'whom it may read; may be repeated', gathered)
@@ -81,7 +81,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern keys rotate agent'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).rotateKey)));
   connected(keys.command('revoke'))
-    .description('Revoke a key at once, with its webhooks and what waits for a decision.')
+    .description('Revoke a key at once, with its webhooks and its sends that wait for a decision.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys revoke agent'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).revokeKey)));
@@ -93,8 +93,8 @@ function declareApprovalCommands(program: Command, runs: Runs): void {
     .description('List and decide sends that wait for you.')
     .addHelpText('after', helpExamples('postern approvals list', 'postern approvals approve 0d4c'));
   connected(approvals.command('list', { isDefault: true }))
-    .description('List what waits for a decision (the default).')
-    .addOption(new Option('--state <state>', 'those in this state').choices(APPROVAL_STATES))
+    .description('List sends that wait for a decision (the default).')
+    .addOption(new Option('--state <state>', 'only those in this state').choices(APPROVAL_STATES))
     .option('--all', 'include those already decided')
     .addHelpText('after', helpExamples('postern approvals list --all'))
     .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).listApprovals)));
@@ -104,18 +104,18 @@ function declareApprovalCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern approvals show 0d4c'))
     .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).showApproval)));
   connected(approvals.command('approve'))
-    .description('Show it, ask, and send exactly that.')
+    .description('Show a send, ask you, and send exactly what was shown.')
     .argument('<approval>', ID, nonEmpty)
     .option('--yes', 'do not ask')
     .addHelpText('after', helpExamples('postern approvals approve 0d4c'))
     .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).approve)));
   connected(approvals.command('prove'))
     .description('Prove which conversation is with yourself, so that you can decide there by tapback.')
-    .argument('[code]', 'the code sent there; without it, one is sent and asked for', nonEmpty)
+    .argument('[code]', 'the code sent there; without it, Postern sends one and asks for it', nonEmpty)
     .addHelpText('after', helpExamples('postern approvals prove', 'postern approvals prove 482913'))
     .action(runs(served(async () => (await import('./commands/self-chat-command.ts')).proveSelfChat)));
   connected(approvals.command('deny'))
-    .description('Deny it: it is never sent.')
+    .description('Deny a send: it is never sent.')
     .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern approvals deny 0d4c'))
     .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).deny)));

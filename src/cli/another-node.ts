@@ -14,8 +14,7 @@ export async function runOnAnotherNode(missing: AppError, context: Context): Pro
   const { environment, stderr } = context;
   const pinned = NODE_PACKAGES[`${environment.platform}-${process.arch}`];
   const { POSTERN_NODE_DOWNLOAD: download = '1' } = environment.env;
-  // The listed Node has SQLite unless an option of Node switches it off, in which case it would start itself again and
-  // again.
+  // If the listed Node has no SQLite, an option of Node switches it off. It would then start itself again and again.
   const isListed = process.version === `v${pinned?.version}`;
   if (pinned === undefined || isListed || !['', '1'].includes(download)) return refuse(missing, [], context);
   try {

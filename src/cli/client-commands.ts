@@ -66,7 +66,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern conversations --limit 5', 'postern conversations --unread'))
     .action(runs(served(async () => (await import('./commands/conversations-command.ts')).conversations)));
   connected(program.command('people'))
-    .description('List the people you have conversations with, each over all addresses.')
+    .description('List the people you have conversations with, each with all their addresses.')
     .argument('[words...]', 'only those whose name or addresses contain every word')
     .option('--limit <number>', 'maximum number (50), at most 200', count)
     .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
@@ -76,7 +76,10 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .argument('[conversation]', 'a conversation id, or its address or name')
     .option('--since <time>', `only messages after: ${SINCE_FORMS}`, (value) => sinceTime(value, systemClock.now()))
     .addOption(
-      new Option('--person <person>', 'of a person, from all addresses: a name, an address, or an id of postern people')
+      new Option(
+        '--person <person>',
+        "only a person's messages, from all addresses: a name, an address, or an id of postern people",
+      )
         .argParser(nonEmpty)
         .conflicts('since'),
     )
@@ -113,7 +116,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .option('--changes', 'include edits, unsends, reads, deliveries and deletions')
     .option(
       '--max-age <stretch>',
-      'skip messages that arrived later than this after they were written, such as 30m or 2h',
+      'skip messages that took longer than this to arrive, such as 30m or 2h',
       maxAgeSeconds,
     )
     .option('--details', 'with --json or --exec: add what each message contains')
@@ -163,7 +166,7 @@ function declareScheduledCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern scheduled list', 'postern scheduled cancel 5a1f'));
   connected(scheduled.command('list'))
     .description('List pending messages, soonest first, and those that Messages itself will send later.')
-    .addOption(new Option('--state <state>', 'those in this state').choices(SCHEDULED_STATES))
+    .addOption(new Option('--state <state>', 'only those in this state').choices(SCHEDULED_STATES))
     .addHelpText('after', helpExamples('postern scheduled list --state missed'))
     .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).listScheduled)));
   connected(scheduled.command('cancel'))
@@ -185,7 +188,7 @@ function declareAttachmentCommands(program: Command, runs: Runs): void {
     .argument('[n]', 'which one, counted from 0', place, 0)
     .option('--out <file>', 'the file to write (its own name, in this folder)', nonEmpty)
     .addOption(new Option('--as <form>', 'convert it').choices(['jpeg', 'm4a']))
-    .option('--max <pixels>', 'the longer side of a picture at most', count)
+    .option('--max <pixels>', 'maximum length of the longer side', count)
     .addHelpText(
       'after',
       helpExamples(

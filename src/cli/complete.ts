@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** The candidates for the end of a line, as far as the declared commands determine them. */
+/** The candidates for the last word of a line, as far as the declared commands determine them. */
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' }
@@ -41,7 +41,7 @@ const NOTHING: Completion = { kind: 'words', words: [] };
 interface Line {
   readonly command: Command;
   readonly options: readonly Option[];
-  /** Number of arguments that precede it. */
+  /** Number of arguments before the last word. */
   readonly place: number;
   /** An option that still needs its value. */
   readonly open: Option | undefined;

@@ -48,7 +48,7 @@ export interface Context {
 
 /** The further parts for commands that talk to a running service. */
 export interface ClientContext extends Context {
-  /** Opened only when read: a command without `-` leaves stdin alone. */
+  /** Opens stdin. A command that does not read it leaves it alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
   /**
    * Reads one line after the prompt, which the terminal does not show. Without a terminal, reads the first line of

@@ -6,9 +6,9 @@ import type { ClientContext } from './context.ts';
 import type { ConnectionOptions, Served } from './service-connection.ts';
 
 /**
- * Makes the action of a command from the function that runs it, which is loaded only then. The function receives the
- * command's arguments, its options and the context, and returns the exit code; without a result, the command exits with
- * 0.
+ * Makes the action of a command. `load` loads the function that runs the command, when the command is used. That
+ * function receives the command's arguments, its options and the context, and returns the exit code; without a result,
+ * the command exits with 0.
  */
 export type Runs = <Given extends unknown[]>(
   load: () => Promise<

@@ -25,7 +25,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .argument('<message>', 'its id', count)
     .argument('<reaction>', 'love, like, dislike, laugh, emphasize, question, or an emoji', nonEmpty)
     .option('--from <person>', 'an address or a name', nonEmpty)
-    .option('--take-back', 'takes the reaction away again')
+    .option('--take-back', 'remove the reaction')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern demo react 12 love --from +15550100'))
     .action(runs(async () => (await people()).react));
@@ -38,7 +38,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .addHelpText('after', helpExamples("postern demo edit 12 'I meant Saturday'"))
     .action(runs(async () => (await people()).edit));
   const CHANGES = {
-    unsend: 'Let its author unsend a message.',
+    unsend: 'Let the author of a message unsend it.',
     delete: 'Delete a message from this Mac.',
     read: 'Let a message be read.',
   } as const;
@@ -69,7 +69,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .description('Forget everything that happened. The demo must not be running.')
     .addHelpText('after', helpExamples('postern demo reset'))
     .action(runs(async () => (await people()).reset));
-  // Options of the service have no effect on a command for a running one.
+  // Hides the options of the service, which have no effect on a running demo.
   for (const command of demo.commands) {
     command.configureHelp({
       ...command.configureHelp(),

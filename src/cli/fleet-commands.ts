@@ -12,7 +12,9 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .description('Set up a fleet: many Macs behind hubs, over nats-server.')
     .addHelpText('after', helpExamples('postern fleet init', 'postern fleet invite m7', 'postern fleet status'));
   located(fleet.command('init'))
-    .description('Make the keys of a new fleet and a configuration for its nats-server; with --connect, its streams.')
+    .description(
+      'Create the keys of a new fleet and a configuration for its nats-server; with --connect, also its streams.',
+    )
     .option('--server <address>', 'host or host:port of a server; repeat it for a cluster (127.0.0.1:4222)', gathered)
     .option('--server-version <version>', 'version of nats-server that will read the configuration (2.12)', version)
     .addOption(
@@ -49,13 +51,14 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .option('--token-file <file>', 'read the token from a file', nonEmpty)
     .addHelpText('after', helpExamples('postern fleet join', 'postern fleet join --token-file token.txt'))
     .action(runs(async () => (await import('./commands/fleet-join-command.ts')).joinAsMac));
-  onMac('add', 'Make the key of a Mac to copy there, and print what belongs in its config.toml.').action(
+  onMac('add', 'Make a key to copy to a Mac, and print what belongs in its config.toml.').action(
     runs(async () => (await code()).addMac),
   );
-  onMac('adopt', 'Give a Mac that was replaced a new key. The old one is refused from the next reload on.').action(
-    runs(async () => (await code()).adoptMac),
-  );
-  onMac('revoke', 'Take a Mac out of the fleet. Its key is refused from the next reload on.').action(
+  onMac(
+    'adopt',
+    'Make a new key for a Mac that was replaced. The servers refuse the old key after their next reload.',
+  ).action(runs(async () => (await code()).adoptMac));
+  onMac('revoke', 'Remove a Mac from the fleet. The servers refuse its key after their next reload.').action(
     runs(async () => (await code()).revokeMac),
   );
   located(fleet.command('pair'))
@@ -70,7 +73,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern fleet rotate'))
     .action(runs(async () => (await import('./commands/fleet-keys-commands.ts')).rotateContentKey));
   located(fleet.command('renew'))
-    .description('Make new certificates for the servers, valid 825 days. Macs and hubs need nothing.')
+    .description('Make new certificates for the servers, valid 825 days. Macs and hubs need no change.')
     .addHelpText('after', helpExamples('postern fleet renew'))
     .action(runs(async () => (await import('./commands/fleet-keys-commands.ts')).renewCertificates));
   located(fleet.command('status'))

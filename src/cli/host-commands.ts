@@ -40,7 +40,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
     .option('--quiet', 'nobody writes unprompted after the two-minute story')
     .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
-    .option('--allow-network', 'let --host be one that other machines reach, in a container for example')
+    .option('--allow-network', 'allow a --host that other machines can reach, as in a container')
     .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
     .action(runs(async () => (await import('./commands/demo-command.ts')).demo));
   declareDemoCommands(demo, runs);
@@ -54,9 +54,12 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
     .option('--json', 'as JSON')
     .option('--demo', 'the service of postern demo')
-    .option('--prompt', 'let macOS ask you for what is missing')
+    .option('--prompt', 'let macOS ask you for missing permissions')
     .option('--mac-report', 'print one JSON document for a bug report, with names, addresses, keys and texts masked')
-    .option('--send-to-me [address]', 'add to that report what came of a text and a picture sent to your own address')
+    .option(
+      '--send-to-me [address]',
+      'also send a text and a picture to your own address, and add the outcome to that report',
+    )
     .option('--watch <seconds>', 'how long that report watches the messages database', secondsUpTo(120))
     .addHelpText(
       'after',
@@ -106,7 +109,7 @@ function declareShellCommands(program: Command, runs: Runs): void {
     .action(runs(async () => (await import('./commands/completion-command.ts')).completion));
   program
     .command('man')
-    .description('Print the manual page. After make install it is there as: man postern')
+    .description('Print the manual page. After make install, read it with: man postern')
     .addHelpText('after', helpExamples('postern man > postern.1'))
     .action(
       runs(async () => async (_options: object, context: Context) => {
@@ -127,7 +130,7 @@ function declareAgentCommands(program: Command, runs: Runs): void {
   const ORDERS = {
     start: 'Start the installed service, on a Mac.',
     stop: 'Stop the installed service until the next login, on a Mac.',
-    restart: 'Restart the installed service, on a Mac: after a change of the configuration.',
+    restart: 'Restart the installed service, on a Mac, so that it reads the configuration again.',
   } as const;
   for (const [order, description] of Object.entries(ORDERS) as [keyof typeof ORDERS, string][]) {
     program
@@ -158,9 +161,9 @@ function declareBackupCommands(program: Command, runs: Runs): void {
     .action(runs(async () => (await import('./commands/backup-command.ts')).backup));
   program
     .command('restore')
-    .description('Put a backup in place of the configuration and the state. The service must be stopped.')
+    .description('Replace the configuration and the state with those of a backup. The service must be stopped.')
     .addArgument(new Argument('<file>', 'a file that postern backup wrote'))
-    .option('--force', 'replace a configuration and a state that exist')
+    .option('--force', 'replace an existing configuration and state')
     .option('--demo', 'the configuration of postern demo')
     .addHelpText('after', helpExamples('postern restore ~/postern.backup'))
     .action(runs(async () => (await import('./commands/restore-command.ts')).restore));
@@ -224,12 +227,12 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
     .command('verify')
     .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
     .argument('<folder>', 'the folder of the archive', nonEmpty)
-    .option('--against-chat-db', 'also count what is the same in chat.db, not archived, gone, or different')
+    .option('--against-chat-db', 'also compare with chat.db: count what is the same, not archived, gone or different')
     .option('--demo', 'the messages of postern demo')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
     .action(runs(async () => (await import('./commands/export-verify-command.ts')).verify));
-  // Options of an export have no effect on a check.
+  // Hides the options of an export, which have no effect on a check.
   check.configureHelp({
     ...check.configureHelp(),
     visibleGlobalOptions: () => [...program.options],

@@ -5,13 +5,13 @@ const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['POSTERN_CONFIG_DIR', 'the folder of config.toml; --config-dir overrides it'],
   ['POSTERN_URL', 'the address of the service, instead of its Unix socket'],
   ['POSTERN_API_KEY', 'the key, instead of the one in config.toml'],
-  ['POSTERN_LOG_LEVEL', 'of the service: debug, info, warn or error'],
+  ['POSTERN_LOG_LEVEL', 'the log level of the service: debug, info, warn or error'],
   ['NO_COLOR', 'no colour on a terminal'],
   ['FORCE_COLOR', 'colour in pipes too; 0 for none'],
 ];
 const FILES: readonly (readonly [string, string])[] = [
   ['~/Library/Application Support/Postern/config.toml', 'the configuration, on a Mac'],
-  ['~/.config/postern/config.toml', 'the same elsewhere'],
+  ['~/.config/postern/config.toml', 'the configuration, on other systems'],
 ];
 
 /** Leaves room for escapes, because the manual asks for lines of at most 80 columns. */
@@ -116,7 +116,7 @@ function text(sentences: string): string {
   return wrapped(sentences, SOURCE_COLUMNS, 0).map(escaped).join('\n');
 }
 
-/** Escapes a line, so that nothing in it is a request, and its hyphens can be copied. */
+/** Escapes a line, so that roff finds no request in it, and its hyphens can be copied. */
 function escaped(line: string): string {
   const plain = line
     .replaceAll('\\', '\\e')

@@ -1,7 +1,7 @@
 import { type Event, isPosternError, type Message, type PosternClient } from '../client/postern-client.ts';
 import { countedBlanks, visible, writtenOut } from '../domain/visible.ts';
 
-/** Older messages were filled in by iCloud and are not news (decision U4). */
+/** Maximum age of a message in seconds. Older ones were filled in by iCloud and are not news (decision U4). */
 const NEWS_S = 30 * 60;
 const MAX_CONTENT = 16_000;
 /** Matches the only text that could end the element in which Claude Code shows a message. */
@@ -16,7 +16,7 @@ const REPLY = {
   name: 'reply',
   title: 'Reply',
   description:
-    'Answers in the conversation of a channel message: chat_id is the one of its <channel> element. The owner may have to approve it: then it is held and nothing was sent yet. Do not send it again.',
+    'Answers in the conversation of a channel message; chat_id is that of its <channel> element. If the owner has to approve the answer, it is held and not sent yet: do not send it again.',
   inputSchema: {
     type: 'object',
     properties: { chat_id: { type: 'string' }, text: { type: 'string' } },
@@ -47,7 +47,7 @@ export interface McpChannelParts {
  */
 export class McpChannel {
   readonly #parts: McpChannelParts;
-  /** Methods of the requests whose answers are changed, by request id. */
+  /** Methods of the requests whose answers must be changed, by request id. */
   readonly #asked = new Map<string | number, string>();
   #following: Promise<void> | undefined;
 
@@ -117,7 +117,7 @@ export class McpChannel {
   }
 }
 
-/** Outgoing messages and reactions are not news for an agent. */
+/** Returns the notification of an incoming message; undefined for other events, which are not news for an agent. */
 function notificationOf({ type, data }: Event) {
   if (type !== 'message.received' || data.conversation_id === '') return undefined;
   const { attachments } = data;

@@ -20,7 +20,7 @@ import { Refusal } from './service-connection.ts';
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
-/** The data that a command reads itself, without the service. */
+/** The data that a command reads directly, without the service. */
 export interface MessagesSource {
   readonly chatDbPath: string;
   readonly configFolder: string;

@@ -50,8 +50,8 @@ export function processContext(version: string): ClientContext {
       line.end();
       const asked = new AbortController();
       let askedAtMs: number | undefined;
-      // A terminal and the program that started this one may both pass on one Ctrl+C, so only a later signal counts as
-      // another.
+      // One Ctrl+C can arrive twice: from the terminal and from the program that started this one. So only a later
+      // signal counts as another.
       const end = (signal: NodeJS.Signals): void => {
         asked.abort();
         askedAtMs ??= systemClock.monotonic();

@@ -19,7 +19,7 @@ export interface Recipient {
 /** The contract's maximum page size. */
 const PAGE = 200;
 const MAX_CANDIDATES = 20;
-/** Maximum share of a name's letters in which it may differ from a name that is near to it. */
+/** Maximum share of a name's letters that differ from the given text, for a name to be suggested. */
 const MAX_DIFFERENCE = 0.4;
 /** The form of a person's id. */
 const PERSON_ID = /^[\da-f]{16}$/;
@@ -41,8 +41,9 @@ function isNoName(given: string): boolean {
 }
 
 /**
- * Finds everything that a list of a key has to name for somebody: addresses and ids unchanged, the id of a group, and of
- * a person every complete address. A name must match exactly one person or conversation. Throws a Refusal otherwise.
+ * Finds the entries that a key's list needs for somebody: an address or id unchanged; for a name, the id of the group
+ * or every complete address of the person. A name must match exactly one person or conversation. Throws a Refusal
+ * otherwise.
  */
 export async function listEntriesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (isNoName(given)) return [given];
@@ -58,8 +59,8 @@ export async function listEntriesOf(client: PosternClient, given: string): Promi
 }
 
 /**
- * Returns the addresses that a sender in a filter stands for: an address unchanged, and every address of a person who is
- * named. Throws a Refusal unless exactly one person has the name.
+ * Returns the addresses that a sender in a filter stands for: an address unchanged; for a name, every address of the
+ * person. Throws a Refusal unless exactly one person has the name.
  */
 export async function senderAddressesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (given.includes(';')) {
@@ -143,7 +144,7 @@ async function contactsWith(client: PosternClient, text: string): Promise<readon
   }
 }
 
-/** Returns the address that was written to last; all addresses if there is no conversation yet. */
+/** Returns the address of the person's latest conversation; all addresses if there is no conversation yet. */
 function addressesOf({ name, addresses }: Contact, conversations: readonly Conversation[]): readonly Recipient[] {
   const latest = conversations.map(partyOf).find((party) => addresses.includes(party));
   return (latest === undefined ? addresses : [latest]).map((id) => ({ id, shown: `${name} (${id})` }));

@@ -86,7 +86,7 @@ export async function withService(
   });
 }
 
-/** Runs `work`. Without an exit code from it, it has succeeded. A Refusal becomes its sentences and exit code. */
+/** Runs `work`, which succeeds if it returns no exit code. A Refusal becomes its sentences and exit code. */
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,
@@ -164,7 +164,8 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
 }
 
 /**
- * Returns nothing if a configuration was named, because that selects its own service, whatever the environment says.
+ * Returns the environment; empty if a configuration was named, which selects its own service whatever the environment
+ * says.
  */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
@@ -180,7 +181,9 @@ export interface UnsignedConsole {
   readonly lines: readonly string[];
 }
 
-/** Returns undefined if the Unix socket is available, in which case `postern open` signs in by itself. */
+/**
+ * Returns the console's address for signing in by hand; undefined if `postern open` can sign in over the Unix socket.
+ */
 export function unsignedConsole(options: ConnectionOptions, context: Context): UnsignedConsole | undefined {
   const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (named !== undefined) {
@@ -216,7 +219,7 @@ function placeOf(options: ConnectionOptions, context: Context, configuration: ()
     EXIT.config,
     `Nothing was sent, because ${configPath(config.dir)} leads to no Unix socket that can be trusted. ${socket.reason}`,
     config.server.port === 0
-      ? 'Or name the address, which the log line "serving" has, and its key: --url URL --key-file FILE'
+      ? 'Or give the address from the log line "serving", and its key: --url URL --key-file FILE'
       : `Or name the address, if you know that no other program has taken the port: --url ${urlOf(config.server)}`,
   );
 }

@@ -43,7 +43,7 @@ export function withId<Item extends { readonly id: string }>(
   );
 }
 
-/** Returns the names of limited keys by id, also of revoked ones; empty for a key that may decide on sends but not list keys. */
+/** Returns the names of limited keys by id, including revoked ones. Returns none if this key may not list keys. */
 export async function keyNames(client: PosternClient): Promise<ReadonlyMap<string, string>> {
   try {
     const keys = await client.keys.list({ include: 'revoked' });

@@ -111,7 +111,8 @@ function knownOf(source: string, context: Context): Known {
 }
 
 /**
- * Stores the state. Returns false if that fails, in which case no request is made, so that not every command makes one.
+ * Stores the state. Returns false if that fails. The caller then makes no request, because otherwise every command
+ * would.
  */
 function keep(known: Known, context: Context): boolean {
   try {

@@ -34,7 +34,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).listWebhooks)));
   declareSettings(webhooks, runs);
   connected(webhooks.command('deliveries'))
-    .description('List the last 100 deliveries of a webhook, after the one that it holds.')
+    .description('List the delivery that a webhook holds, then its last 100 deliveries.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
     .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).listDeliveries)));
@@ -49,10 +49,10 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples("postern webhooks retry 'My receiver'"))
     .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).retryWebhook)));
   connected(webhooks.command('replay'))
-    .description('Redeliver everything after a row, or what was dropped; or skip what is not delivered yet.')
+    .description('Redeliver all events after a row, or dropped events; or skip undelivered events.')
     .argument('<webhook>', ID, nonEmpty)
     .option('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
-    .option('--dropped', 'deliver what was dropped, before the next event')
+    .option('--dropped', 'deliver dropped events, before the next event')
     .option('--latest', 'skip everything undelivered and continue with the next event')
     .addHelpText(
       'after',
@@ -60,9 +60,11 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     )
     .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).replayWebhook)));
   filters(connected(webhooks.command('listen')))
-    .description('Receive events here for a while: registers a webhook, checks and prints what comes, then removes it.')
+    .description(
+      'Receive events here for a while: registers a webhook, checks and prints the deliveries, then removes it.',
+    )
     .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
-    .option('--forward-to <url>', 'also post what comes to this URL, and return its answer', nonEmpty)
+    .option('--forward-to <url>', 'also post each delivery to this URL, and return its answer', nonEmpty)
     .option('--secret-file <file>', 'file with the secret that signs deliveries (a random one)', nonEmpty)
     .addHelpText(
       'after',
@@ -86,13 +88,13 @@ function declareSettings(webhooks: Command, runs: Runs): void {
     )
     .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).addWebhook)));
   settings(connected(webhooks.command('edit')))
-    .description('Change a webhook. Settings that are not given keep their value, and the webhook its position.')
+    .description('Change a webhook. All other settings stay, and so does its position.')
     .argument('<webhook>', ID, nonEmpty)
     .option('--to <url>', 'the URL that events are posted to', nonEmpty)
-    .option('--no-name', 'without a name')
-    .option('--no-secret', 'without a signature')
-    .option('--remove-header <name>', 'without this header; may be repeated', gathered)
-    .option('--no-filter', 'events of all conversations and senders')
+    .option('--no-name', 'remove the name')
+    .option('--no-secret', 'remove the secret: deliveries are not signed')
+    .option('--remove-header <name>', 'remove this header; may be repeated', gathered)
+    .option('--no-filter', 'remove the filter: events of all conversations and senders')
     .addHelpText(
       'after',
       helpExamples(
@@ -102,7 +104,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
     )
     .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).editWebhook)));
   connected(webhooks.command('show'))
-    .description('Show the settings of a webhook and how it is doing.')
+    .description('Show the settings and the state of a webhook.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks show 3f2a'))
     .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).showWebhook)));
@@ -110,8 +112,8 @@ function declareSettings(webhooks: Command, runs: Runs): void {
     connected(webhooks.command(change))
       .description(
         change === 'pause'
-          ? 'Deliver nothing until it is resumed. It keeps its position.'
-          : 'Resume with everything since the pause.',
+          ? 'Pause a webhook: nothing is delivered until it is resumed. It keeps its position.'
+          : 'Resume a webhook, with all events since the pause.',
       )
       .argument('<webhook>', ID, nonEmpty)
       .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
@@ -158,7 +160,7 @@ function filters(command: Command): Command {
     .addOption(new Option('--from <whom>', 'only your own messages, or only those of others').choices(['me', 'others']))
     .option(
       '--max-age <stretch>',
-      'skip messages that arrived later than this after they were written, such as 30m or 2h',
+      'skip messages that took longer than this to arrive, such as 30m or 2h',
       maxAgeSeconds,
     )
     .option('--no-junk', 'skip what macOS 27 filed as junk');

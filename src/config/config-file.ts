@@ -100,7 +100,9 @@ export function protectConfig(folder: string): readonly string[] {
       warnings.push(`${path} is now readable by its owner only (0600). Change the key if somebody may have read it.`);
     }
     if ((statSync(folder).mode & 0o022) !== 0) {
-      warnings.push(`Other users of this machine may replace files in ${folder}, the configuration too: chmod 700 it.`);
+      warnings.push(
+        `Other users of this machine can replace files in ${folder}, including the configuration: chmod 700 it.`,
+      );
     }
   } catch {
     // The file is another user's, or the file system has no modes. Reading the file has already produced the warning.

@@ -34,7 +34,7 @@ export const SETTINGS = {
   socket: {
     name: 'server.socket',
     about:
-      'Whether to listen on the Unix socket postern.sock beside this file too, which the command line and the menu use.',
+      'Whether to listen on the Unix socket postern.sock beside this file too. The command line and the menu use it.',
     allowed: 'true or false',
     defaultValue: () => true,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
@@ -108,7 +108,7 @@ export const SETTINGS = {
   selfAddress: {
     name: 'approval.self',
     about:
-      'Your own address, to decide in the conversation with yourself by tapback on what agents want to send. Empty: off. Afterwards, "postern approvals prove" proves that the conversation is yours.',
+      'Your own address. With it, you decide by tapback, in the conversation with yourself, on what agents want to send. Empty: off. Then run "postern approvals prove", which proves that the conversation is yours.',
     allowed: OWN_ADDRESS,
     defaultValue: () => '',
     read: ownAddress,
@@ -116,7 +116,7 @@ export const SETTINGS = {
   canaryAddress: {
     name: 'canary.self',
     about:
-      'Your own address, to which Postern sends a message every six hours to see whether Apple\'s push still works. Empty: off. Afterwards, "postern approvals prove" proves that the conversation is yours.',
+      'Your own address, to which Postern sends a message every six hours to see whether Apple\'s push still works. Empty: off. Then run "postern approvals prove", which proves that the conversation is yours.',
     allowed: OWN_ADDRESS,
     defaultValue: () => '',
     read: ownAddress,
@@ -124,14 +124,15 @@ export const SETTINGS = {
   webhookHosts: {
     name: 'webhooks.allowed_hosts',
     about:
-      'Hosts that webhooks may post to: names, IP addresses, or "*.example.net" for all names below one. An empty list means any, this machine and its network included.',
+      'Hosts that webhooks may post to: names, IP addresses, or "*.example.net" for all names below example.net. An empty list means any, this machine and its network included.',
     allowed: 'a host name, an IP address (IPv6 without brackets), or a name after "*."',
     defaultValue: () => [],
     read: webhookHost,
   },
   contactsEnabled: {
     name: 'contacts.enabled',
-    about: 'Whether clients may ask for the names of people. The Address Book is opened when one asks, and only read.',
+    about:
+      'Whether clients may ask for the names of people. Postern opens the Address Book when one does, and only reads it.',
     allowed: 'true or false',
     defaultValue: () => true,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
@@ -160,7 +161,7 @@ export const SETTINGS = {
   eventErrors: {
     name: 'mcp.event_errors',
     about:
-      'The numbers of errors in MCP Events: "draft" as ChatGPT and other clients of today know them, "final" as in the final text.',
+      'The error numbers in MCP Events: "draft" for ChatGPT and other clients of today, "final" as in the final text.',
     allowed: '"draft" or "final"',
     defaultValue: () => 'draft',
     read: (written) => (written === 'draft' || written === 'final' ? written : undefined),
@@ -190,7 +191,7 @@ export const SETTINGS = {
   changeDetection: {
     name: 'changes.enabled',
     about:
-      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" begins when somebody asks for them, or with search, and ends when nobody has asked for 30 days.',
+      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" begins when a client asks for them or search is on, and ends after 30 days without a request.',
     allowed: '"auto", true or false',
     defaultValue: () => 'auto',
     read: (written) => (written === 'auto' || typeof written === 'boolean' ? written : undefined),
@@ -207,7 +208,7 @@ export const SETTINGS = {
   updateUrl: {
     name: 'update.url',
     about:
-      'Address of a JSON document {"version": …, "url": …} on the newest release. Commands on a terminal have it read at most once a day, and say when it names a newer one. Empty: never.',
+      'Address of a JSON document {"version": …, "url": …} on the newest release. Commands on a terminal read it at most once a day, and say so if it names a newer release. Empty: never.',
     allowed: 'an http or https URL, or empty',
     defaultValue: () => '',
     read: (written) => (written === '' || isWebAddress(written) ? String(written) : undefined),

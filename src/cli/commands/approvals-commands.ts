@@ -19,7 +19,7 @@ const APPROVALS: readonly Column[] = [
   { title: 'TO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
-/** Has a column for the time of scheduled sends, if there are any. */
+/** APPROVALS with a column for the time, for lists with scheduled sends. */
 const WITH_SEND_AT: readonly Column[] = APPROVALS.toSpliced(3, 0, { title: 'SEND AT' });
 const SHORT_ID = 8;
 /** States of an approved send that has not failed. */
@@ -94,7 +94,7 @@ function sendTime({ send_at: at = '', send_until: until }: Approval): string {
   return `${shownTime(at, nowMs)} (${at})${until === undefined ? '' : `, at the latest ${shownTime(until, nowMs)}`}`;
 }
 
-/** Returns the only person who will read the send; if there are several, the conversation. */
+/** Names the person who will read the send; if there are several, the conversation. */
 function recipient({ to, members, names = {} }: Approval): string {
   const [only = ''] = members;
   const name = members.length === 1 ? names[only] : undefined;
@@ -111,8 +111,8 @@ function description(approval: Approval, keys: ReadonlyMap<string, string>): rea
       ? []
       : [`Read by: ${members.map((member) => shown(withName(member, names))).join(', ')}`]),
     ...(approval.send_at === undefined ? [] : [`Sent later: ${sendTime(approval)}`]),
-    ...(approval.new_contact === true ? ['You never wrote there before.'] : []),
-    `Text: ${text === null ? '(erased, because it ended)' : ''}`,
+    ...(approval.new_contact === true ? ['You have never written there.'] : []),
+    `Text: ${text === null ? '(erased, because the send has ended)' : ''}`,
     ...(text === null ? [] : text.split('\n').map((line) => `  ${shown(line)}`)),
     ...attachments.map(({ name, bytes, sha256 }) => `File: ${shown(name)}, ${bytes} bytes, sha256 ${sha256}`),
     `Asked by key ${key === undefined ? keyId : `${shown(key)} (${keyId})`}; ${state}, expires ${expires} (approval ${id})`,

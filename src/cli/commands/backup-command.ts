@@ -49,7 +49,7 @@ function write(path: string, folder: string, isForced: boolean, context: Context
   }
   const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   try {
-    // Created here so that it never exists with another mode.
+    // Creates the file first, so that it never exists with another mode.
     closeSync(openSync(draft, 'wx', 0o600));
     writeBackup(join(folder, 'state.db'), draft, {
       version: context.version,

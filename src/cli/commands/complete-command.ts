@@ -93,8 +93,8 @@ async function conversations(client: PosternClient): Promise<readonly Word[]> {
 }
 
 /**
- * Returns the first value that a shell may insert. Other people choose names, and a value that begins with `-` would be
- * an option.
+ * Returns the first value that a shell may insert. Skips values that begin with `-`: other people choose names, and
+ * such a name would be an option.
  */
 function firstOffered(values: readonly string[], aboutOf: (value: string) => string): readonly Word[] {
   const value = values.find((one) => {

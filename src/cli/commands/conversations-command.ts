@@ -97,7 +97,10 @@ function timeOf({ last_message_at: at }: Conversation): string {
   return shownTime(at, systemClock.now());
 }
 
-/** A one-to-one conversation shows the name in its own column. */
+/**
+ * Lists the participants. Adds names only in groups, because a one-to-one conversation has its name in a separate
+ * column.
+ */
 function participantsOf({ id, participants, names = {} }: Conversation): string {
   return participants.map((address) => (id.includes(';-;') ? address : withName(address, names))).join(', ');
 }

@@ -21,7 +21,7 @@ export interface DemoOptions extends CommonOptions {
   readonly allowNetwork?: boolean;
 }
 
-/** Faster than the documented second, because people watch the demo. */
+/** Shorter than the default of one second, because people watch the demo. */
 const POLL_INTERVAL_MS = 250;
 
 /** `postern demo`: runs a simulated Mac with the real gateway in front. */
@@ -65,7 +65,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         platform: 'simulated',
         homeFolder: mac.homeFolder,
         people: demoPeople(mac),
-        // Started only under the lock, because a running demo keeps its Mac.
+        // Starts the Mac only under the lock, so that a second demo in the folder leaves the running one alone.
         onLocked: () => mac.start(),
         onStart: (url) => context.stdout(...introduction(url, config, options, context)),
       });
@@ -116,7 +116,7 @@ function introduction(url: string, config: Config, options: DemoOptions, context
     'Let one of the people write to you:',
     `  ${program} demo say +15550100 'Is anybody there?'${place === '--demo' ? '' : ` ${place}`}`,
     '',
-    'In a browser, signed in, where Speak as … does the same:',
+    'Open the console in a browser, signed in; "Speak as …" there does the same:',
     `  ${program} open ${where}`,
     '',
     `The API reference, with Try it out: ${url}/docs`,

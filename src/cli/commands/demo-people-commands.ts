@@ -99,7 +99,7 @@ export function reset(options: PeopleOptions, context: ClientContext): Promise<n
     for (const name of ['home', 'bin', 'osascript-calls.jsonl', 'state.db', 'search.db']) {
       for (const side of ['', '-wal', '-shm']) rmSync(join(folder, name + side), { recursive: true, force: true });
     }
-    // Without it, the folder would not be recognised as a demo's.
+    // Without the home folder, the next demo would not recognise the folder as a demo's.
     mkdirSync(homeFolder, { mode: 0o700 });
     context.stdout(`The next demo in ${folder} starts from the beginning, with the same key.`);
   });

@@ -47,7 +47,7 @@ export async function doctor(
 
 /** Runs all of doctor's checks. Prints nothing. */
 export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
-  // Lines in JSON are not wrapped.
+  // JSON is not wrapped, so commands in it need no unbroken spaces.
   const space = options.json === true ? ' ' : UNBROKEN;
   const complete = (text: string): string => copyable(text, options, context, space);
   return (await findingsOf(options, context, machine)).map((found) => ({
@@ -64,7 +64,7 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
   const reading = readConfig(folder, environment);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
-  // A hub needs nothing from the Mac on which it may run.
+  // A hub needs nothing from the Mac that it runs on.
   const isHub = existsSync(join(folder, 'hub.db'));
   if (machine.platform === 'darwin' && !isHub) findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;

@@ -39,7 +39,7 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
       { path: join(context.environment.homeFolder, 'Library/Messages'), holds: 'Messages' },
     ]);
     const conversations = await chosen(options.conversation, messages.conversationsOf);
-    // Opens chat.db too, so that a problem with it is reported before anything is created.
+    // Also opens chat.db, so that a problem with it is reported before anything is created.
     messages.source.count();
     await messages.contacts.ready();
     const report = await exportArchive({
@@ -112,7 +112,7 @@ function summary(folder: string, report: ExportReport, options: ExportCommandOpt
     lines.push(
       ...(options.html === 'off' ? [] : [`To read it, open ${join(folder, 'index.html')} in a browser.`]),
       `Seal: ${seal}`,
-      `A run looks only at how each file ends. To check every line and every attachment: postern export verify ${quoted(folder)}`,
+      `A run checks only the end of each file. To check every line and every attachment: postern export verify ${quoted(folder)}`,
     );
   return lines;
 }

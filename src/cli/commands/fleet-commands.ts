@@ -72,7 +72,7 @@ export function addMac(mac: string, options: OneMacOptions, context: ClientConte
   });
 }
 
-/** Lets a new machine take over a Mac's id: it gets a new key, and the old machine's user is removed. */
+/** Lets a new machine take over a Mac's id: the new machine gets a new key, and the old machine's user is removed. */
 export function adoptMac(mac: string, options: OneMacOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const folder = FleetFolder.open(fleetPath(options, context));
@@ -152,7 +152,7 @@ async function withServers(
   }
 }
 
-/** Creates streams, buckets and each Mac's queue. Existing ones are not changed. */
+/** Creates the streams, buckets and queues that the servers lack. With `limits`, also sets how many events are kept. */
 async function createMissing(folder: FleetFolder, limits: InitOptions, context: Context): Promise<void> {
   if (folder.updateUsers()) context.stdout('users.conf has changed with this version of Postern.', ...reload(folder));
   await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents, writePair }, jsm) => {

@@ -17,7 +17,7 @@ export function renewCertificates(options: FleetOptions, context: ClientContext)
       ...ends.map(({ file, end }) => `${file} is valid until ${isoSecond(end).slice(0, 10)}.`),
       `Copy ${join(folder.path, 'server/tls')} to each server, and there:`,
       '  nats-server --signal reload',
-      'Macs and hubs need nothing.',
+      'Macs and hubs need no change.',
     );
     return EXIT.ok;
   });

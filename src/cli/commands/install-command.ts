@@ -4,7 +4,7 @@ import { projectRoot, reportErrors, settingsIn, thisMachine } from '../this-mach
 import { typedLine } from '../typed-line.ts';
 
 export interface InstallCommandOptions {
-  /** True to replace the private Node, which loses the permissions. */
+  /** True to replace the private Node. macOS then asks for the permissions again. */
   readonly renewRuntime?: boolean;
   /** False checks the permissions once instead of waiting for them. */
   readonly wait?: boolean;

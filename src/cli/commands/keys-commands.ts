@@ -174,7 +174,9 @@ async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
   );
 }
 
-/** Returns list entries: addresses and ids unchanged, all addresses of a person who is named, the id of a group. */
+/**
+ * Returns list entries: addresses and ids unchanged; for a name, all addresses of the person or the id of the group.
+ */
 async function entries(client: PosternClient, named: readonly string[]): Promise<'*' | readonly string[]> {
   if (named.includes(EVERYBODY)) return EVERYBODY;
   const found: string[] = [];

@@ -46,7 +46,7 @@ async function openSignedIn(
   removeOldPages(folder);
   const page = join(folder, `console-${randomBytes(8).toString('hex')}.html`);
   writeFileSync(page, pageTo(url), { mode: 0o600, flag: 'wx' });
-  // Continues after this command, which would otherwise block the terminal for a minute.
+  // Removes the page in the background, so that this command need not wait for a minute.
   const removal = `(sleep ${KEPT_SECONDS}; rm -f -- "$1") >/dev/null 2>&1 &`;
   await commandRunner(context.environment.env)('/bin/sh', ['-c', removal, 'sh', page], { hasOwnGroup: true });
   if (await isOpened(page, context)) {

@@ -130,7 +130,7 @@ function scheduled({ missed, scheduled: left }: RestoredState): readonly string[
 
 /** Describes where events will continue, as far as that is known here (decision C5). */
 function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
-  if (cursor === undefined) return 'It had not published anything yet: events begin after the newest message.';
+  if (cursor === undefined) return 'Nothing had been published yet: events begin after the newest message.';
   try {
     const now = readLogIdentity({ chatDbPath, homeFolder: environment.homeFolder }, cursor.offset);
     return isReplaced(cursor, now)

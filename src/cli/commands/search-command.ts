@@ -107,14 +107,14 @@ function lineOf(
   return `Building the search index:${bar} ${Math.floor(share * 100)} %${since}`;
 }
 
-/** Invisible characters without width, so that a table with them can be laid out. */
+/** Characters that mark matches until the table is laid out. They have no width. */
 const BEGIN = '\u2061';
 const END = '\u2062';
 const MARKS = /[\u2061\u2062]/g;
-/** Bold and underlined, which is readable on any background. */
+/** Begins bold and underlined text, which is readable on any background. */
 const ON = '\x1b[1;4m';
 const OFF = '\x1b[22;24m';
-/** Length of text left before the first match, if the match is far from the beginning. */
+/** If the first match begins after more characters than this, only `KEPT_BEFORE` of them stay. */
 const MAX_BEFORE = 20;
 const KEPT_BEFORE = 12;
 

@@ -21,7 +21,7 @@ export async function proveSelfChat(
   answer(
     proved,
     `Proved. The conversation with ${proved.address} is yours.`,
-    'With approval.self, what waits for you is written there: 👍 sends it, 👎 does not. ' +
-      'With canary.self, a short message every six hours.',
+    'With approval.self, Postern asks there about each message that waits for you: 👍 sends it, 👎 does not. ' +
+      'With canary.self, it writes a short message there every six hours.',
   );
 }

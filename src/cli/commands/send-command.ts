@@ -68,7 +68,7 @@ export async function send(
     answer(added, scheduled(added, to.shown));
     return EXIT.ok;
   }
-  // Read before the send, so that no event can be missed.
+  // Takes the offset before sending, so that no event can be missed.
   const offset = wanted === undefined ? '' : (await client.trackedEvents()).offset;
   progress('Sending');
   const message = await client.send(request);

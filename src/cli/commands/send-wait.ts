@@ -21,7 +21,7 @@ export async function waited(
   const signal = AbortSignal.timeout(seconds * 1000);
   for await (const { type, data } of client.listen({ after: offset, changes: true, signal })) {
     if (type !== 'message.sent' && type !== 'message.updated') continue;
-    // Its row did not exist yet when the send was answered.
+    // The send was answered before its row existed, so its text identifies it.
     if (id === '' && type === 'message.sent' && data.body === sent.body) id = data.id;
     if (data.id === id && isOver(data, wanted)) return data;
   }

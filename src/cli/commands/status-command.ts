@@ -27,7 +27,10 @@ interface Answer {
   readonly overview?: Overview;
 }
 
-/** Reads the status, with the overview if possible. Limited keys may not see the overview; the JSON never had it. */
+/**
+ * Reads the status, with the overview if possible. Limited keys may not see the overview, and --json prints the status
+ * alone.
+ */
 async function read(isJson: boolean, { client, isLimited }: Served): Promise<Answer> {
   if (isJson || isLimited) return { report: await client.status() };
   try {
@@ -46,7 +49,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
   const nowMs = systemClock.now();
   const counters = overview === undefined ? [] : counterLines(overview, nowMs);
   return [
-    // Scripts rely on this line being the first.
+    // Only on a terminal, because scripts rely on the first line being that of Postern.
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),

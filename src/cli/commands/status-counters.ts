@@ -88,7 +88,10 @@ function shownTable(
   return ['', ...table(withBars(titles), rows.map(withBars), columns, paint)];
 }
 
-/** Returns the share of the finished deliveries of 24 hours that arrived. Tries of a held one that fail lose nothing. */
+/**
+ * Returns the share of deliveries that arrived, of those that ended in the last 24 hours. Failed attempts of a held
+ * delivery do not count, because nothing is lost.
+ */
 function delivered({ points }: SubjectSeries): string {
   const total = (...names: readonly string[]): number =>
     sum(points.flatMap(({ counts }) => names.map((name) => counts[name] ?? 0)));

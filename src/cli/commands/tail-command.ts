@@ -31,7 +31,7 @@ export async function tail(conversation: string | undefined, options: TailOption
   const { newest_event: newest, macs } = await client.status();
   const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
   const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
-  // Only from here on, because until the service has answered, an interruption ends this command like any other.
+  // Handles interruptions from here on. Until the service has answered, one ends this command like any other.
   const signal = service.untilEnded();
   let last: string | number = start;
   if (isTerminal) {
@@ -50,7 +50,7 @@ export async function tail(conversation: string | undefined, options: TailOption
     signal,
     onReconnect,
     maxAgeS: options.maxAge,
-    // Sent only on request, because an older service refuses parameters that it does not know.
+    // Omitted unless requested, because an older service refuses parameters that it does not know.
     junk: options.junk ? undefined : false,
     ...(!isPlain && macs === undefined && { include: ['contacts', 'details'] as const }),
     ...(isPlain && options.details === true && { include: ['details'] as const }),

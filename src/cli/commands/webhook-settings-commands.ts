@@ -23,7 +23,7 @@ export interface FilterOptions {
   readonly junk?: boolean;
 }
 
-/** Settings given as options. Like keys, secrets and header values are never arguments. */
+/** Settings given as options. Secrets and header values come from files, because process lists show arguments. */
 interface SettingsOptions extends FilterOptions {
   readonly event?: readonly WebhookEventType[];
   readonly secretFile?: string;
@@ -39,7 +39,7 @@ interface AddOptions extends SettingsOptions {
 
 interface EditOptions extends SettingsOptions {
   readonly to?: string;
-  /** False for --no-name; the other options work in the same way. */
+  /** False for --no-name. `secret` and `filter` work in the same way. */
   readonly name?: string | boolean;
   readonly secret?: boolean;
   readonly filter?: boolean;
@@ -99,7 +99,8 @@ export async function editWebhook(given: string, options: EditOptions, { client,
     );
   }
   const { id } = await webhookOf(client, given);
-  // The API replaces a filter as a whole. Conditions that are not given here stay, except with --no-filter.
+  // The API replaces the whole filter, so the conditions that are not given here are sent again. --no-filter drops
+  // them.
   const before = filter === false ? null : (await client.webhook(id)).filter;
   const filters = settings.filter && { filter: { ...before, ...settings.filter } };
   const webhook = await client.changeWebhook(id, { ...changes, ...filters });
@@ -194,7 +195,7 @@ async function settingsOf(
 interface ResolvedFilter {
   /** Undefined if nothing is filtered. */
   readonly filter: WebhookFilter | undefined;
-  /** A sentence for each name or address that stands for something else. */
+  /** A sentence for each given name or address that was resolved to something else. */
   readonly meant: readonly string[];
 }
 

@@ -28,7 +28,7 @@ const DELIVERIES: readonly Column[] = [
 ];
 /** Number of characters of an id that are shown: enough for people to compare. Any unambiguous prefix is accepted. */
 const SHORT_ID = 8;
-/** As long as an attempt can take, and a second more. */
+/** One second longer than an attempt can take. */
 const ATTEMPT_MS = 11_000;
 
 export async function listWebhooks(options: ConnectionOptions, service: Served): Promise<void> {
@@ -50,7 +50,7 @@ export async function listWebhooks(options: ConnectionOptions, service: Served):
   list(webhooks, columns, rows, 'No webhook is registered.');
 }
 
-/** `all` stands for every event type except changes. */
+/** Lists the event types. `all` stands for every type except changes. */
 function shownEvents(events: Webhook['events']): string {
   const isAll = ROW_EVENT_TYPES.every((type) => events.includes(type));
   if (!isAll) return events.join(', ');

@@ -20,9 +20,9 @@ interface ListenOptions extends ConnectionOptions, FilterOptions {
 type Received = Event | ChangeEvent | { readonly type: 'webhook.test' };
 
 const NAME = 'postern webhooks listen';
-/** As long as the service waits for a receiver to answer, in milliseconds. */
+/** The time limit that the service itself has for receivers, in milliseconds. */
 const FORWARD_MS = 10_000;
-/** The headers that a receiver would have got. */
+/** The headers of a delivery that are forwarded. */
 const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
 
 /** `postern webhooks listen`: receives deliveries on this machine while the command runs. */

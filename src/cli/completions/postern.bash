@@ -34,7 +34,7 @@ _postern_within() {
     case $1$character in
       "''") quoted+="'\\''" ;;
       '"\' | '""' | '"$' | '"`') quoted+="\\$character" ;;
-      # bash expands the history there too, and a backslash would remain in the text.
+      # In double quotes bash also expands the history, and a backslash before ! would remain in the text.
       '"!') quoted+="\"'!'\"" ;;
       *) quoted+=$character ;;
     esac

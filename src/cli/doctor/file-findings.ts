@@ -38,7 +38,7 @@ export function fileModes(folder: string): readonly Finding[] {
     return [
       fault(
         'file_modes',
-        `Others on this machine can replace files in ${folder}, the configuration too.`,
+        `Others on this machine can replace files in ${folder}, including the configuration.`,
         `Run: chmod 700 ${quoted(folder)}`,
       ),
     ];
@@ -103,10 +103,7 @@ export function chatDatabase(path: string, isReadByService: boolean): Finding {
     }
   } catch (error) {
     if (isReadByService)
-      return ok(
-        'chat_database',
-        `${path} is read by the service; this terminal itself may not, which does not matter.`,
-      );
+      return ok('chat_database', `The service reads ${path}. This terminal may not read it, which does not matter.`);
     if (statSync(path, { throwIfNoEntry: false }) === undefined) {
       return fault(
         'chat_database',

@@ -8,7 +8,7 @@ import { type Finding, fault, finding, ok } from './finding.ts';
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
-/** Maximum difference of the clocks in seconds. With more, the deadlines of sends suffer. */
+/** Maximum difference of the clocks in seconds. Beyond it, sends may expire too early or too late. */
 const MAX_CLOCK_S = 5;
 
 /**

@@ -76,7 +76,7 @@ async function program(machine: Machine): Promise<Finding> {
   );
 }
 
-/** Checks that a shell finds the `postern` that the documents mean. */
+/** Checks that a shell finds the installed `postern`. */
 function command(machine: Machine): Finding {
   const layout = layoutOf(machine.home);
   const found = commandOnPath(machine);
@@ -87,7 +87,7 @@ function command(machine: Machine): Finding {
   const { npmVersion } = found;
   if (npmVersion !== undefined) {
     const installed = installedVersion(layout);
-    const sentence = `postern is ${found.path}, version ${npmVersion} of npm.`;
+    const sentence = `postern is ${found.path}, version ${npmVersion}, from npm.`;
     return installed === null || installed === npmVersion
       ? ok('command', sentence)
       : finding(

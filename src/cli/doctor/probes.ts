@@ -172,7 +172,7 @@ function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Reco
   };
 }
 
-/** Streams the dump, because its tens of megabytes exceed the limit on output that is kept. */
+/** Searches the dump as it arrives, because its tens of megabytes exceed the limit on kept output. */
 async function launchServices({ machine }: ProbeContext): Promise<Observation> {
   let isListed = false;
   let rest = '';

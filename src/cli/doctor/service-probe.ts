@@ -8,7 +8,7 @@ import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 import { certificateFinding, clockFinding } from './fleet-findings.ts';
 
-/** The findings from the running service. The other members are undefined if the service could not be asked. */
+/** The findings about the running service, and its state. */
 export interface Asked {
   readonly findings: readonly Finding[];
   readonly isUp: boolean;
@@ -58,7 +58,10 @@ function macFinding({ id, state, seen_s: seenS, behind, backend, version }: Flee
   return ok(name, `${id} is connected, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
 }
 
-/** Asks a Mac's service: at most four requests, the first three at least a second apart. */
+/**
+ * Asks a Mac's service for its health, its status, with `prompt` its permissions, and its diagnostics. Waits a second
+ * before each of the middle two.
+ */
 export async function askService(
   client: PosternClient,
   {

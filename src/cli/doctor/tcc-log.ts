@@ -12,7 +12,7 @@ const PROGRAMS = [
   'com.apple.tccd',
 ] as const;
 const SERVICES = ['kTCCServiceAppleEvents', 'kTCCServiceSystemPolicyAllFiles'] as const;
-/** Selects only the lines that are evaluated, because the output that is kept is limited. */
+/** Selects only the lines that `reduced` reads, because the length of kept output is limited. */
 const PREDICATE = 'subsystem == "com.apple.TCC" AND eventMessage BEGINSWITH "AUTHREQ_"';
 const LOG_LIMIT_MS = 90_000;
 const MAX_LINES = 60;
@@ -25,7 +25,10 @@ export function tccLog(run: RunCommand): Promise<Observation> {
   return observe({ run, command: 'log', args, timeoutMs: LOG_LIMIT_MS }, ({ stdout }) => ({ lines: reduced(stdout) }));
 }
 
-/** Reduces the log. A result does not name its program; another line with the same request number does. */
+/**
+ * Reduces the log to lines about Postern. A result does not name its program; another line with the same request number
+ * does.
+ */
 function reduced(log: string): readonly ReportedValue[] {
   const lines = log.split('\n').flatMap((text) => {
     const kind = KINDS.find((name) => text.includes(`${name}:`));

@@ -17,7 +17,7 @@ export interface ImsgChat {
   readonly conversation: Conversation;
 }
 
-/** The conversations that the key may read, by id and by number. */
+/** Looks up the conversations that the key may read, by id or by number. */
 export class ImsgChats {
   readonly #client: PosternClient;
   readonly #clock: Clock;
@@ -39,8 +39,8 @@ export class ImsgChats {
   }
 
   /**
-   * Returns the conversation; undefined for the empty id of a message without one. Looks an id that cannot be part of a
-   * URL up in the list.
+   * Returns the conversation; undefined for the empty id of a message without one. Searches the list for an id that
+   * cannot be part of a URL.
    */
   async withId(id: string): Promise<ImsgChat | undefined> {
     if (id === '') return undefined;

@@ -12,7 +12,7 @@ import { notStarted, RPC, RpcError, readError, sendError } from './rpc-error.ts'
 const DEFAULT_CHATS = 20;
 const DEFAULT_MESSAGES = 50;
 const MAX_MESSAGES = 1000;
-/** Maximum number of messages examined for those that a filter admits. */
+/** Maximum number of messages examined to find those that match a filter. */
 const MAX_LOOKED_AT = 5000;
 
 /** The methods of imsg's JSON-RPC that work without its private bridge. */
@@ -48,7 +48,7 @@ export interface ImsgMethodsParts {
   readonly version: string;
 }
 
-/** Answers requests by the service's own operations. */
+/** Answers requests with the service's own operations. */
 export class ImsgMethods {
   readonly chats: ImsgChats;
   readonly #parts: ImsgMethodsParts;
@@ -128,7 +128,7 @@ export class ImsgMethods {
 
   async #send(options: SendOptions) {
     const { client, consoleAt } = this.#parts;
-    // Two equal texts are two messages; a repeat of a running request is not sent again.
+    // Each request gets a new key, so that two equal texts are two messages.
     const answer = await client.send({ ...options, idempotencyKey: randomUUID() });
     if ('approval' in answer) {
       const place = consoleAt(answer.console ?? '/console#/access');
@@ -137,7 +137,7 @@ export class ImsgMethods {
         false,
       );
     }
-    // Messages accepted it, and its row was not seen in time.
+    // Messages accepted the send, but its row was not seen in time.
     if (answer.id === '') return { ok: true, transport: 'applescript', chat_guid: answer.conversation_id };
     const service = answer.details?.service_used ?? answer.details?.service;
     return {

@@ -41,7 +41,7 @@ export class ImsgRpc {
     this.#running.add(running);
   }
 
-  /** Resolves once the client has read enough answers to make further requests. */
+  /** Resolves once few enough requests are running to take another. Writing an answer waits for the client to read. */
   async room(): Promise<void> {
     while (this.#running.size >= 2 * MAX_OUTSTANDING) await Promise.race(this.#running);
   }

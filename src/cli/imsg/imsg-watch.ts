@@ -13,11 +13,14 @@ export interface ImsgWatchParts {
   readonly methods: ImsgMethods;
   readonly notify: (method: string, params: unknown) => Promise<void>;
   readonly warn: (sentence: string) => void;
-  /** Ends the program, so that the client restarts it and resumes. imsg's clients know no other way to wait. */
+  /**
+   * Called when the service is away. Ends the program, so that the client restarts it and resumes: imsg's clients know
+   * no other way to wait.
+   */
   readonly onAway: (reason: string) => void;
 }
 
-/** The subscriptions of one client. Each follows the service's log and passes events on immediately. */
+/** Runs the subscriptions of one client. Each follows the service's log and passes events on immediately. */
 export class ImsgWatch {
   readonly #parts: ImsgWatchParts;
   readonly #running = new Map<number, { readonly stop: AbortController; readonly ended: Promise<void> }>();
@@ -64,7 +67,7 @@ export class ImsgWatch {
     await Promise.all([...this.#running.keys()].map((subscription) => this.unsubscribe({ subscription })));
   }
 
-  /** Returns the position to start after. Requests it first, so that a refusal becomes the answer. */
+  /** Returns the position to start after. Requests an event after it first, so that a refusal becomes the answer. */
   async #startOf({ since_rowid: since = 0 }: ImsgParams<'watch.subscribe'>): Promise<Start> {
     const { client, warn } = this.#parts;
     try {
@@ -76,7 +79,7 @@ export class ImsgWatch {
     } catch (error) {
       if (!isPosternError(error)) throw error;
       if (error.status === 410) {
-        warn(`Row ${since} is not in chat.db, which was probably replaced: starting with what came within a day.`);
+        warn(`Row ${since} is not in chat.db, which was probably replaced: starting with messages of the last day.`);
         return { after: 0, maxAgeS: NEWS_S };
       }
       if (isAway(error)) return this.#away(error.message);

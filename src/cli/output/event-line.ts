@@ -70,7 +70,7 @@ function line(time: string, data: Message | Reaction, what: string): string {
 
 /** Returns a message's text or its sentence on one line, followed by its attachments. */
 function messageText({ body, attachments, status, details }: Message): string {
-  // File names say more than their number does.
+  // With text and files, shows the text: the file names follow, and the sentence would only count the files.
   const isNamed = body !== '' && attachments.length > 0;
   const says = isNamed ? body : (details?.sentence ?? body);
   const files = attachments.map((path) => `[${oneLine(basename(path))}]`);

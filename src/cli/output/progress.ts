@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 const SHOWN_AFTER_MS = 1000;
 const ERASE = '\r\x1b[K';
 
-/** A line on a terminal that says after one second what the command waits for. Cleared before anything is printed. */
+/** Shows on a terminal, after one second, what the command waits for. Cleared before anything is printed. */
 export class ProgressLine {
   readonly #write: (text: string) => void;
   readonly #clock: Clock;

@@ -32,7 +32,7 @@ export function painter(isOn: boolean): Paint {
   };
 }
 
-/** Styles of words that name a state; none for states that need no attention. */
+/** Styles of words that name a state. Other words have none. */
 const STATES: Readonly<Record<string, Style>> = {
   healthy: 'green',
   delivered: 'green',

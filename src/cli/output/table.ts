@@ -43,7 +43,7 @@ export function table(
     row
       .map((text, place) => {
         const cell = fitted(text, widths[place] ?? 0);
-        // Spaces at the end of a line would be coloured, and copied.
+        // Omits spaces at the end of a line, which would be coloured and copied.
         const gap = place === row.length - 1 ? '' : ' '.repeat((widths[place] ?? 0) - columnsOf(cell));
         return paint(styleOf(text, place), cell) + gap;
       })

@@ -13,7 +13,7 @@ const PLAIN = /^[\x20-\x7e]*$/;
 /** Created on first use, because that takes longer than the rest of many commands. */
 let segmenter: Intl.Segmenter | undefined;
 
-/** Units segmented at once. V8 takes quadratic time in their number (100,000 took 5 s). */
+/** Number of UTF-16 units segmented at once. V8 takes quadratic time in this number (100,000 took 5 s). */
 const WINDOW = 256;
 
 /** Yields user-perceived characters. A character longer than `WINDOW` units is split. */

@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac, count FROM audit';
-/** SQL for a send that was allowed, held or not. Its outcome is on another line. */
+/** SQL that is true for the line of an allowed send, held or not. Another line records its outcome. */
 const ASKED = "action = 'send' AND ask IS NOT NULL";
 /**
  * SQL for lines that a key can cause in any number. They are removed first, so that they never displace sends,
@@ -18,7 +18,10 @@ const ASKED = "action = 'send' AND ask IS NOT NULL";
  */
 const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 
-/** Actions of limited keys: reads and events as `read`, refusals, requests to send, and sends that went out. */
+/**
+ * Counts the actions of limited keys in spans: reads and events as `read`, refusals, requests to send, and sends that
+ * went out.
+ */
 const USES = `SELECT key_id, at_ms / CAST(? AS INTEGER) * CAST(? AS INTEGER), what, sum(count) FROM (
     SELECT key_id, at_ms, count, CASE
       WHEN action IN ('read', 'event') THEN 'read'

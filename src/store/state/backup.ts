@@ -12,7 +12,7 @@ import { assertOwnSchema, openStateDatabase } from './state-database.ts';
 const APPLICATION_ID = 0x506f7374;
 const FORMAT = 1;
 const NOTE = 'A backup of Postern. It holds the API key and the secrets of webhooks: keep it private.';
-/** Exists while a folder's files are being replaced. */
+/** A file that exists while the others in a folder are being replaced. */
 const UNFINISHED = 'restore.unfinished';
 
 /** A backup's description of itself. */
@@ -105,7 +105,7 @@ export function extractState(path: string, target: string, nowMs: number): Resto
       endHeldSends(state);
       const missed = endScheduled(state, nowMs);
       const scheduled = Number(state.prepare("SELECT count(*) FROM scheduled WHERE state = 'scheduled'").get()?.[0]);
-      // One file, so that a rename can put it in place.
+      // Ends the write-ahead log, so that renaming a single file puts the state in place.
       state.exec('PRAGMA journal_mode = DELETE');
       return { cursor, webhooks, keys, missed, scheduled };
     });

@@ -127,7 +127,7 @@ export function restartChanges(database: Sqlite): void {
 
 /**
  * Expires every offset with changes, because a restored log reuses numbers that clients have received since the backup.
- * The time is beyond any previous generation.
+ * The new generation is at least the time in seconds, which is beyond any earlier one.
  */
 export function expireOffsets(database: Sqlite): void {
   database.exec("UPDATE change_detection SET generation = max(generation + 1, CAST(strftime('%s', 'now') AS INTEGER))");

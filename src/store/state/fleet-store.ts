@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { FleetStore } from '../../domain/ports/fleet-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 
-/** Named like the webhooks' `webhook/…`, so that `cursorStore` moves it too after chat.db was replaced. */
+/** Name of the agent's position among the consumers. `cursorStore` moves all of them after chat.db was replaced. */
 const CONSUMER = 'fleet';
 
 /** Stores the state of a fleet's agent. Writes nothing before its first use. */

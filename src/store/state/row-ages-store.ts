@@ -18,8 +18,7 @@ export function rowAgeStore(database: Sqlite): RowAgeStore {
   const ofRows = database.prepare('SELECT row_id, age_s FROM row_age WHERE row_id > ? AND row_id <= ?');
   const spans = database.prepare('SELECT from_ms, to_ms FROM watched_span ORDER BY from_ms');
   const addSpan = database.prepare('INSERT INTO watched_span (from_ms, to_ms) VALUES (?, ?)');
-  // Most databases have no ages, and are then not queried again. `cursorStore` empties the table when chat.db is
-  // replaced.
+  // Saves queries, because most databases have no ages. `cursorStore` empties the table when chat.db is replaced.
   let hasAny = any.get() !== undefined;
   return {
     add(ages, nowMs) {

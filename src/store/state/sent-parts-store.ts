@@ -39,7 +39,10 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const begin = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');
 
-  /** Removes parts beyond the maximum age and number. The rows up to theirs then have no known origin. */
+  /**
+   * Removes parts beyond the maximum age and number. Rows up to that of the last removed part then have no known
+   * origin.
+   */
   const forget = (nowMs: number): void => {
     const last = Number(newest.get()?.[0]);
     for (;;) {
@@ -98,7 +101,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   };
 }
 
-/** An address always contains a `;`, which the other values do not. */
+/** Returns the text to store. An address always contains a `;`, which distinguishes it from the other values. */
 function textOf(chat: ExpectedChat): string {
   return typeof chat === 'string' ? chat : chat.address;
 }

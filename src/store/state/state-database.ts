@@ -26,7 +26,7 @@ const CONTENT = [
 ];
 
 const RESTORE =
-  'Stop the service and move the file away, or restore a backup of it: registered webhooks are kept in it.';
+  'Stop the service, and restore a backup of the file or move it away. Without the file, registered webhooks are lost.';
 const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
   { codes: /^(SQLITE_(FULL|IOERR)|ENOSPC|EDQUOT|EIO)/, hint: 'Check the disk: it may be full or failing.' },
   { codes: /^(SQLITE_(BUSY|LOCKED))/, hint: 'Another program has it open: close that one and start Postern again.' },
@@ -96,7 +96,7 @@ function close(database: Sqlite | undefined): void {
   }
 }
 
-/** Takes a few milliseconds, because the database is small. */
+/** Throws if SQLite finds the file damaged. Takes a few milliseconds, because the database is small. */
 function assertUndamaged(database: Sqlite): void {
   const [found] = database.prepare('PRAGMA quick_check(1)').get() ?? [];
   if (found !== 'ok') throw new Error(`it is damaged (${String(found)})`);

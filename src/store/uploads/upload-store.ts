@@ -17,9 +17,7 @@ const MAX_BYTES = 1_000_000_000;
 const MAX_FILES = 1000;
 /** Concurrent uploads per key. */
 const MAX_ARRIVING = 10;
-/**
- * Number of records of sent files that are kept, by which repeated sends are recognised. The oldest are removed first.
- */
+/** Number of records kept of sent files, by which repeated sends are recognised. The oldest are removed first. */
 const MAX_GONE = 2000;
 /** Share of the room that all limited keys together may use. */
 const LIMITED_SHARE = 0.5;
@@ -30,7 +28,7 @@ export interface UploadStoreParts {
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the size of held sends' files, which share the room, in bytes. */
+  /** Returns the size of held sends' files in bytes. They count towards `MAX_BYTES` too. */
   readonly heldBytes: () => number;
 }
 
@@ -41,8 +39,8 @@ interface Taken {
 }
 
 /**
- * Uploaded files, each in a separate folder, so that they keep their names (decision R1). A file without a record was
- * never complete.
+ * Stores uploaded files, each in a separate folder, so that they keep their names (decision R1). A file without a
+ * record was never complete.
  */
 export class UploadStore {
   readonly #parts: UploadStoreParts;

@@ -171,7 +171,7 @@ export class ArchiveIndex {
     return Number(this.#get('SELECT count(*) FROM entry WHERE database <> ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
-  /** Returns the live rows of a database by guid, only those of earlier runs. */
+  /** Returns the next rows after `guid` that `database` was the last to contain, with lines that earlier runs wrote. */
   liveAfter(guid: string, database: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.guid > ? AND e.database = ? AND e.print <> ? AND e.run < ?
       ORDER BY e.guid LIMIT ?`;

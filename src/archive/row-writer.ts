@@ -35,7 +35,7 @@ export interface RowWriterParts {
 
 const NONE: ReadonlyMap<string, Entry> = new Map();
 
-/** Writes the lines of rows: of new rows, and of those that differ from their last line. */
+/** Writes lines for rows that are new or differ from their last line. */
 export class RowWriter {
   readonly #parts: RowWriterParts;
   /** Paths of the files by their numbers in the index. */
@@ -50,10 +50,7 @@ export class RowWriter {
     this.#isFirst = parts.index.isEmpty;
   }
 
-  /**
-   * Compares rows with the archive, and writes lines for them. Returns how many of them the archive contains
-   * afterwards.
-   */
+  /** Compares rows with the archive, and writes the lines. Returns how many of these rows the archive then contains. */
   async page(rows: readonly SourceRow[]): Promise<number> {
     const { index, source, database } = this.#parts;
     const known = this.#known(rows.map(({ guid, rowId }) => rowKey(guid, rowId)));
@@ -110,8 +107,9 @@ export class RowWriter {
   }
 
   /**
-   * Compares messages of earlier runs that have new reactions, unless they are compared anyway, because new reactions do
-   * not change the message's own row. Precedes the reactions' lines, so that a run that dies in between loses nothing.
+   * Compares the messages that new reactions refer to, because a reaction does not change its message's row. Skips
+   * those that are compared anyway. Runs before the reactions' lines are written: if the run dies in between, the
+   * reactions are still new to the next run.
    */
   async #targets(
     entries: readonly SourceEntry[],
@@ -211,7 +209,7 @@ export class RowWriter {
     return files.append(path, key, `"seen_at":"${at}",${replaces}${twin}${row}`);
   }
 
-  /** Describes the conversation at the beginning of each file, and again after a change. */
+  /** Writes a line about the conversation at the beginning of each file, and after a change of the conversation. */
   #describe(guid: string, path: string, key: string, at: string): void {
     const { index, files, source } = this.#parts;
     let isChanged = false;
@@ -267,8 +265,8 @@ function describe(guid: string, chat: SourceChat | undefined, before: string | u
 }
 
 /**
- * Reports whether a line still describes its row. A stored file stays stored, so that only the number of files can
- * differ.
+ * Reports whether a line still describes its row. A stored file stays stored, so it suffices to compare the number of
+ * stored files.
  */
 function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly ArchivedFile[] | undefined): boolean {
   const before = line.message ?? line.reaction;
@@ -276,7 +274,7 @@ function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly Ar
   return countStored(line.files) === countStored(files);
 }
 
-/** Maximum number of messages of one second with which a new one is compared. */
+/** Maximum number of earlier messages of the same second with which a new message is compared. */
 const MAX_OF_A_SECOND = 20;
 
 function isTwin(archived: Message | undefined, message: Message): boolean {

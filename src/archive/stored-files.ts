@@ -10,7 +10,7 @@ import { FILES, storedPath } from './archive-layout.ts';
 import type { ArchivedFile, StoredFile } from './archived-line.ts';
 import { Draft, makeFolderOf, syncFile } from './private-files.ts';
 
-/** Extensions that stored files may have. No program that opens a file by its name executes any of these. */
+/** Extensions that stored files may have. Opening a file with one of these executes nothing. */
 const EXTENSIONS: ReadonlySet<string> = new Set([
   ...['jpg', 'jpeg', 'png', 'gif', 'heic', 'heif', 'webp', 'tif', 'tiff', 'bmp'],
   ...['m4a', 'mp3', 'caf', 'amr', 'wav', 'aif', 'aiff', 'aac'],
@@ -111,7 +111,7 @@ export class StoredFiles {
     return { n, ...original, ...(converted !== undefined && { converted }) };
   }
 
-  /** Returns undefined if there is no converter, or if the converter refuses the file. */
+  /** Stores a converted copy. Returns undefined if there is no converter, or if the converter refuses the file. */
   async #converted(message: Message, n: number, form: ConvertedForm, only?: string) {
     try {
       const extension = form.as === 'jpeg' ? 'jpg' : 'm4a';
@@ -173,7 +173,7 @@ async function copy(file: AttachmentFile, draft: Draft, folder: string): Promise
     }
   } catch (error) {
     if (isAppError(error)) throw error;
-    // Reading failed because the file is gone, or its disk.
+    // Reading failed, for example because the file or its disk is gone.
     if (/^E[A-Z]+$/.test(errorCode(error) ?? '')) return undefined;
     throw error;
   }

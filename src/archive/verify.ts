@@ -144,7 +144,7 @@ class Verification {
     }
   }
 
-  /** Returns undefined if every attachment that the line names is present. */
+  /** Returns a fault if the line names a stored file that is missing or has another size. */
   #contentFault(bytes: Buffer): string | undefined {
     const { folder, onLine } = this.#options;
     if (onLine === undefined && !bytes.includes(FILES_MEMBER)) return undefined;
@@ -153,7 +153,8 @@ class Verification {
     for (const file of (line.files ?? []).filter(isStored)) {
       for (const { file: path, bytes: size } of [file, ...(file.converted === undefined ? [] : [file.converted])]) {
         const found = statSync(join(folder, path), { throwIfNoEntry: false });
-        if (found?.size !== size) return `names ${path}, which is ${found === undefined ? 'missing' : 'not as long'}`;
+        if (found?.size !== size)
+          return `names ${path}, which ${found === undefined ? 'is missing' : 'has another size'}`;
       }
     }
     return undefined;

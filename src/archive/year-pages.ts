@@ -31,11 +31,11 @@ export interface YearParts {
   };
   readonly record: ChainRecord;
   readonly pages: readonly YearPage[];
-  /** The buffer in which lines are read, year after year. */
+  /** The buffer for reading lines, which all years share. */
   readonly window: Buffer;
 }
 
-/** Characters written to the file at once: few, because a text made of many parts takes many times its length. */
+/** Characters written to the file at once: few, because a text joined from many parts takes much memory. */
 const CHUNK_CHARACTERS = 8192;
 
 /** Writes the pages of one year, each completely or not at all. */
@@ -101,7 +101,7 @@ function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
   return { message: last.message, files: last.files ?? [], earlier, isRemoved };
 }
 
-/** Reports whether a message is on this page. A year with a single page has all of its messages on it. */
+/** Reports whether a message is certainly on this page, as it is if the page shows the whole year of the message. */
 function isOn({ name }: YearPage, index: ArchiveIndex, record: ChainRecord, guid: string): boolean {
   return name.length === '2026.html'.length && index.entries([guid]).get(guid)?.file === record.id;
 }

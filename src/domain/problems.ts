@@ -159,7 +159,7 @@ export const PROBLEMS = {
   search_disabled: {
     status: 404,
     detail: 'Search is switched off.',
-    hint: 'Set search.enabled = true in config.toml and start Postern again. Postern then builds an index of all messages.',
+    hint: 'Set search.enabled = true in config.toml and start Postern again, which then indexes all messages.',
   },
   method_not_allowed: {
     status: 405,

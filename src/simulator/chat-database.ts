@@ -250,7 +250,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** Recovers a message deleted in that way. */
+  /** Recovers a message that `deleteToRecoverable` deleted. */
   recover(message: number): void {
     this.transaction(() => {
       const chats = this.sqlite.prepare('SELECT chat_id FROM chat_recoverable_message_join WHERE message_id = ?');

@@ -169,9 +169,9 @@ export interface ScriptEnd {
   readonly exitCode: number;
   readonly stdout?: string;
   readonly stderr?: string;
-  /** It never ends. */
+  /** True if the run never ends. */
   readonly hangs?: boolean;
-  /** It dies of SIGABRT. */
+  /** True if osascript dies of SIGABRT. */
   readonly crashes?: boolean;
 }
 

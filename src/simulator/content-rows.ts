@@ -1,5 +1,5 @@
 /**
- * One row of each kind of content as Messages writes it, invented: the columns of its message, and of its attachment if
+ * An invented row with one kind of content, as Messages writes it: the columns of its message, and of its attachment if
  * it has one. Blobs are base64 (content-vectors.json in the tests has more, each with its meaning).
  */
 export interface SimulatedContent {

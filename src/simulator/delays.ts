@@ -1,6 +1,6 @@
 import { Chance } from './chatter.ts';
 
-/** Bounds in milliseconds. */
+/** Bounds in milliseconds; `to` is exclusive. */
 type Range = readonly [from: number, to: number];
 
 /** Delay from the row of an outgoing message to its chat join. */

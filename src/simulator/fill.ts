@@ -16,7 +16,7 @@ export interface Filling {
 
 const FIRST_MS = Date.UTC(2016, 0, 1);
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - FIRST_MS;
-/** Before this, Messages stored whole seconds, and joins had no date: theirs are 0, some NULL. */
+/** Before this, dates have whole seconds, and the joins of old conversations have no date: 0, or NULL in some. */
 const HIGH_SIERRA_MS = Date.UTC(2017, 8, 25);
 
 const ROWS_A_COMMIT = 50_000;
@@ -48,7 +48,7 @@ interface Conversation {
   readonly service: string;
   readonly roomName: string | null;
   readonly members: readonly [Member, ...Member[]];
-  /** Its joins predate High Sierra and have no date. */
+  /** True if its joins from before High Sierra have no date. */
   readonly isOld: boolean;
   /** The message to react or reply to. */
   lastGuid: string;
@@ -231,7 +231,7 @@ class Filler {
     this.#attachmentJoins.add([message, this.#attachmentCount]);
   }
 
-  /** Rows are in date order, except for the few that iCloud delivered later. */
+  /** Returns a row's date. Rows are in date order, except for the few that iCloud delivered later. */
   #dateMs(at: number): number {
     const arrivedMs = ((at + this.#chance.next()) / this.#filling.messages) * TEN_YEARS_MS;
     return FIRST_MS + Math.floor(this.#chance.in(0.005) ? arrivedMs * this.#chance.next() : arrivedMs);

@@ -63,7 +63,7 @@ export class Messages {
     this.#database.close();
   }
 
-  /** Performs a command. Throws a sentence for an invalid one. */
+  /** Performs a command. Throws an error with a sentence if the command is invalid. */
   async perform(command: Command, signal: AbortSignal = NEVER): Promise<unknown> {
     const database = this.#database;
     const nowMs = this.#options.clock.now();
@@ -149,7 +149,7 @@ export class Messages {
     return this.#host.event(EVENT_LIMIT_MS.send, signal, async () => ({ exitCode: 0, stdout: `${text()}\n` }));
   }
 
-  /** Performs one run of the send script, after its guard and macOS's permission. */
+  /** Performs one run of the send script, once Messages runs and macOS permits it. */
   async send(command: SendCommand): Promise<ScriptEnd> {
     const scenario = this.#scenarios.next();
     if (scenario?.name === 'slow') await pause(this.#options.clock, scenario.delayMs);

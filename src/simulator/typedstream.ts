@@ -141,7 +141,7 @@ class Writer {
     else this.#wide(0x82, value, 4);
   }
 
-  /** Lengths use the same heads, unsigned. */
+  /** Writes a length, which is an unsigned integer. */
   #length(value: number): void {
     if (value < 128) this.#bytes.push(value);
     else if (value <= 0xffff) this.#wide(0x81, value, 2);

@@ -35,7 +35,7 @@ const SLICE_EVERY_MS = 50;
 /** Shorter for the first sweep, because changes of old rows are not seen until it ends. */
 const FIRST_SLICE_EVERY_MS = 2;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** Minimum time from the end of a sweep to the next one that a doubt causes. */
+/** Minimum time from the end of a sweep to the next sweep, if a doubt is its cause. */
 const SWEEP_REST_MS = 60_000;
 /** Detection ends when no client has asked for changes for this long (decision I2). */
 const KEPT_ON_MS = 30 * 24 * 60 * 60 * 1000;
@@ -73,7 +73,7 @@ export class ChangeDetection implements ChangeControl {
   #sweepEndedAtMs = Number.NEGATIVE_INFINITY;
   #isSweeping = false;
   #swept: Promise<void> = Promise.resolve();
-  /** True if rows older than the newest ones may differ from their stored prints. */
+  /** True if rows that passes do not compare may differ from their stored prints. */
   #isDoubtful = true;
   #hasCommits = false;
   /** The generation of the log that the other members refer to. */
@@ -110,7 +110,7 @@ export class ChangeDetection implements ChangeControl {
     return this.#parts.prints.newest(at, at.rowId, this.#limits.windowRows).prints;
   }
 
-  /** Notes that chat.db may have changed, or is available again. */
+  /** Schedules a pass, because chat.db may have changed or is available again. */
   noteCommit(): void {
     if (this.#isClosed) return;
     if (!this.#isOn && this.#parts.mode === true) this.#beginOrRetry();
@@ -171,7 +171,7 @@ export class ChangeDetection implements ChangeControl {
         this.#passIn(RETRY_MS);
       }
     } catch (error) {
-      // The return of chat.db is noted like a commit.
+      // Once chat.db is available again, `noteCommit` schedules a pass.
       if (isChatDbAway(error)) return;
       this.#parts.log.error('could not store changes, retrying', { error });
       this.#passIn(RETRY_MS);
@@ -270,7 +270,7 @@ export class ChangeDetection implements ChangeControl {
           return;
         }
       } catch (error) {
-        log.error('could not store who asks for changes', { error });
+        log.error('could not store when changes were last asked for', { error });
       }
       if (this.#hasCommits) this.#isDoubtful = true;
       this.#sweepIfDoubtful();

@@ -82,8 +82,8 @@ export class Sweep {
   }
 
   /**
-   * Returns false if chat.db was replaced since the slice was read. Unless `isCurrent`, the removal of a row without a
-   * print may already have been reported.
+   * Returns false if chat.db was replaced since the slice was read. If changes were logged since then, `isCurrent` is
+   * false: the removal of a row without a print may already have been reported.
    */
   #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
     const { store, prints, record } = this.#parts;

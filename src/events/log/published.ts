@@ -2,7 +2,7 @@ import { isAfter, rowOffset } from '../../domain/offset.ts';
 import type { EventFeed } from '../../domain/ports/feed-ports.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 
-/** A row is published at most 2 s after it was first seen (decision C2), or later behind a burst of others. */
+/** A row is published at most 2 s after it was first seen (decision C2), or later if it follows a burst of rows. */
 const MAX_WAIT_MS = 2500;
 
 /**

@@ -16,7 +16,7 @@ const BATCH_ROWS = 256;
 const DRAIN_WAIT_MS = 250;
 /** How long the newest row may remain unpublished before health reports it. */
 const MAX_LAG_MS = 30_000;
-/** Delay after a failure, other than that of chat.db, before the next attempt. */
+/** Delay before the next attempt after a failure, unless chat.db is unavailable. */
 const RETRY_MS = 1000;
 
 export interface PublisherParts {
@@ -186,7 +186,7 @@ export class Publisher {
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /** Returns the cursor to continue from. Starts over without one (decision C4), and if the log was replaced. */
+  /** Returns the cursor to continue from. Starts over if there is none (decision C4) or if the log was replaced. */
   #currentCursor(): Cursor {
     const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;
@@ -243,7 +243,7 @@ export class Publisher {
     stream.skipTo(cursor.offset.rowId);
   }
 
-  /** Reads the rows published while nothing could be stored again, because they may have changed since. */
+  /** Reads again the rows that were published while nothing could be stored, because they may have changed since. */
   #storeBehind(cursor: Cursor, stream: ChangeStream): void {
     const { messages } = this.#parts;
     for (;;) {

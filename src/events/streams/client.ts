@@ -99,7 +99,7 @@ export class Client {
       return;
     }
     if (this.#sending !== undefined) return;
-    // Held entries were read with earlier rights.
+    // The key's rights may have shrunk since the held entries were read.
     if (admits !== undefined) this.#held = this.#held.filter(admits);
     if (this.#held.length === 0) {
       const { entries, missed, upTo } = this.#reader.take(BATCH_SIZE);
@@ -108,7 +108,7 @@ export class Client {
       this.#missedInBurst += missed;
     }
     const batch = batches.front(this.#held);
-    // The first and last entries may be the same next time, with others between them.
+    // A batch is recognised by its first and last entry, but a filter may pass other entries between them next time.
     if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;

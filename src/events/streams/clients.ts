@@ -39,7 +39,7 @@ export interface ClientKind {
   readonly patience: Patience;
 }
 
-/** A request with a valid position. */
+/** A client that is about to be added. Its position is valid. */
 export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMissed'> & {
   readonly caller: Caller;
   /** Releases the reserved slot if the client is never added. */

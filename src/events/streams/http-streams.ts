@@ -113,7 +113,7 @@ class ResponseStream implements ClientSocket {
     const response = this.#response;
     const { socket } = response;
     if (socket === null || 'Bun' in globalThis) {
-      // Waits behind earlier answers on the same connection. Bun provides no socket to write to.
+      // The answer waits behind earlier ones on this connection. Bun never provides a socket to write to.
       response.write(batch.bytes, (error) => {
         if (!error) onDrain();
       });
@@ -121,8 +121,8 @@ class ResponseStream implements ClientSocket {
     }
     socket.write(batch.bytes);
     if (socket.writableLength === 0) return true;
-    // Only if the batch is queued, writes nothing behind it, with a callback: a callback for every write costs as much
-    // as the write.
+    // The batch is queued. An empty write behind it gets the callback, because a callback for every batch would cost as
+    // much as the write.
     socket.write('', (error) => {
       if (!error) onDrain();
     });

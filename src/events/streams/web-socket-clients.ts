@@ -10,7 +10,7 @@ import type { EventBatch, Framing } from './batch.ts';
 import type { ClientSocket, EndReason } from './client.ts';
 import { Clients, type Format, type Joining, type StreamParts } from './clients.ts';
 
-/** Pings every 30 s. A client may leave two unanswered, or read nothing for two (decision G1). */
+/** Pings every 30 s. A client that leaves two unanswered, or reads nothing for two, is dropped (decision G1). */
 const KIND = {
   name: 'WebSocket client',
   pingEveryMs: 30_000,
@@ -64,7 +64,7 @@ export class WebSocketClients {
     this.#log = parts.log;
     this.#clients = new Clients(parts, KIND);
     this.#server.on('wsClientError', (error) => {
-      // An error thrown here, inside handleUpgrade, leaves through `accept`.
+      // Runs inside handleUpgrade, so `accept` throws this error.
       const headers = { 'Sec-WebSocket-Version': '13, 8' };
       throw problem('bad_handshake', { reason: error.message }, { headers, cause: error });
     });
@@ -140,7 +140,7 @@ function answerPings(webSocket: WebSocket): void {
   });
 }
 
-/** RFC 6455, 7.4.1 and 7.4.2. 4410 is for browsers, which cannot see that the handshake's status would be 410. */
+/** RFC 6455, 7.4.1 and 7.4.2. 4410 stands for the status 410, which browsers could not see in a refused handshake. */
 const CLOSINGS = {
   shutting_down: [1001, 'The service is shutting down.'],
   key_ended: [1008, 'The key is no longer valid.'],
@@ -211,8 +211,8 @@ class FrameSocket extends MessageSocket {
   override send(batch: EventBatch, onDrain: () => void): boolean {
     this.#socket.write(batch.bytes);
     if (this.#socket.writableLength === 0) return true;
-    // Only if the frames are queued, writes nothing behind them, with a callback: a callback for every write costs as
-    // much as the write.
+    // The frames are queued. An empty write behind them gets the callback, because a callback for every batch would
+    // cost as much as the write.
     this.#socket.write('', (error) => {
       if (!error) onDrain();
     });

@@ -17,7 +17,7 @@ export class DeliveryErrors {
     counts[error] = (counts[error] ?? 0) + 1;
   }
 
-  /** Since the service started. */
+  /** The counts since the service started. */
   get counts(): DeliveryErrorCounts {
     return structuredClone(this.#counts);
   }

@@ -21,7 +21,7 @@ export function deliveryId(webhookId: string, guid: string): string {
 /** Returns the source of a delivery id: the guid of a new row, the number of a change (decision I3). */
 export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
   if (change !== undefined) return `change ${generation}.${change}`;
-  // A database may have rows without a guid (decision B1). Without one, all their events would have the same id.
+  // A row can lack a guid (decision B1). Then its row id keeps its events' ids apart from those of other such rows.
   return guid || `row ${rowId}`;
 }
 
@@ -54,7 +54,7 @@ export function logEnd(record: DeliveryRecord, { id, url }: StoredWebhook, log: 
   else log.warn('dropped an event for a webhook', { ...fields, origin: new URL(url).origin, attempts, error });
 }
 
-/** Returns what is stored about a held delivery after a further failure (decision P3). */
+/** Returns a held delivery in its stored form, after a further failure (decision P3). */
 export function heldDelivery(
   id: string,
   rowId: number,

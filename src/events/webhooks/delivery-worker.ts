@@ -50,7 +50,7 @@ export class DeliveryWorker {
   /** True while there may be dropped events to redeliver. */
   #isReplaying = false;
   readonly #wakeup: Wakeup;
-  /** Raised by whatever makes a running delivery outdated: other settings, or another position. */
+  /** Raised when other settings or another position make a running delivery outdated. */
   #revision = 0;
   #isStopped = false;
 
@@ -218,7 +218,7 @@ export class DeliveryWorker {
     return { ...result, attempts: (post.attemptsBefore ?? 0) + result.attempts };
   }
 
-  /** The event is done if it was delivered or dropped. A failure proves nothing if the settings have changed since. */
+  /** Ends or holds an event after its attempts. Ignores a failure if the settings have changed since. */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
     const { clock, log, tries } = this.#parts;
     const { outcome } = result;

@@ -102,7 +102,7 @@ export class Poster {
         post.onFailure?.(failure);
       },
     });
-    // The settings may have allowed the host when the webhook was registered.
+    // The settings may have changed since the webhook was registered, and no longer allow its host.
     const error = this.refusal(url);
     if (error !== undefined) {
       const refused = {
@@ -131,7 +131,7 @@ export class Poster {
     });
   }
 
-  /** Creates the client. Loads axios only for the first post, because that takes longer than the rest of the service. */
+  /** Creates the client. Loads axios at the first post only: it takes longer to load than the rest of the service. */
   async #newClient(): Promise<AxiosInstance> {
     const { default: axios } = await import('axios');
     const { default: axiosRetry } = await import('axios-retry');
@@ -206,7 +206,7 @@ function hostRefusal(url: string): string {
   return `The host ${hostOf(url)} is not in webhooks.allowed_hosts of the configuration.`;
 }
 
-/** Returns the URL's host without the dot of the root, which makes no other name. */
+/** Returns the URL's host without a final dot, which would not change its meaning. */
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/\.$/, '');
 }

@@ -4,8 +4,8 @@ import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks-po
 import type { DeliveryRecord } from '../../domain/webhook.ts';
 
 /**
- * Number of deliveries of one webhook that may be done and not stored yet. A crash repeats these and the running one
- * (decision F4).
+ * Maximum number of finished deliveries of one webhook that are not stored yet. A crash repeats these and the running
+ * one (decision F4).
  */
 const MAX_RECORDS = 4;
 /** Longest time from the end of a delivery until it is stored. */
@@ -48,14 +48,12 @@ export class ProgressBatcher {
       step.records.push(record);
       this.#parts.onOutcome?.(record, id);
     }
-    // The next event is sent later in this turn, so storing does not delay it.
+    // Stores after this turn, in which the next event is sent.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
     this.#cancelFlush ??= this.#parts.clock.after(FLUSH_AFTER_MS, () => this.flush());
   }
 
-  /**
-   * Forgets what was recorded before the webhook's stored offset was changed, because it must not move the offset back.
-   */
+  /** Replaces an unstored offset after the stored one was changed, so that it is not moved back. Keeps the records. */
   move(id: string, offset: Offset): void {
     const step = this.#steps.get(id);
     if (step !== undefined) step.offset = offset;

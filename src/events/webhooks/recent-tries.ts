@@ -16,7 +16,7 @@ type Tries = Pick<DetailedDelivery, 'tries' | 'answer'>;
  * another program's text, and never reach state.db or the log (decision Z2).
  */
 export class RecentTries {
-  /** By webhook, delivery and time, oldest first. */
+  /** The attempts of ended deliveries, by webhook, delivery and time, oldest first. */
   readonly #ended = new Map<string, Tries>();
   /** The held delivery of each webhook. */
   readonly #held = new Map<string, DetailedDelivery>();
@@ -30,7 +30,7 @@ export class RecentTries {
   end(webhookId: string, record: DeliveryRecord, result: PostResult): void {
     const tries = this.#triesOf(webhookId, record.id, result);
     if (this.#held.get(webhookId)?.id === record.id) this.#held.delete(webhookId);
-    // The delivery's record already contains as much.
+    // The record alone already shows a single attempt without an answer.
     if (tries.answer === undefined && record.attempts === 1) return;
     this.#ended.set(keyOf(webhookId, record), tries);
     for (const [oldest] of this.#ended) {

@@ -89,7 +89,7 @@ export class IndexReader {
   }
 }
 
-/** Reads chat.db for the search index. Lists and counts run in the reader thread, because they may wait for the disk. */
+/** Reads chat.db for the search index. Lists and counts may wait for the disk, so they run in the reader thread. */
 export class ChatIndexSource implements IndexSource {
   readonly #reader: IndexReader;
   readonly #thread: ReaderThread<{ readonly index: IndexReader }> | undefined;

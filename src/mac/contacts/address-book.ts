@@ -208,7 +208,7 @@ function healthOf(sources: readonly ContactSource[], book: ContactBook): Contact
   if (failed.length > 0) {
     return { state: failed.length === sources.length ? 'failed' : 'loaded', message: messageOf(failed) };
   }
-  const message = `The Address Book has more than ${MAX_CONTACTS} people; Postern does not read the names of the others.`;
+  const message = `The Address Book has more than ${MAX_CONTACTS} people; the names of the others are not read.`;
   return { state: 'loaded', message: book.isTruncated ? message : null };
 }
 

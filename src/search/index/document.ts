@@ -5,7 +5,7 @@ import type { SearchableMessage, SearchSender } from '../../domain/search.ts';
 import { shortHash } from '../../domain/short-hash.ts';
 import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
-/** Units of a text that are indexed: three times what Messages can send. */
+/** UTF-16 units of a text that are indexed: three times as many as Messages can send. */
 export const MAX_UNITS = 65_536;
 
 /** Begins every tag. No text contains it, because `tokensOf` treats it as a blank. */
@@ -18,7 +18,7 @@ export const NO_TAG = `${PRIVATE}none`;
 const GAP = ` ${PRIVATE} `;
 
 const BEYOND_ASCII = /[^\0-\x7f]/g;
-/** An ASCII word longer than a token, which SQLite's tokenizer would not split. */
+/** An ASCII word longer than a token, which SQLite's tokenizer would not cut. */
 const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
 /** Cached, because the same words, people and conversations recur constantly. */
 const segmented = remembering(segment);
@@ -68,7 +68,7 @@ export const LONG = 8192;
 /** Units of other letters that are indexed in two to three milliseconds, if every word is new. */
 const LONG_FOLDED = 2048;
 
-/** Reports whether the reader thread processes a message, because it would block the event loop. */
+/** Reports whether indexing a message would block the event loop, so that the reader thread does it. */
 export function isLong(message: SearchableMessage): boolean {
   const units = unitsOf(message);
   const isPlain = units <= LONG_FOLDED || (isAscii(message.body) && message.attachments.every(isAscii));
@@ -86,7 +86,7 @@ export function tagsOf({ conversation_id, sender, is_from_me, attachments }: Mes
   return tags;
 }
 
-/** Returns a conversation's tag, which ignores the prefix of its guid: macOS 26 changed those of existing chats. */
+/** Returns a conversation's tag. Ignores the prefix of its guid, because macOS 26 changed it in existing chats. */
 export function conversationTag(id: string): string {
   return conversationTags(id);
 }

@@ -5,9 +5,9 @@ import { documentOf, secondOf } from './document.ts';
 /** Number of adjacent ids that are tried first for messages of one second. Further ids are spread over half a year. */
 const NEAR = 32;
 const SPREAD = 2 ** 24;
-/** Attempts before a message is left out. */
+/** Ids that are tried before a message is left out of the index. */
 const MAX_TRIES = 10_000;
-/** Beyond every document. */
+/** An id beyond that of every document. */
 export const LAST_ID = 2 ** 40;
 /** Pages merged at once. */
 const MERGED_PAGES = 48;

@@ -48,7 +48,7 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
     return undefined;
   } catch {
     const version = String(probe.prepare('SELECT sqlite_version()').get()?.[0]);
-    return `SQLite ${version} here has no full-text index that rows can be deleted from (FTS5, 3.43 or newer); with Node it works`;
+    return `SQLite ${version} cannot delete rows from a full-text index (FTS5, 3.43 or newer can); Node's SQLite can`;
   } finally {
     probe.close();
   }

@@ -1,6 +1,6 @@
 import { existsSync, statSync, unlinkSync } from 'node:fs';
 
-/** The index as one of its users has opened it. The writer may have recreated the file since. */
+/** Keeps an index open, and opens it again if the file was recreated. */
 export class IndexFile<Index extends { close(): void }> {
   readonly #openIndex: (path: string) => Index;
   #open: { readonly path: string; readonly file: string; readonly index: Index } | undefined;

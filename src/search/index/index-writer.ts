@@ -21,7 +21,7 @@ export type RowsAgain = { readonly first: number; readonly last: number } | null
 export type WalkPlace = Pick<Progress, 'next' | 'again'>;
 
 /**
- * Long work on the index, on a separate connection. Runs in the reader thread if there is one, and only while the
+ * Does long work on the index, on a separate connection. Runs in the reader thread if there is one, and only while the
  * other connection writes nothing.
  */
 export class IndexWriter {

@@ -21,7 +21,7 @@ export class Pace {
     return this.#isStopped;
   }
 
-  /** Lets everything else run. */
+  /** Lets other work run. */
   turn(): Promise<void> {
     return new Promise((resolve) => void setImmediate(resolve));
   }

@@ -3,13 +3,13 @@ import type { DocumentPlace } from './documents.ts';
 import { openIndexForReading } from './index-database.ts';
 
 /**
- * Words with one prefix that are queried one by one. If there are more of them, or the prefix is longer, SQLite merges
- * the lists.
+ * Maximum number of words with one prefix that a query lists, and their total length in UTF-16 units. Beyond either,
+ * the query uses FTS5's own prefix search.
  */
 const MAX_WORDS = 1000;
 const MAX_UNITS = 65_536;
 
-/** The index as searches use it. Bounds are bound as BigInt: with a double, FTS5 scans everything newer. */
+/** The index as searches use it. Passes bounds as BigInt: with a double, FTS5 scans everything newer. */
 export class SearchableIndex {
   readonly #sqlite: Sqlite;
   readonly #shift: Statement;

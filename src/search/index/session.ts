@@ -20,11 +20,11 @@ export interface SessionParts {
   /** Path of search.db. */
   readonly path: string;
   readonly source: IndexSource;
-  /** Determines which rows count as messages. Each setting has its own index. */
+  /** Determines which rows count as messages. An index made with another setting is rebuilt. */
   readonly associatedRows?: AssociatedRows;
   readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
-  /** `IndexWriter`, in whichever thread. */
+  /** An `IndexWriter`, in the reader thread or in this one. */
   readonly writer: {
     add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
     put(path: string, row: number): Promise<boolean>;
@@ -151,8 +151,8 @@ function newestPosition(feed: SessionParts['feed']): IndexPosition {
 }
 
 /**
- * Returns the stored position if the change log still reaches back to it. Otherwise everything is indexed again in the
- * background.
+ * Returns the stored position if the change log still reaches back to it. Otherwise returns the newest position, and
+ * makes the walk index everything again.
  */
 function resumePosition(about: About, { feed, log }: SessionParts): IndexPosition {
   const position = about.position();

@@ -91,7 +91,7 @@ const SPECIALS: Readonly<Record<string, string>> = {
  * letter: ガ is not カ, and й is not и.
  */
 const ACCENTED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}+/gu;
-/** Normalizing sorts a letter's marks, which is quadratic in their number. */
+/** Marks beyond the first 30 on a letter. They are removed, because normalizing sorts marks in quadratic time. */
 const PILED = new RegExp(`(\\p{M}{${MAX_MARKS}})\\p{M}+`, 'gu');
 /**
  * Joiners, soft hyphens, variation selectors, keycap frames, the Arabic elongation mark, and signs from compatibility

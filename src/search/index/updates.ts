@@ -36,7 +36,7 @@ export interface UpdatesParts {
 
 type Update =
   | { readonly kind: 'put'; readonly message: Message }
-  /** Written in the row's current state in chat.db. */
+  /** The row is read from chat.db when the update is written. */
   | { readonly kind: 'row'; readonly row: number }
   | { readonly kind: 'place'; readonly place: DocumentPlace };
 
@@ -161,7 +161,7 @@ export class Updates implements ConsumerTask<undefined> {
     return this.#gone.size > 0 || this.#scan !== undefined;
   }
 
-  /** Writes what is waiting, until it meets a long message, and returns that message's row. */
+  /** Writes waiting updates. Stops at a long message, and returns its row without writing it. */
   #writeSlice(): number | undefined {
     const { sqlite, about, documents } = this.#parts;
     let written = 0;
@@ -187,7 +187,7 @@ export class Updates implements ConsumerTask<undefined> {
     return long;
   }
 
-  /** Returns the message to index; undefined if it is gone. Removes the document that it replaces elsewhere. */
+  /** Returns the message to index; undefined if it is gone. For a `place`, removes the wrong document first. */
   #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
     if (update === undefined) return undefined;

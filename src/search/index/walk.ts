@@ -14,7 +14,7 @@ const GIVEN = 500;
 const DAY_MS = 86_400_000;
 const SOON_MS = 60_000;
 
-/** `IndexWriter` on this index's file, in whichever thread, called while nothing else writes. */
+/** `IndexWriter` on this index's file, in the reader thread or in this one. Called while nothing else writes. */
 export interface IndexWriting {
   add(rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
   advance(from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
@@ -35,8 +35,8 @@ export interface WalkParts {
 /**
  * Walks from the newest message to the oldest and indexes missing messages. This creates the index, and once a day
  * compares it with chat.db. Blocks are read newest first; within a block the oldest message is added first, which fills
- * SQLite's pages. Progress is stored with each block; the part of a block that a crash left is skipped the next time.
- * Ends when the pace is stopped. Rejects with any failure.
+ * SQLite's pages. Stores its progress after each block. After a crash, the block's messages that were already added are
+ * skipped. Ends when the pace is stopped. Rejects with any failure.
  */
 export async function walkIndex({ about, documents, source, pace, clock, write, repair }: WalkParts): Promise<void> {
   while (!pace.isStopped) {

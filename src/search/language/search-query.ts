@@ -7,7 +7,7 @@ import type { TypedName, TypedSearch } from './search-text.ts';
 const NS_PER_MS = 1_000_000n;
 /** Maximum number of candidates listed for an ambiguous name. */
 const MAX_CANDIDATES = 5;
-/** Text in the form of an address counts as one, even if nobody has written from it. */
+/** Text in this form counts as an address, even if nobody has written from it. */
 const ADDRESS = /@|^\+?[\d\s().-]+$/;
 
 /** Builds the index query from a typed search. Looks up names, and collects every mistake. */

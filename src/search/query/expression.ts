@@ -19,7 +19,7 @@ export interface Sequence {
   readonly isBegun: boolean;
 }
 
-/** Splits a term into tokens. Returns undefined for one of punctuation alone, which every text contains. */
+/** Splits a term into tokens. Returns undefined for punctuation alone, which is no condition. */
 export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
   const tokens = tokensOf(text).map((token) => token.text);
   const last = tokens.at(-1);

@@ -18,16 +18,16 @@ const RETRY_MS = 1000;
 const SLOW_RETRY_MS = 60_000;
 
 export interface SearchParts extends SessionParts {
-  /** `Finder.find`, in whichever thread. */
+  /** `Finder.find`, in the reader thread or in this one. */
   readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
-  /** Opens an empty database, which shows whether SQLite can create an index. Default: SQLite's own. */
+  /** Opens an empty database, which shows whether SQLite can create an index. Default: one in memory. */
   readonly openProbe?: () => Sqlite;
 }
 
 /** Ends a session when its file no longer exists. */
 const LOST = new Error('search.db was deleted');
 
-/** The meaning of a failure: whether the file is useless, how long to wait, and the advice for the user. */
+/** How to handle a failure: whether to rebuild the file, how long to wait, and the reason to show to the user. */
 interface Failure {
   readonly isDamaged: boolean;
   readonly retryMs: number;

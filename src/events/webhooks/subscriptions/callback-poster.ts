@@ -11,7 +11,7 @@ const ATTEMPT_TIMEOUT_MS = 5000;
 /** Answers of a receiver that is temporarily unavailable, or of a proxy in front of it. */
 const AWAY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** The URL of a subscription, with what is needed to sign posts to it. */
+/** The URL of a subscription, and the secrets that sign posts to it. */
 export type Callback = Pick<StoredSubscription, 'id' | 'url' | 'secret' | 'previousSecret'>;
 
 /** One attempt to post. */
@@ -49,7 +49,7 @@ export class CallbackPoster {
       ...parts,
       retryWaitsMs: [],
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
-      // Only a name that cannot be public may lead to a private address, because the owner chose it knowing that.
+      // A private address is allowed only for a host that cannot be public, which the owner chose knowing that.
       isAddressAllowed: (host, address) => isPublicAddress(address) || hostClassOf(`https://${host}`) !== 'other',
     });
   }
@@ -83,7 +83,7 @@ export class CallbackPoster {
     const reason = failure ?? 'challenge_failed';
     throw new AppError('callback_failed', `The callback did not confirm that it wants these events: ${reason}.`, {
       status: 502,
-      hint: 'It must answer the verification with 2xx and {"challenge": …} as it came.',
+      hint: 'It must answer the verification with 2xx and the {"challenge": …} that it received.',
       extra: { reason },
     });
   }

@@ -208,7 +208,7 @@ export class SubscriptionRegistry implements SubscriptionService {
   }
 }
 
-/** Derives the id from these values, so that clients refresh and end a subscription without it, and restarts keep it. */
+/** Derives a subscription's id, so that a client can refresh or end the subscription without storing the id. */
 function subscriptionId(keyId: string, { name, arguments: asked, url }: SubscriptionTarget): string {
   const sorted = Object.entries(asked)
     .filter(([, value]) => value !== undefined)

@@ -55,7 +55,7 @@ export class SubscriptionWorker {
       name: `subscription/${subscription.id}`,
       storedOffset: () => {
         const stored = parts.store.get(subscription.id);
-        // Read again after chat.db was replaced: the events in between are unknown.
+        // Called again after chat.db was replaced. The store then reports a gap: events in between are unknown.
         if (stored?.health.hasGap === true) this.#health = { ...this.#health, hasGap: true };
         return stored?.offset ?? parts.feed.lastPublished();
       },

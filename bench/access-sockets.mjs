@@ -1,4 +1,5 @@
-// Many WebSocket clients with limited keys, each with a list of its own: the processor time of the service for an event.
+// Measures many WebSocket clients with limited keys, each with its own list: the service's processor time for one
+// event.
 import { asked, newKey } from './access.mjs';
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
@@ -6,11 +7,11 @@ import { cpuMs, startProcess } from './live-process.mjs';
 
 /** Long enough for one event to reach everyone before the next. */
 const EVERY_MS = 200;
-/** The person in the conversation that is written to, and one who is in none. */
+/** WRITER is the person in the conversation that the events belong to. NOBODY is in no conversation. */
 const WRITER = '+15551000000';
 const NOBODY = '+15550009999';
 
-/** In turn: all of the keys may read what is written, none may, and as many clients with the owner's key. */
+/** Measures in turn three groups of clients: all keys may read the events, no key may, and all use the owner's key. */
 export async function limitedSocketRows(path, { rounds, clients, singles }) {
   const [all, none, owner] = [[], [], []];
   await withSockets(path, clients, WRITER, async (limited) => {
@@ -40,11 +41,14 @@ export async function limitedSocketRows(path, { rounds, clients, singles }) {
   return [row('one event, which all of them may read', all), row('one event, which none of them may read', none)];
 }
 
-/** A service with so many clients. `listed` is in the list of each; undefined: they have the owner's key. */
+/**
+ * Runs `use` with a service that has this many clients. Each key's list contains `listed`; if undefined, the clients
+ * use the owner's key.
+ */
 function withSockets(path, clients, listed, use) {
   return withCopy(path, {}, async ({ service, writer, keep }) => {
     const sockets = keep(startProcess('live-clients-sockets.mjs'));
-    // One with the owner's key tells that the event has gone out.
+    // A client with the owner's key shows when the event has gone out, even if no other client receives it.
     const witness = keep(startProcess('live-clients-sockets.mjs'));
     await witness.ask('connect', { url: service.socketUrl, clients: 1 });
     const urls = [];

@@ -1,4 +1,4 @@
-// What a limited key costs beside the owner's, over HTTP: processor time of the service for one request.
+// Compares limited keys with the owner's over HTTP: the service's processor time for one request.
 import { summary } from './figures.mjs';
 import { load } from './http.mjs';
 import { cpuMs } from './live-process.mjs';
@@ -10,7 +10,7 @@ export async function accessRows(path, { rounds, loadMs }) {
   const service = await startService(path);
   try {
     const chats = (await asked(service, '/conversations?limit=200')).map(({ id }) => id);
-    // Conversations that cannot be listed, such as those with a short code, are left out.
+    // Leaves out conversations that cannot be listed, such as those with a short code.
     const { errors = [] } = await asked(service, '/keys', newKey(chats.concat('nobody')));
     const wrong = new Set(errors.map(({ pointer }) => Number(pointer.split('/')[2])));
     const listed = chats.filter((_, index) => !wrong.has(index)).slice(0, CHATS);
@@ -47,7 +47,7 @@ export async function accessRows(path, { rounds, loadMs }) {
   }
 }
 
-/** What the service answers to a request; `body` is posted. */
+/** Returns the service's answer to a GET, or with `body` to a POST. */
 export async function asked(service, route, { body, key = KEY } = {}) {
   const answer = await fetch(`http://127.0.0.1:${service.port}/api/v1${route}`, {
     method: body === undefined ? 'GET' : 'POST',

@@ -1,4 +1,4 @@
-// One piece of work in a process of its own: `node archive-run.mjs WORK CHAT_DB FOLDER`, which prints what it took.
+// Does one piece of work in its own process and prints its cost: `node archive-run.mjs WORK CHAT_DB FOLDER`.
 import { closeSync, mkdirSync, openSync, readdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -17,7 +17,7 @@ const open = () => new Connection({ path, home: '/home/nobody', log: SILENT });
 const ignore = () => undefined;
 
 const WORKS = {
-  /** `postern export`, without attachments. */
+  /** Exports as `postern export` does, without attachments. */
   export: (html) => async () => {
     const { rows } = await exportArchive({
       ...{ folder, html, timeZone: 'UTC', attachments: 'none', files: { open: async () => undefined } },
@@ -44,7 +44,7 @@ const WORKS = {
       after = { rowId: entries.at(-1).rowId };
     }
   },
-  /** The columns of a message and no more, as JSON lines in one file. */
+  /** Writes only the columns of each message, as JSON lines in one file. */
   sql: () => () => {
     const sqlite = new Sqlite(path, { readonly: true });
     const file = openSync(folder, 'w');
@@ -56,7 +56,7 @@ const WORKS = {
     closeSync(file);
     return rows;
   },
-  /** As one writes it in an hour: a conversation at a time, all of it in memory, a file for each. */
+  /** Does what a quickly written script does: reads each conversation into memory and writes it to its own file. */
   naive: () => () => {
     mkdirSync(folder, { recursive: true });
     const sqlite = new Sqlite(path, { readonly: true });

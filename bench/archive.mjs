@@ -1,4 +1,4 @@
-// Rows about the archive: each piece of work in a process of its own, measured by its processor time.
+// Measures the archive: the processor time of each piece of work, in its own process.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { summary } from './figures.mjs';
 
 const RUN = new URL('./archive-run.mjs', import.meta.url).pathname;
 
-/** `rounds` of each in turn: a million rows take a minute, so that three are enough. */
+/** Runs each piece of work in turn, `rounds` times. A million rows take a minute, so three rounds are enough. */
 export function archiveRows(path, { rounds }) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-archive-'));
   const ran = new Map();

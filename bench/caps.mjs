@@ -10,7 +10,10 @@ const LINES = 100_000;
 const MAX_MS = 1;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** All lines are of the last day, and one in 500 is a send that counts: 200 in all, the cap of all keys together. */
+/**
+ * Fills the audit log with lines of the last day. One in 500 is a send that counts: 200 in all, the cap of all keys
+ * together.
+ */
 export function capRow({ rounds }) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-caps-'));
   const state = openStateDatabase(join(folder, 'state.db'));

@@ -1,4 +1,4 @@
-// Rows about changes of existing messages: what a pass costs, and how soon an edit arrives.
+// Measures changes of existing messages: the cost of a pass, and how soon an edit arrives.
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { KEY, startService } from './service.mjs';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const MAX_PASS_MS = 4;
-/** A pass at most once a second; 1.1 times that. */
+/** There is at most one pass a second; this allows 10 % more. */
 const MAX_LATENCY_MS = 1100;
 
 export async function changeRows(path, { rounds, isQuick }) {
@@ -26,7 +26,7 @@ export async function changeRows(path, { rounds, isQuick }) {
   return [passRow(path, rounds), await latencyRow(path, isQuick ? 5 : 30), await idleRow(path, idle)];
 }
 
-/** One pass after an edit of one of the newest messages, storing it included. */
+/** Measures one pass after an edit of one of the newest messages, including storing the change. */
 function passRow(path, rounds) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-changes-'));
   const copy = join(folder, 'chat.db');
@@ -46,7 +46,7 @@ function passRow(path, rounds) {
     mode: 'auto',
     store: changeStore(state),
     prints: new Fingerprints(connection),
-    // The sweep is another thread's work.
+    // Another thread does the sweep, so it never ends here.
     background: { range: () => new Promise(() => {}), origins: () => new Promise(() => {}) },
     cursor: () => cursor,
     stream: { lastRowId: rowId, readers: 1, restart() {} },
@@ -83,7 +83,7 @@ function passRow(path, rounds) {
   }
 }
 
-/** From an edit's commit to its frame. */
+/** Measures the time from an edit's commit to its WebSocket frame. */
 async function latencyRow(path, edits) {
   return withCopy(path, {}, async ({ path: copy, service: { socketUrl } }) => {
     const { WebSocket } = await import('ws');
@@ -119,7 +119,7 @@ async function latencyRow(path, edits) {
   });
 }
 
-/** Detection that is on while nothing happens and nobody asks, beside a service without it at the same time. */
+/** Compares an idle service that detects changes with one that does not, at the same time. */
 async function idleRow(path, { settlesMs, idleMs, idleRounds }) {
   const services = [];
   try {
@@ -128,7 +128,7 @@ async function idleRow(path, { settlesMs, idleMs, idleRounds }) {
     }
     const status = async ({ port }) =>
       (await fetch(`http://127.0.0.1:${port}/api/v1/status`, { headers: { 'X-API-Key': KEY } })).json();
-    // Every row is looked at once, and the thread that did it ends a minute later.
+    // Waits until every row was compared once. The thread that did this ends a minute later.
     while ((await status(services[0])).changes.state !== 'on') await wait(1000);
     await wait(settlesMs);
     const shares = services.map(() => []);
@@ -147,7 +147,7 @@ async function idleRow(path, { settlesMs, idleMs, idleRounds }) {
       rivals: off,
       unit: '% of a core',
       ratio: on.median / off.median,
-      // Two equal services differ by some 5 %, single rounds by 30.
+      // Two equal services differ by some 5 % overall, and by 30 % in single rounds.
       most: 1.2,
     };
   } finally {

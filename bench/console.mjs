@@ -1,4 +1,4 @@
-// The console in Chromium before many conversations: its first paint, its longest tasks, its memory.
+// Measures the console with many conversations in Chromium: its first paint, its longest tasks, its memory.
 import { existsSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { chromium } from 'playwright-core';
@@ -10,10 +10,10 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync'];
 const LONG = { rounds: 7, scrollMs: 15_000, back: 100_000 };
 const QUICK = { rounds: 2, scrollMs: 3000, back: 2000 };
-/** A fast turn of the wheel. */
+/** As fast as somebody turns a mouse wheel. */
 const PIXELS_A_FRAME = 80;
 
-/** Resolves with when the first view, and when the conversations, were there and painted. */
+/** Script whose promises resolve with the times at which the first view and the conversations were painted. */
 const NOTE_VIEWS = `for (const [name, selector] of [['drawn', '#overview .cols'], ['listed', '#conversation-list a']]) {
   globalThis[name] = new Promise((resolve) =>
     new MutationObserver((_, observer) => {
@@ -25,10 +25,10 @@ const NOTE_VIEWS = `for (const [name, selector] of [['drawn', '#overview .cols']
 }`;
 const VIEWS = ['messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings', 'overview'];
 
-/** What Chromium calls one in its traces. */
+/** Name of a task in Chromium's traces. */
 const TASK = 'ThreadControllerImpl::RunTask';
 
-/** No rows where there is no Chromium. */
+/** Returns no rows if Chromium is not installed. */
 export async function consoleRows({ isQuick }) {
   if (CHROMIUM === undefined) return [];
   const { rounds, scrollMs, back } = isQuick ? QUICK : LONG;
@@ -152,7 +152,7 @@ async function memoryOf(session) {
   return { heapMiB: of('JSHeapUsedSize') / 2 ** 20, nodes: of('Nodes') };
 }
 
-/** The longest task of the page's main thread while `run` runs, in processor time and by the clock. */
+/** Returns the longest task of the page's main thread while `run` runs, in processor time and in real time. */
 async function tasksDuring(session, run) {
   const events = [];
   session.on('Tracing.dataCollected', ({ value }) => events.push(...value));
@@ -181,7 +181,7 @@ async function tasksDuring(session, run) {
   };
 }
 
-/** In the page: scrolls up, a step a frame. */
+/** Runs in the page. Scrolls up by one step per frame. */
 function scrollUp({ scrollMs, step }) {
   const list = document.getElementById('message-list');
   const endsAt = performance.now() + scrollMs;
@@ -195,7 +195,7 @@ function scrollUp({ scrollMs, step }) {
   });
 }
 
-/** In the page: goes back until so many other messages were shown, or the first one is. */
+/** Runs in the page. Scrolls back until `wanted` other messages were shown, or the first message is reached. */
 function scrollBack(wanted) {
   const list = document.getElementById('message-list');
   const seen = new Set();
@@ -207,7 +207,7 @@ function scrollBack(wanted) {
       const now = list.querySelector('[data-id]').dataset.id;
       stillFor = now === first ? stillFor + 1 : 0;
       first = now;
-      // Nothing more for so many frames: it is the first one.
+      // If nothing new was shown for 300 frames, this is the first message.
       if (seen.size >= wanted || stillFor > 300) return resolve(seen.size);
       list.scrollTop = 0;
       requestAnimationFrame(turn);
@@ -216,7 +216,7 @@ function scrollBack(wanted) {
   });
 }
 
-/** In the page: to the last of the conversations. */
+/** Runs in the page. Scrolls to the last conversation. */
 function scrollConversations() {
   const list = document.getElementById('conversation-list');
   return new Promise((resolve) => {

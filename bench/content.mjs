@@ -1,4 +1,4 @@
-// Rows about what a message contains besides its text: decoding it, reading it with a list, and searching it.
+// Measures what a message contains besides its text: decoding it, reading it with a list, and searching it.
 import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
 import { ChatDbHandle } from '../dist/src/mac/chatdb/chatdb-handle.js';
 import { Connection } from '../dist/src/mac/chatdb/connection.js';
@@ -65,7 +65,7 @@ async function decodingRows(effort) {
   return rows;
 }
 
-/** Sixty characters a run, every other one bold. */
+/** Returns a body with this many runs of sixty characters, every other run bold. */
 function bodyWith(runs) {
   const length = 60;
   const styled = Array.from({ length: runs }, (_, at) => ({
@@ -78,7 +78,7 @@ function bodyWith(runs) {
   );
 }
 
-/** A page of ordinary texts, as a list reads it once its rows are found. */
+/** Measures a page of ordinary texts, as a list reads it once its rows are found. */
 async function pageRows(path, effort) {
   const options = { path, home: '/home/nobody', log: SILENT };
   const [whole, plain] = [ChatDbHandle.open(options), ChatDbHandle.open(options)];
@@ -88,7 +88,7 @@ async function pageRows(path, effort) {
       AND m.cache_has_attachments = 0 AND m.thread_originator_guid IS NULL ORDER BY m.ROWID DESC LIMIT ${PAGE}`)
     .map(([rowId]) => rowId);
   const [snapshot, without] = [new Snapshot(whole), new Snapshot(plain)];
-  // Details as they were before content was looked for.
+  // Reads details without looking for content, as earlier versions did.
   without.queries = { ...without.queries, details: without.queries.details.replace(content, '0') };
   const read = (database, from, use) =>
     database.inTransaction(() => {
@@ -127,7 +127,9 @@ async function pageRows(path, effort) {
   ];
 }
 
-/** One message in fifty is a voice message; one in twenty of those says the word that is looked for. */
+/**
+ * Measures a search in transcripts. One message in fifty is a voice message, and one in twenty of those has the word.
+ */
 async function transcriptRow(messages, { rounds }) {
   const path = transcriptsDatabase(messages);
   const service = await startService(path, { settings: '[search]\nenabled = true\n' });

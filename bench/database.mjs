@@ -1,4 +1,4 @@
-// The databases everything is measured on: made once by the simulator, kept in bench/.cache.
+// The databases for all measurements. The simulator makes each once, and bench/.cache keeps it.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
@@ -12,7 +12,10 @@ const SIMULATOR = new URL('../dist/src/simulator/', import.meta.url).pathname;
 const VERSION = '26';
 const SEED = 26;
 
-/** Path of a database with so many messages on the macOS 26 schema, three in ten of them in one conversation. */
+/**
+ * Returns the path of a database with this many messages on the macOS 26 schema, three in ten of them in one
+ * conversation.
+ */
 export function database(messages) {
   const conversations = Math.max(100, Math.round((messages * 3) / 1000));
   return cached(`chat-${messages}-in-${conversations}`, (path) =>
@@ -20,14 +23,14 @@ export function database(messages) {
   );
 }
 
-/** What the console is measured on: 3,000 conversations, one of them of 100,000 messages. */
+/** Returns the path of the console's database: 3,000 conversations, one of them with 100,000 messages. */
 export function consoleDatabase() {
   return cached('console-200000-in-3000', (path) =>
     make(path, { messages: 200_000, conversations: 3000, busiest: 100_000 }),
   );
 }
 
-/** As a person leaves it who reads: one in six hundred messages is unread. */
+/** Like `database`, but most messages are read: one in six hundred is unread. */
 export function readDatabase(messages) {
   const conversations = Math.max(100, Math.round((messages * 3) / 1000));
   return cached(`read-${messages}-in-${conversations}`, (path) =>
@@ -37,7 +40,7 @@ export function readDatabase(messages) {
   );
 }
 
-/** No join of its one busy conversation has a date: an old chat at its worst. */
+/** Returns the path of a database at its worst: no join of its one busy conversation has a date, as in an old chat. */
 export function undatedDatabase(busiest) {
   return cached(`undated-${busiest}`, (path) =>
     make(path, { messages: busiest + 2000, conversations: 100, busiest }, ({ sqlite }) =>
@@ -46,7 +49,7 @@ export function undatedDatabase(busiest) {
   );
 }
 
-/** The first of them with texts as people write them. */
+/** Like `database`, with texts as people write them. */
 export function textsDatabase(messages) {
   const conversations = Math.max(100, Math.round((messages * 3) / 1000));
   return cached(`texts-${messages}-in-${conversations}`, (path) =>
@@ -54,11 +57,11 @@ export function textsDatabase(messages) {
   );
 }
 
-/** The word that some voice messages say. */
+/** The word that some transcripts of voice messages contain. */
 export const SPOKEN = 'gramophone';
 const VOICE_ROWS = 50;
 
-/** Texts as people write them, one in fifty of them spoken: a voice message with its transcript. */
+/** Like `textsDatabase`, but one message in fifty is a voice message with a transcript. */
 export function transcriptsDatabase(messages) {
   const conversations = Math.max(100, Math.round((messages * 3) / 1000));
   return cached(`transcripts-${messages}-in-${conversations}`, (path) =>
@@ -94,7 +97,10 @@ function make(path, filling, change = () => undefined) {
   made.close();
 }
 
-/** Another simulator makes other databases: those it did not make are removed. */
+/**
+ * Returns the path of a cached database, after making it if necessary. Then also removes databases that another version
+ * of the simulator made.
+ */
 function cached(name, write) {
   mkdirSync(CACHE, { recursive: true });
   const key = simulatorKey();

@@ -1,12 +1,12 @@
-/** Median, and the spread as lowest to highest. */
+/** Returns the median, the lowest and the highest value. */
 export function summary(values) {
   const sorted = [...values].sort((a, b) => a - b);
   return { median: sorted[Math.floor(sorted.length / 2)], low: sorted[0], high: sorted.at(-1) };
 }
 
 /**
- * Times each of `runs` in turn, `rounds` times over; microseconds a call, each a summary. A run that gives a promise is
- * waited for.
+ * Times each of `runs` in turn, `rounds` times, and awaits promises. Returns a summary for each, in microseconds per
+ * call.
  */
 export async function sideBySide(runs, { rounds, roundMs }) {
   const measured = runs.map(() => []);

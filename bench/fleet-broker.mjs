@@ -1,4 +1,4 @@
-// A nats-server of its own with the streams of a fleet, as `postern fleet` makes them.
+// Starts a separate nats-server with the streams of a fleet, as `postern fleet` makes them.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -50,7 +50,7 @@ async function addressIn(folder) {
       try {
         return JSON.parse(readFileSync(path, 'utf8')).nats[0];
       } catch {
-        // It is being written.
+        // The file is still being written.
       }
     }
     await wait(10);

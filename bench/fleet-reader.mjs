@@ -1,4 +1,4 @@
-// Reads the stream of events as a hub does. Argument: address of the broker. Keeps when each event arrived.
+// Reads the stream of events as a hub does, and records when each event arrives. Argument: address of the broker.
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { answer, nowMs, wait } from './live-process.mjs';
@@ -22,12 +22,12 @@ let outOfOrder = 0;
 
 answer({
   ready: () => true,
-  /** Everything since the last call, once `rowId` is there. */
+  /** Returns all arrivals since the last call, once `rowId` has arrived. */
   async until(rowId) {
     while (newest < rowId) await wait(5);
     return arrivals.splice(0);
   },
-  /** The same, told shortly. */
+  /** Waits like `until`, but returns only the number of arrivals and the time of the last one. */
   async lastAt(rowId) {
     while (newest < rowId) await wait(5);
     return { count: arrivals.splice(0).length, atMs, outOfOrder };

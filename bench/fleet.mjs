@@ -1,4 +1,5 @@
-// What it costs to be part of a fleet: one nats-server, one Mac and one hub, each a process, beside the Mac's own API.
+// Measures what a fleet costs. One nats-server, one Mac and one hub, each its own process, are compared with the Mac's
+// own API.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ const QUICK = { rounds: 1, rows: 300, backlog: 5000, memoryRounds: 1, sends: 10,
 /** Long enough for one event to reach everyone before the next. */
 const EVERY_MS = 60;
 
-/** None where there is no nats-server. */
+/** Returns no rows if nats-server is not installed. */
 export async function fleetRows(path, { isQuick, ...effort }) {
   if (!hasBroker()) return [];
   const sizes = isQuick ? QUICK : LONG;
@@ -45,7 +46,9 @@ async function withFleet(path, use) {
 const macSettings = ({ url }) => `[fleet]\nservers = ["${url}"]\nmac = "${MAC}"\nbackfill_hours = 0\n`;
 const startHub = ({ url }) => startService('/nowhere', { command: 'hub', settings: `[fleet]\nservers = ["${url}"]\n` });
 
-/** From the commit of a row to its arrival at a WebSocket of the hub, and of the Mac; then a backlog. */
+/**
+ * Measures the time from a row's commit to its arrival at a WebSocket of the hub and of the Mac, and then a backlog.
+ */
 function eventRows(path, { rounds, rows, backlog }) {
   return withFleet(path, async ({ service, hub, writer, keep, broker }) => {
     const readers = [
@@ -93,7 +96,7 @@ function eventRows(path, { rounds, rows, backlog }) {
   });
 }
 
-/** Resident memory after the same events, with a fleet and without. */
+/** Compares resident memory after the same events, with a fleet and without. */
 async function memoryRow(path, { rows, memoryRounds }) {
   const measured = [[], []];
   for (let round = 0; round < memoryRounds; round += 1) {
@@ -115,7 +118,7 @@ async function memoryRow(path, { rows, memoryRounds }) {
   };
 }
 
-/** A page of 50 messages, asked of the hub and of the Mac itself. */
+/** Requests a page of 50 messages from the hub and from the Mac itself. */
 function pageRow(path, effort) {
   return withFleet(path, async ({ service, hub }) => {
     await hasMac(hub);
@@ -138,7 +141,7 @@ function pageRow(path, effort) {
   });
 }
 
-/** A send at the hub, in turn with one at the Mac itself. */
+/** Measures sends at the hub, in turn with sends at the Mac itself. */
 async function sendRow({ sends }) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-mac-'));
   const moduleFolder = new URL('../dist/src/simulator/', import.meta.url).pathname;
@@ -184,7 +187,9 @@ async function sendRow({ sends }) {
   }
 }
 
-/** Processor time of one event to many WebSocket clients: of the hub, and of the Mac with as many. */
+/**
+ * Measures the processor time of one event to many WebSocket clients: at the hub, and at the Mac with as many clients.
+ */
 function clientsRow(path, { rounds, clients, singles }) {
   return withFleet(path, async ({ service, hub, writer, keep }) => {
     const groups = [hub, service].map((server) => ({
@@ -214,7 +219,7 @@ function clientsRow(path, { rounds, clients, singles }) {
   });
 }
 
-/** Until the hub knows the Mac. */
+/** Waits until the hub knows the Mac. */
 async function hasMac({ port }) {
   for (;;) {
     const url = `http://127.0.0.1:${port}/api/v1/messages?limit=1`;

@@ -1,5 +1,5 @@
-// One connection that asks one question after the other, in a process of its own: what a fetch costs, which is as much as
-// a short answer at its first requests, is not of the service. Arguments: port, key.
+// Sends requests one after another on one connection, in its own process. Avoids fetch, whose first requests cost as
+// much as a short answer of the service. Arguments: port, key.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { answer } from './live-process.mjs';
@@ -7,9 +7,9 @@ import { answer } from './live-process.mjs';
 const [port, key] = [Number(process.argv[2]), process.argv[3]];
 let socket;
 
-/** Milliseconds until the last byte of the answer was there, and its body. */
+/** Returns the answer's body, and the milliseconds until its last byte arrived. */
 async function asked(path) {
-  // The service closes a connection that is idle for some seconds.
+  // Reconnects, because the service closes a connection that is idle for some seconds.
   if (socket === undefined || socket.destroyed || socket.readableEnded) {
     socket = connect(port, '127.0.0.1').setNoDelay(true);
     await once(socket, 'connect');

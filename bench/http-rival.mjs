@@ -1,4 +1,5 @@
-// The bare servers: argument 2 is `node:http` or `tinyhttp`, 3 the database, 4 the question. Writes the port.
+// The bare servers that Postern is compared with. Argument 2 is `node:http` or `tinyhttp`, 3 the database, 4 the
+// question. Prints the port.
 import { createServer } from 'node:http';
 import { App } from '@tinyhttp/app';
 import { questions } from './reader.mjs';

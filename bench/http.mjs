@@ -1,4 +1,4 @@
-// Rows over HTTP: service, bare server and loader each in a process of its own.
+// Measures reads over HTTP. The service, the bare server and the loader each have their own process.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
@@ -45,7 +45,7 @@ export async function httpRows(path, { rounds, loadMs }) {
   return rows;
 }
 
-/** Requests a second that a loader of its own gets answered. */
+/** Returns the requests per second that a separate loader process gets answered. */
 export async function load(port, path, forMs, key = KEY) {
   const { stdout } = await promisify(execFile)(process.execPath, [
     here('load.mjs'),

@@ -1,4 +1,4 @@
-// Many rows in one transaction to one WebSocket client that said where it was.
+// Measures how fast one WebSocket client that resumed from a position receives many rows of one transaction.
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
 import { residentMiB, startProcess } from './live-process.mjs';

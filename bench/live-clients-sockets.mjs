@@ -1,11 +1,11 @@
-// Many WebSocket clients, or clients of Server-Sent Events, in one process: they tell events apart, and nothing more.
+// Runs many clients of WebSockets or Server-Sent Events in one process. They only count events.
 import { connect } from 'node:net';
 import { answer, wait } from './live-process.mjs';
 
 const OPENED_AT_ONCE = 50;
 const TEXT = 0x81;
 const COLON = 0x3a;
-/** Empty, as all pings here are, and masked with zeros. */
+/** An empty pong, because all pings here are empty. Masked with zeros. */
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 const clients = [];
 let lastText = '';
@@ -13,7 +13,7 @@ let lastText = '';
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
-/** A WebSocket for `ws:`, else a stream of Server-Sent Events with `key` in its header. */
+/** Opens a WebSocket for `ws:`, otherwise a stream of Server-Sent Events with `key` in its header. */
 function open(url, key) {
   const { protocol, hostname, port, pathname, search } = new URL(url);
   const [headers, status, step] =
@@ -60,7 +60,7 @@ function walk(client, chunk) {
   client.rest = rest;
 }
 
-/** Resolves when every client has so many more frames. */
+/** Resolves once every client has `count` frames. Throws if one has more. */
 async function until(count) {
   while (clients.some(({ frames }) => frames < count)) await wait(5);
   const wrong = clients.find(({ frames }) => frames !== count);
@@ -69,7 +69,7 @@ async function until(count) {
 }
 
 answer({
-  /** All of them at `url`, or each at its own of `urls`. */
+  /** Connects all clients to `url`, or each to its own of `urls`. */
   async connect({ url, key, clients: count, urls = Array(count).fill(url) }) {
     for (let at = 0; at < urls.length; at += OPENED_AT_ONCE)
       await Promise.all(urls.slice(at, at + OPENED_AT_ONCE).map((one) => open(one, key)));

@@ -1,4 +1,4 @@
-// A thousand WebSocket clients: the processor time the server needs for them.
+// Measures the server's processor time for a thousand WebSocket clients.
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
 import { cpuMs, startProcess } from './live-process.mjs';
@@ -22,7 +22,7 @@ export function clientRows(path, { rounds, clients, events, singles }) {
       await Promise.all([group.ask('until', count), send()]);
       return cpuMs(pid) - before;
     };
-    /** Both, for one way of sending `count` events. */
+    /** Measures both servers for one way of sending `count` events. */
     const both = async (count, byUs, byThem) => [
       await spent(service.pid, ourClients, count, byUs),
       await spent(rival.pid, rivalClients, count, byThem),

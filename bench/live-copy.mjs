@@ -1,4 +1,4 @@
-// A copy of a database, the service on it, a writer beside it; all of it gone at the end.
+// Runs a measurement with a copy of a database, the service on it, and a writer. Removes all of it at the end.
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

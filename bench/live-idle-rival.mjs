@@ -1,4 +1,4 @@
-// An empty server. Nothing is asked of it.
+// An empty server that receives no requests.
 import { createServer } from 'node:http';
 
 createServer().listen(0, '127.0.0.1');

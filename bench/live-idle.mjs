@@ -1,4 +1,4 @@
-// What the service costs while nothing happens.
+// Measures what the service costs while nothing happens.
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
 import { cpuMs, residentMiB, startProcess, wait } from './live-process.mjs';

@@ -1,4 +1,4 @@
-// From a row's commit, in one process, to its arrival in another.
+// Measures the time from a row's commit in one process to its arrival in another.
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
 import { startProcess } from './live-process.mjs';
@@ -44,11 +44,11 @@ function quantile(values, part) {
   return sorted[Math.floor(sorted.length * part)];
 }
 
-/** Milliseconds of every row, a list a round. */
+/** Returns the latency of every row in milliseconds, one list per round. */
 function latencies(path, { rounds, rows, meanMs, synchronous, isWebhook = false, service }) {
   return withCopy(path, { synchronous, service }, async ({ service: { socketUrl, post }, writer, keep }) => {
     const arrived = isWebhook ? await receive(post, keep) : await listen(socketUrl, keep);
-    // The first event loads what later ones use.
+    // Warms up, because the first event loads code that later ones use.
     await arrived(await writer.ask('trickle', { rows: 20, meanMs }));
     const measured = [];
     for (let round = 0; round < rounds; round += 1) {

@@ -1,4 +1,4 @@
-// One WebSocket client. Argument: its address. Keeps when each event arrived.
+// A WebSocket client that records when each event arrives. Argument: its address.
 import { WebSocket } from 'ws';
 import { answer, nowMs, wait } from './live-process.mjs';
 
@@ -9,19 +9,19 @@ let newest = 0;
 let atMs = 0;
 socket.on('message', (data) => {
   atMs = nowMs();
-  // At a hub the id begins with that of the Mac.
+  // At a hub, the id of a message begins with the id of its Mac.
   newest = Number(JSON.parse(data).data.id.split('~').at(-1));
   arrivals.push({ rowId: newest, atMs });
 });
 
 answer({
   ready: () => opened.then(() => true),
-  /** Everything since the last call, once `rowId` is there. */
+  /** Returns all arrivals since the last call, once `rowId` has arrived. */
   async until(rowId) {
     while (newest < rowId) await wait(5);
     return arrivals.splice(0);
   },
-  /** The same, told shortly. */
+  /** Waits like `until`, but returns only the number of arrivals and the time of the last one. */
   async lastAt(rowId) {
     while (newest < rowId) await wait(5);
     return { count: arrivals.splice(0).length, atMs };

@@ -1,4 +1,4 @@
-// A webhook receiver. Keeps when each post had arrived.
+// A webhook receiver that records when each post has arrived.
 import { createServer } from 'node:http';
 import { answer, nowMs, wait } from './live-process.mjs';
 
@@ -21,12 +21,12 @@ async function arrived(posts) {
 
 answer({
   port: () => listening.then(() => server.address().port),
-  /** Row id and time of so many posts. */
+  /** Waits for `count` posts. Returns the row id and time of each. */
   async posts(count) {
     const posts = await arrived(count);
     return posts.map(({ atMs, body }) => ({ rowId: Number(JSON.parse(body).data.id), atMs }));
   },
-  /** Posts a second from the first to the last of so many, and what one of them was. */
+  /** Waits for `count` posts. Returns their rate per second, and what one of them was. */
   async rate(count) {
     const posts = await arrived(count);
     const [first] = posts;

@@ -1,4 +1,4 @@
-// From the start of the process to its first healthy answer.
+// Measures the time from the start of the process to its first healthy answer.
 import { spawnSync } from 'node:child_process';
 import { summary } from './figures.mjs';
 import { startService } from './service.mjs';

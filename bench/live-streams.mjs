@@ -1,4 +1,5 @@
-// A thousand clients of Server-Sent Events beside as many WebSocket clients: the processor time of the service for them.
+// Compares a thousand clients of Server-Sent Events with as many WebSocket clients: the service's processor time for
+// them.
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
 import { cpuMs, startProcess } from './live-process.mjs';
@@ -7,7 +8,7 @@ import { KEY } from './service.mjs';
 /** Long enough for one event to reach everyone before the next. */
 const EVERY_MS = 60;
 
-/** Each kind at a service of its own, in turn. */
+/** Measures the two kinds in turn, each at its own service. */
 export async function streamRows(path, { rounds, clients, events, singles }) {
   const streams = { bursts: [], alone: [] };
   const sockets = { bursts: [], alone: [] };

@@ -1,4 +1,4 @@
-// Posts one body again and again, one loop for each path. Arguments: kind, url, number of paths.
+// Posts one body repeatedly, in one loop for each path. Arguments: kind, url, number of paths.
 import { Agent, request } from 'node:http';
 import axios from 'axios';
 import axiosRetry from 'axios-retry';

@@ -1,4 +1,4 @@
-// Webhook deliveries a second, to one webhook and to many, each a path of the same receiver.
+// Measures webhook deliveries per second to one webhook and to many, each a path of the same receiver.
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
 import { startProcess } from './live-process.mjs';

@@ -1,4 +1,4 @@
-// Writes rows as Messages does, in a process of its own. Arguments: path, synchronous (NORMAL, FULL).
+// Writes rows as Messages does, in its own process. Arguments: path, synchronous (NORMAL, FULL).
 import { randomUUID } from 'node:crypto';
 import Sqlite from 'better-sqlite3';
 import { encodeAttributedBody } from '../dist/src/simulator/typedstream.js';
@@ -24,11 +24,11 @@ const write = sqlite.transaction((rows) => {
 
 answer({
   newest: () => sqlite.prepare('SELECT max(ROWID) FROM message').pluck().get(),
-  /** One transaction; gives its last row id and when its commit had returned. */
+  /** Writes all rows in one transaction. Returns its last row id and when its commit returned. */
   burst: (rows) => ({ rowId: write(rows), atMs: nowMs() }),
-  /** A transaction a row, at random times; gives the same for each. */
+  /** Writes one transaction per row, at random times. Returns the row id and commit time of each. */
   trickle: ({ rows, meanMs }) => oneByOne(rows, () => -Math.log(1 - Math.random()) * meanMs),
-  /** A transaction a row, always so far apart. */
+  /** Like `trickle`, but with a constant pause. */
   steady: ({ rows, everyMs }) => oneByOne(rows, () => everyMs),
 });
 

@@ -1,4 +1,4 @@
-// The rows about what happens now: events on their way out, many clients, idling, starting.
+// Measures what happens live: events on their way out, many clients, idling, starting.
 import { limitedSocketRows } from './access-sockets.mjs';
 import { catchUpRows } from './live-catch-up.mjs';
 import { clientRows } from './live-clients.mjs';
@@ -27,7 +27,7 @@ const QUICK = {
   start: { rounds: 3 },
 };
 
-/** All but the start on copies of `small`, into which rows are written. */
+/** Yields the rows. All measurements but the start use copies of `small`, into which rows are written. */
 export async function* liveRows({ small, large, isQuick }) {
   const effort = isQuick ? QUICK : LONG;
   yield await startRows(large, effort.start);

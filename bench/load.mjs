@@ -1,4 +1,5 @@
-// Keeps 16 connections busy for a while, as a process of its own. Arguments: port, path, key, milliseconds. Writes requests/s.
+// Keeps 16 connections busy for a while, in its own process. Arguments: port, path, key, milliseconds. Prints the
+// requests per second.
 import { connect } from 'node:net';
 
 const [port, path, key, forMs] = [Number(process.argv[2]), process.argv[3], process.argv[4], Number(process.argv[5])];

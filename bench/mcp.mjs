@@ -1,4 +1,4 @@
-// What an agent pays: the first call of a service, a read against the REST API, and tokens a message.
+// Measures what an agent pays: the first call after a start, a read compared with the REST API, and tokens per message.
 import { Agent, request } from 'node:http';
 import { fenced } from '../dist/src/api/mcp/text/fence.js';
 import { Labels } from '../dist/src/api/mcp/text/labels.js';
@@ -9,7 +9,7 @@ import { summary } from './figures.mjs';
 import { cpuMs } from './live-process.mjs';
 import { KEY, startService } from './service.mjs';
 
-/** Of Claude and GPT alike, near enough: characters a token of such text. */
+/** Characters per token of such text, roughly, for both Claude and GPT. */
 const CHARACTERS_A_TOKEN = 4;
 const MESSAGES = 50;
 const MEAN_CHARACTERS = 34;
@@ -22,7 +22,7 @@ export async function mcpRows(path, { rounds, roundMs }) {
   for (let round = 0; round < Math.min(rounds, 5); round += 1) {
     const service = await startService(path, { settings });
     const agent = new Agent({ keepAlive: true });
-    // The connection and the route are warm, so that what is left is the protocol.
+    // Warms up the connection and the route, so that only the protocol is measured.
     await get(service.port, agent, '/api/v1/messages?limit=1');
     const whoami = () => call(service.port, agent, 'whoami', {});
     let firstMs;
@@ -72,7 +72,10 @@ export async function mcpRows(path, { rounds, roundMs }) {
   }
 }
 
-/** A conversation of three people, an answer every ten minutes, 34 characters each on average. */
+/**
+ * Counts the tokens of an invented conversation: three people, an answer every ten minutes, 34 characters each on
+ * average.
+ */
 function tokenRow() {
   const chance = new Chance(1);
   const bodies = [];
@@ -107,13 +110,13 @@ function tokenRow() {
   };
 }
 
-/** How much longer the one takes than the other. */
+/** Returns how much longer the first takes than the second. */
 function minus(one, other) {
   const [median, low, high] = ['median', 'low', 'high'].map((which) => one[which] - other[which]);
   return { median, low: Math.min(low, high), high: Math.max(low, high) };
 }
 
-/** Processor time of the service for one of `calls`. */
+/** Returns the service's processor time for one call, as the mean over `calls`. */
 async function spentMs(pid, run, calls = 1) {
   const before = cpuMs(pid);
   for (let made = 0; made < calls; made += 1) await run();
@@ -126,7 +129,7 @@ async function timed(run) {
   return performance.now() - started;
 }
 
-/** A tool call of the present generation, as its client sends it. */
+/** Makes a tool call of the current protocol version, as its client sends it. */
 async function call(port, agent, name, input) {
   const envelope = {
     'io.modelcontextprotocol/protocolVersion': MODERN,

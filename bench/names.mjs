@@ -36,7 +36,10 @@ function openBook(folder) {
   return new AddressBook({ folder, isAllowed: () => true, callingCode: () => '1', clock: systemClock, log: SILENT });
 }
 
-/** People with a number and every second with an address, in the five ways a number is written. */
+/**
+ * Writes an Address Book of people with a number each, in the five ways in which people write numbers. Every second one
+ * also has an e-mail address.
+ */
 export function writeAddressBook(folder, known = []) {
   const source = AddressBookSource.open(addressBookFile(folder, 'ACCOUNT'));
   source.transaction(() => {
@@ -60,7 +63,7 @@ export function writeAddressBook(folder, known = []) {
   source.close();
 }
 
-/** Processor time of loading everybody, and the longest time that nothing else could run meanwhile. */
+/** Measures the processor time of loading everybody, and the longest time for which this blocked the event loop. */
 async function loadRows(folder, { rounds }) {
   const [times, slices] = [[], []];
   for (let round = 0; round <= rounds; round += 1) {
@@ -92,7 +95,7 @@ async function loadRows(folder, { rounds }) {
   ];
 }
 
-/** Over HTTP, with and without names in turn. */
+/** Measures lists over HTTP, with and without names in turn. */
 async function listRows(path, folder, { rounds, loadMs }) {
   const service = await startService(path, { settings: `[contacts]\naddress_book_path = "${folder}"\n` });
   const rows = [];

@@ -1,4 +1,4 @@
-// Given to the service with --import, so that it has to do without file events.
+// Loaded into the service with --import, so that it runs without file events.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 

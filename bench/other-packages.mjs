@@ -1,4 +1,5 @@
-// Rows beside packages of others from npm. Run in a process of its own: the kit wants to hear that it is on a Mac.
+// Compares Postern with other packages from npm. Runs in its own process, because imessage-kit must believe that it is
+// on a Mac.
 import Sqlite from 'better-sqlite3';
 import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
 import { sideBySide } from './figures.mjs';
@@ -10,9 +11,9 @@ const rows = [...(await kitRows()), await decoderRow()];
 process.stdout.write(JSON.stringify(rows));
 
 /**
- * Both give 50 objects of the same rows, reactions left out; a conversation of the kit has no participants, but an
- * unread count. The kit keeps nothing from one call to the next, so Postern is asked both ways: between two commits, and
- * for the first time after one.
+ * Compares the lists of Postern and imessage-kit. Both return 50 objects for the same rows, without reactions; the
+ * kit's conversations have an unread count but no participants. The kit caches nothing between calls, so Postern is
+ * measured twice: between two commits, and for the first time after one.
  */
 async function kitRows() {
   Object.defineProperty(process, 'platform', { value: 'darwin' });
@@ -81,7 +82,7 @@ function questionsTo(kit, { reader, forget }) {
   ];
 }
 
-/** Every text is compared; the time is the mean over a sample spread over the whole database. */
+/** Compares every decoded text. The time is the mean over a sample from the whole database. */
 async function decoderRow() {
   const { Unarchiver } = await import('@parseaple/typedstream');
   const theirText = (blob) => Unarchiver.open(blob).decodeAll()[0].values[0].string;

@@ -1,4 +1,4 @@
-// The rival of every read: prepared statements written for exactly these rows, decoding, JSON.stringify.
+// The rival of every read: prepared statements for exactly these rows, decoding, and JSON.stringify.
 import Sqlite from 'better-sqlite3';
 import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
 
@@ -9,7 +9,10 @@ const CHAT = '(SELECT c.guid FROM chat_message_join j JOIN chat c ON c.ROWID = j
 const PLAIN = 'm.associated_message_type = 0';
 const HOME = '/home/nobody';
 
-/** A bare `?` in a LIMIT or a range makes SQLite plan the statement again at every run; `? + 0` does not. */
+/**
+ * Opens the database. Its statements use `? + 0`, because a bare `?` in a LIMIT or a range makes SQLite plan the
+ * statement again at every run.
+ */
 export function openPlainSql(path) {
   const sqlite = new Sqlite(path, { readonly: true });
   sqlite.pragma('cache_size = -4096');

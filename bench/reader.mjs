@@ -1,4 +1,4 @@
-// Rows about reading: in one process, without HTTP.
+// Measures reads in one process, without HTTP.
 import Sqlite from 'better-sqlite3';
 import { ChatDbHandle } from '../dist/src/mac/chatdb/chatdb-handle.js';
 import { Connection } from '../dist/src/mac/chatdb/connection.js';
@@ -10,11 +10,11 @@ import { openPlainSql } from './plain-sql.mjs';
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const PAGE = { order: 'desc', limit: 50, offset: 0 };
 
-/** Lists are promised, a single message is not. */
+/** Applies `use` to a value or a promise: lists are promises, a single message is not. */
 export const whenThere = (given, use) => (given instanceof Promise ? given.then(use) : use(given));
 const items = (page) => whenThere(page, (given) => given.items);
 
-/** Forgets all it has learned before every read, as the service does when there was a commit. */
+/** Returns a connection that forgets everything it has cached before each read, as the service does after a commit. */
 function forgetfulConnection(options) {
   const database = ChatDbHandle.open(options);
   let snapshot;
@@ -26,7 +26,7 @@ function forgetfulConnection(options) {
   };
 }
 
-/** Postern's reader on a database, with `forget` for when each read is to be the first after a commit. */
+/** Opens Postern's reader on a database. Call `forget` to make the next read the first one after a commit. */
 export function openReader(path, { isAfterCommit = false } = {}) {
   const options = { path, home: '/home/nobody', log: SILENT };
   const connection = isAfterCommit ? forgetfulConnection(options) : new Connection(options);
@@ -34,11 +34,11 @@ export function openReader(path, { isAfterCommit = false } = {}) {
   return { reader: new ChatReader(connection), forget: () => connection.forget?.() };
 }
 
-/** What is asked, of Postern's reader and of plain SQL, on one database. */
+/** Returns the questions for Postern's reader and for plain SQL on one database. */
 export function questions(path, { isAfterCommit = false } = {}) {
   const { reader, forget } = openReader(path, { isAfterCommit });
   const plainSql = openPlainSql(path);
-  // The quietest of those that fill a page, so that it is as much to read in a large database as in a small one.
+  // Returns the quietest conversation that fills a page, so that a large database has no more to read than a small one.
   const chatAt = (order) =>
     plainSql.sqlite
       .prepare(`SELECT c.guid FROM chat c JOIN chat_message_join j ON j.chat_id = c.ROWID
@@ -96,7 +96,7 @@ export function questions(path, { isAfterCommit = false } = {}) {
   }));
 }
 
-/** Answers between two commits, or each the first one after a commit. */
+/** Measures answers between two commits, or with `isAfterCommit` the first answer after each commit. */
 export async function readerRows(path, effort, { isAfterCommit = false } = {}) {
   const rows = [];
   for (const { name, ours, theirs } of questions(path, { isAfterCommit })) {
@@ -117,7 +117,7 @@ export async function readerRows(path, effort, { isAfterCommit = false } = {}) {
   return rows;
 }
 
-/** The large database against the small one, both read by Postern; and what that costs plain SQL. */
+/** Compares Postern on the large database with Postern on the small one, and plain SQL likewise. */
 export async function sizeRows(large, small, effort) {
   const few = questions(small);
   const rows = [];
@@ -166,8 +166,8 @@ export async function deepPageRow(path, effort, depth = 100_000) {
 }
 
 /**
- * The list of conversations after a message came in, with what SQLite itself forgets at a commit. The message is taken
- * away again, which has the whole order read again before the next round.
+ * Measures the list of conversations after a new message, including what SQLite itself forgets at a commit. The message
+ * is then deleted, so that the whole order is read again before the next round.
  */
 export async function newMessageRow(path, { rounds }, bound) {
   const connection = new Connection({ path, home: '/home/nobody', log: SILENT });

@@ -1,4 +1,4 @@
-// The packed file: its size, and the time from `npx --package FILE postern demo` to the first event.
+// Measures the packed file: its size, and the time from `npx --package FILE postern demo` to the first event.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { summary } from './figures.mjs';
 
 const ROOT = new URL('../', import.meta.url).pathname;
-/** The packed file has no SQLite of its own, so it needs the Node that has one, which `make test` installs. */
+/** The packed file contains no SQLite, so it needs a Node that has one. `make test` installs it. */
 const NODE_22 = `${ROOT}test/support/node-22/`;
 const MIB = 2 ** 20;
 
@@ -33,14 +33,14 @@ export async function releaseRows({ rounds }) {
   ];
 }
 
-/** Returns the folder of the newer Node's program, and installs that if need be. */
+/** Returns the folder of the newer Node's program. Installs it if necessary. */
 function node22Folder() {
   if (!existsSync(`${NODE_22}node_modules/.bin/node`))
     execFileSync('npm', ['ci', '--prefix', NODE_22, '--no-audit', '--no-fund'], { stdio: 'ignore' });
   return `${NODE_22}node_modules/.bin`;
 }
 
-/** Seconds, as somebody sees it whose terminal listens as soon as the demo answers. */
+/** Returns the seconds until the first event, for a user whose terminal listens as soon as the demo answers. */
 async function firstEvent(file) {
   const home = mkdtempSync(join(tmpdir(), 'postern-bench-npx-'));
   const folder = join(home, 'demo');
@@ -52,7 +52,7 @@ async function firstEvent(file) {
       cwd: home,
       env: { PATH: `${node22Folder()}:${process.env.PATH}`, HOME: home, npm_config_cache: join(home, 'cache') },
       stdio: ['ignore', 'pipe', 'inherit'],
-      // npx starts the demo below itself: both end with the group.
+      // npx starts the demo as a child process, so both are ended as one group.
       detached: true,
     },
   );

@@ -1,5 +1,5 @@
-// `node bench/run.mjs [--quick | --huge] [PART...]`: every row beside its rival in the same run. All but the quick form
-// write RESULTS.md, unless only some parts are named, as in `node bench/run.mjs archive content`; the huge one adds a row
+// Measures every row and its rival in the same run: `node bench/run.mjs [--quick | --huge] [PART...]`. Writes
+// RESULTS.md, except with --quick or if parts are named, as in `node bench/run.mjs archive content`. --huge adds a row
 // on ten million messages, whose database takes half an hour and 10 GB.
 import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
@@ -97,7 +97,10 @@ ${rows.map(line).join('\n')}
   );
 }
 
-/** `bound` is an upper bound of our own figure; `most` and `least` are bounds of the ratio. */
+/**
+ * Returns a row's line for the table. `bound` is the maximum of Postern's own figure; `most` and `least` bound the
+ * ratio.
+ */
 function line({ what, postern, rival = '', rivals, unit, ratio, bound, most, least, note, isWrong }) {
   const figure = ({ median, low, high }) => `${short(median)} (${short(low)} to ${short(high)}) ${unit}`;
   const [target, isMet] =
@@ -120,7 +123,7 @@ function line({ what, postern, rival = '', rivals, unit, ratio, bound, most, lea
   return `| ${cells.join(' | ')} |`;
 }
 
-/** Without what they would build: the kit finds the SQLite that Postern uses. */
+/** Installs the rivals without native builds: imessage-kit uses Postern's SQLite. */
 function installRivals() {
   const changedAt = (file) => statSync(folder + file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return;

@@ -1,4 +1,5 @@
-// `node search-rival.mjs DATABASE WORD`: milliseconds until @photon-ai/imessage-kit has found 50 messages with the word.
+// Prints the milliseconds until @photon-ai/imessage-kit has found 50 messages with a word: `node search-rival.mjs
+// DATABASE WORD`.
 import { IMessageSDK } from '@photon-ai/imessage-kit';
 
 Object.defineProperty(process, 'platform', { value: 'darwin' });

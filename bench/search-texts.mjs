@@ -1,4 +1,5 @@
-// Texts as people write them, for the rows about search: words by Zipf's law, names, times, links, and other languages.
+// Writes texts like people's, for the measurements of search: words by Zipf's law, names, times, links, and other
+// languages.
 import { Chance } from '../dist/src/simulator/chatter.js';
 import { encodeAttributedBody } from '../dist/src/simulator/typedstream.js';
 

@@ -1,4 +1,5 @@
-// Search over a million messages: what the index costs, and each kind of question beside a look at every message.
+// Measures search over a million messages: the cost of the index, and each kind of question compared with a scan of all
+// messages.
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,18 +17,18 @@ import { KEY, startService } from './service.mjs';
 
 const PROBE = new URL('stall-probe.mjs', import.meta.url).href;
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
-/** Requests of a question in a round, and rounds; the first one warms up. */
+/** Number of requests per question and round, and number of rounds. The first round warms up. */
 const ASKED = 30;
 const ROUNDS = 9;
 const KIT_MS = 60_000;
-/** Between two looks at how far the index is, which cost processor time too. */
+/** Pause between two checks of the index's progress, which cost processor time too. */
 const LOOK_MS = 1000;
-/** After the index is complete its pieces are merged. */
+/** Time for merging the pieces of the index once it is complete. */
 const MERGED_MS = 20_000;
-/** The reader thread ends when nobody asked for a minute. */
+/** Longer than the minute without requests after which the reader thread ends. */
 const IDLE_MS = 75_000;
 
-/** What is asked; the last is upper bound in milliseconds. */
+/** The questions: name, request, pattern that a hit matches, and maximum milliseconds. */
 const QUESTIONS = (quiet) => [
   ['a rare word', { q: 'xylophone' }, /\bxylophone\b/i, 3],
   ['a common word', { q: 'the' }, /\bthe\b/i, 3],
@@ -48,7 +49,7 @@ export async function searchRows(messages) {
     settings: `[search]\nenabled = true\n[changes]\nenabled = true\n[contacts]\naddress_book_path = "${contacts}"\n`,
   });
   const client = startProcess('http-client.mjs', service.port, KEY);
-  // A + in a query is a plus, as in phone numbers.
+  // URLSearchParams writes a space as +, which the service reads as a plus, as in phone numbers.
   const pathOf = (route, given) => `/api/v1${route}?${String(new URLSearchParams(given)).replaceAll('+', '%20')}`;
   const times = (count, route, given = {}) => client.ask('times', { path: pathOf(route, given), count });
   const ask = async (route, given) => (await times(1, route, given)).json;
@@ -59,7 +60,7 @@ export async function searchRows(messages) {
     const naive = (pattern, given) => scan(new IndexReader(connection), pattern, given);
     const questions = QUESTIONS(quietChat(connection));
     const asked = await askAll(service, times, questions);
-    // Before the rivals, which take so long that the reader thread ends.
+    // Measured before the rivals, which take so long that the reader thread ends.
     const used = await usedMemoryRow(service, times);
     rows.push(...questionRows(questions, asked, naive), used);
     for (const word of ['the', 'xylophone']) rows.push(await kitRow(path, word, rows));
@@ -74,7 +75,10 @@ export async function searchRows(messages) {
   }
 }
 
-/** Each question in turn, round after round. What the client and HTTP alone take is that of an answer without any reading. */
+/**
+ * Asks each question in turn, round after round. An answer without any reading shows what the client and HTTP alone
+ * take.
+ */
 async function askAll(service, times, questions) {
   const first = await times(1, '/search', questions[0][1]);
   const cold = [];
@@ -118,7 +122,7 @@ function questionRows(questions, { first, cold, measured, bare }, naive) {
   return [...rows, ...stated.map(([what, ms]) => ({ what: `search: ${what}`, postern: summary(ms), unit: 'ms' }))];
 }
 
-/** With search, changes and names of 10,000 contacts, all of them used. */
+/** Measures memory with search, changes and the names of 10,000 contacts all in use. */
 async function usedMemoryRow(service, times) {
   await times(1, '/search', { q: 'the', include: 'contacts,details' });
   await times(1, '/events', { changes: 'true' });
@@ -141,7 +145,7 @@ function memoryRow(service, what) {
   };
 }
 
-/** The kit looks through everything until it has 50 messages; it is given a minute. */
+/** Measures imessage-kit, which scans all messages until it has found 50. Gives it a minute. */
 async function kitRow(path, word, rows) {
   const what = word === 'the' ? 'search for a common word, over HTTP' : 'search for a rare word, over HTTP';
   const { postern } = rows.find((row) => row.what === what);
@@ -159,7 +163,10 @@ async function kitRow(path, word, rows) {
   };
 }
 
-/** In turns: how long the loop stands still, and, without the probe, which costs some itself, the processor time. */
+/**
+ * Measures in turn how long the index blocks the event loop, and its processor time without the probe, which costs some
+ * itself.
+ */
 async function buildRows(service, ask, path) {
   const stalls = { wall: [0], held: [0] };
   const spent = { ms: 0, rows: 0 };
@@ -215,7 +222,7 @@ async function buildRows(service, ask, path) {
   ];
 }
 
-/** What programs without an index do: messages newest first, each decoded, until 50 match. */
+/** Searches like a program without an index: decodes messages, newest first, until 50 match. */
 function scan(reader, pattern, { conversation_id: conversation, q }) {
   const isDated = q.includes('after:');
   let next;
@@ -242,7 +249,7 @@ function quietChat(connection) {
   );
 }
 
-/** One message a transaction, on the whole index. */
+/** Measures adding one message per transaction to the whole index. */
 function newMessageRow(connection, index, folder) {
   const copy = join(folder, 'copy.db');
   copyFileSync(index, copy);

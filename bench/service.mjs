@@ -1,4 +1,4 @@
-// The built service on a database, as a process of its own.
+// Runs the built service on a database, in its own process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 export const KEY = 'a-key-for-the-bench';
 const PROGRAM = new URL('../dist/main.js', import.meta.url).pathname;
 
-/** Resolves when it is healthy; `nodeArguments` go before the program. */
+/** Starts the service. Resolves when it is healthy. `nodeArguments` precede the program. */
 export async function startService(
   path,
   { nodeArguments = [], settings = '', osascriptPath = '/usr/bin/false', command = 'serve' } = {},

@@ -1,10 +1,10 @@
-// Loaded into the service before it starts: says, when asked, how long the event loop stood still at most since the last
-// time, by the clock, and how long of that its thread did not wait for a core (Linux). Where others use the machine too,
-// the second tells whose fault it was.
+// Loaded into the service before it starts. When asked, reports the longest time since the last question for which the
+// event loop was blocked, and how much of that time its thread had a core (Linux). The second figure excludes the load
+// of other programs.
 import { openSync, readSync } from 'node:fs';
 
 const TICK_MS = 1;
-/** Nanoseconds on a core and waiting for one. */
+/** The file holds the nanoseconds that the thread spent on a core, and waiting for one. */
 const scheduled = openSync(`/proc/self/task/${process.pid}/schedstat`);
 const text = Buffer.alloc(100);
 let longest = { wallMs: 0, heldMs: 0 };
@@ -28,7 +28,7 @@ function tick() {
   lastWaitedMs = waited;
 }
 
-/** Some 1000 turns a second cost processor time themselves. */
+/** Runs only while measuring, because some 1,000 turns a second cost processor time themselves. */
 function start() {
   lastAt = performance.now();
   lastWaitedMs = waitedMs();
@@ -43,5 +43,5 @@ process.on('message', (what) => {
   longest = { wallMs: 0, heldMs: 0 };
   start();
 });
-// Listening to its parent must not keep a service alive that was asked to stop.
+// Without this, listening to the parent process would keep a stopped service alive.
 process.channel.unref();

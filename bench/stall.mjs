@@ -1,4 +1,4 @@
-// The longest stretch a request blocks the event loop of the real service, each the first one after a commit.
+// Measures the longest time for which a request blocks the event loop of the real service, right after a commit.
 import { once } from 'node:events';
 import Sqlite from 'better-sqlite3';
 import { summary } from './figures.mjs';
@@ -73,7 +73,7 @@ async function rowsOf(path, requests, rounds) {
   const stalled = async (url) => {
     await longest(service);
     if (url !== undefined) {
-      // Changes nothing but that there was a commit: whatever was learned is forgotten.
+      // Makes a commit that changes no message, so that the service forgets everything it has cached.
       commits += 1;
       writer.pragma(`user_version = ${commits % 1_000_000}`);
       const answer = await fetch(`http://127.0.0.1:${service.port}/api/v1${url}`, { headers: { 'X-API-Key': KEY } });

@@ -151,7 +151,7 @@ function historyHtml({ message, earlier, isRemoved }: ShownMessage, { calendar }
   const at = message.details?.edited_at ?? message.details?.retracted_at;
   const when = typeof at === 'string' && html` ${calendar.moment(at)}`;
   const items = texts.map((text) => html`<li class="former text" dir="auto">${text}</li>`);
-  return html`${removed}<details><summary>${isUnsent ? 'Unsent' : 'Edited'}${when}: what it was before</summary><ul class="history">${items}</ul></details>`;
+  return html`${removed}<details><summary>${isUnsent ? 'Unsent' : 'Edited'}${when}: earlier text</summary><ul class="history">${items}</ul></details>`;
 }
 
 function noteHtml({ details, is_from_me: isMine, status }: Message, { calendar }: MessageContext): Html {

@@ -32,7 +32,7 @@ export interface SendCommand {
 export interface Behaviour {
   /** How macOS answers a program that wants to control Messages. `asks` shows a dialog until somebody answers it. */
   readonly automation: 'granted' | 'asks' | 'denied';
-  /** In the order of Messages' list. */
+  /** The accounts of Messages, in the order of its list. */
   readonly accounts: readonly { readonly service: string; readonly isEnabled: boolean }[];
   /** The prefix of ids in the live list; null for that of chat.db. */
   readonly livePrefix: string | null;

@@ -121,7 +121,7 @@ export interface AuditNote {
 
 export interface AuditQuery {
   readonly keyId?: string | undefined;
-  /** If absent, the newest. */
+  /** Only lines after this number. If absent, the newest lines. */
   readonly after?: number | undefined;
   /** Only lines before this number. */
   readonly before?: number | undefined;

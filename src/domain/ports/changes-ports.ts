@@ -63,7 +63,7 @@ export interface ChangeStore extends ChangeLog {
 export interface PrintsRead {
   /** Identity of the database that was read: chat.db may have been replaced since the cursor was stored. */
   readonly identity: LogIdentity;
-  /** By row id. A row without a print does not exist. */
+  /** Maps row ids to prints. A row without a print does not exist. */
   readonly prints: ReadonlyMap<number, Print>;
 }
 
@@ -73,7 +73,7 @@ export interface PrintReader {
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
   /** Like `newest`, but returns only ranges in which a row is gone or its print differs from the known one. */
   differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
-  /** Prints of these rows. */
+  /** Reads the prints of these rows. */
   rows(at: Offset, rowIds: readonly number[]): PrintsRead;
   /** Reads every row of the range, and the first row after it. */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };

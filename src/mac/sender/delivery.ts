@@ -151,8 +151,8 @@ export interface AttemptsOptions {
 const NO_WAY: RunOutcome = { kind: 'failed', number: -1728, message: '' };
 
 /**
- * Makes the attempts of a plan in order. Goes on to the next only after an error that Messages raises before it sends
- * anything (decision T1).
+ * Makes the attempts of a plan in order. Makes the next attempt only after an error that Messages raises before it
+ * sends anything (decision T1).
  */
 export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcome> {
   const { messages, plan, content, signal, onAttempt } = options;

@@ -206,12 +206,12 @@ export class SendScheduler implements Scheduler {
 /** Returns the times of a send. A send approved after its `send_at` leaves at once, unless `send_until` has passed. */
 function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, isApproved: boolean) {
   const mistakes = [
-    ...(sendAtMs <= nowMs && !isApproved
-      ? [{ pointer: '/send_at', message: 'The send_at must be in the future.' }]
+    ...(sendAtMs <= nowMs && !isApproved ? [{ pointer: '/send_at', message: 'send_at must be in the future.' }] : []),
+    ...(sendAtMs > nowMs + YEAR_MS
+      ? [{ pointer: '/send_at', message: 'send_at must be within a year from now.' }]
       : []),
-    ...(sendAtMs > nowMs + YEAR_MS ? [{ pointer: '/send_at', message: 'The send_at must be within a year.' }] : []),
     ...(sendUntilMs < sendAtMs || sendUntilMs > sendAtMs + YEAR_MS
-      ? [{ pointer: '/send_until', message: 'The send_until must be after send_at, by a year at most.' }]
+      ? [{ pointer: '/send_until', message: 'send_until must not be before send_at, nor more than a year after it.' }]
       : []),
   ];
   if (mistakes.length > 0) throw invalidRequest(mistakes);

@@ -23,8 +23,8 @@ const IO_ERROR = 5;
 const NO_SUCH_PROCESS = 3;
 const NOT_FOUND = 113;
 /**
- * No domain `gui/UID` (112), or a domain that does not support this (125). A Mac without a login session returns
- * either.
+ * No domain `gui/UID` (112), or a domain that does not support the command (125). A Mac without a login session
+ * returns one of the two.
  */
 const NO_SESSION = new Set([112, 125]);
 

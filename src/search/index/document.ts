@@ -99,7 +99,7 @@ export function senderTags(sender: SearchSender): readonly string[] {
   return sender.isMe ? [BY_ME] : sender.addresses.map(addressTag);
 }
 
-/** Returns a key that is equal for all spellings of one address: case, and the grouping of digits. */
+/** Returns a key that is equal for all spellings of one address, whatever the case or the grouping of digits. */
 export function addressKey(address: string): string {
   const text = address.trim().toLowerCase();
   return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;

@@ -38,8 +38,8 @@ export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
 /**
  * Returns the query in FTS5's language; undefined if there is nothing to query. Every token is a quoted string of
  * letters and digits, so that nothing the user typed can be an operator. `wordsWith` returns the indexed words that
- * start with a prefix. The query lists them, because FTS5's own prefix search reads the hits of all of them before it
- * returns its first one.
+ * start with a prefix. The query lists them, because FTS5's own prefix search reads the hits of all those words before
+ * it returns its first hit.
  */
 export function expressionOf(
   query: SearchQuery,

@@ -12,8 +12,8 @@ import { mergedPlaces } from '../index/tokens.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
 /**
- * Maximum number of documents examined for one page. A filter that the index cannot evaluate may reject so many; the
- * next page continues there.
+ * Maximum number of documents examined for one page. A filter that the index cannot evaluate may reject all of them;
+ * the next page continues there.
  */
 const MAX_CANDIDATES = 20_000;
 

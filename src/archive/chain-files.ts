@@ -16,7 +16,7 @@ interface Chain {
   written: Head;
   /** The end of all lines, including those that wait to be written. */
   head: Head;
-  /** Where the waiting lines are in `#bytes`: beginning and end of each. */
+  /** Beginning and end of each waiting line in `#bytes`. */
   waiting: number[];
 }
 

@@ -1,4 +1,4 @@
-// Runs many clients of WebSockets or Server-Sent Events in one process. They only count events.
+// Runs many clients of WebSockets or Server-Sent Events in one process. They only tell events apart and count them.
 import { connect } from 'node:net';
 import { answer, wait } from './live-process.mjs';
 

@@ -1,4 +1,4 @@
-// One run of an export, for a test that kills it: node archive-run.mjs CHAT_DB FOLDER
+// Runs one export, for a test that kills it: node archive-run.mjs CHAT_DB FOLDER
 import { exportArchive } from '../../dist/src/archive/export.js';
 import { ArchiveSource } from '../../dist/src/mac/chatdb/archive-source.js';
 import { AttachmentFiles } from '../../dist/src/mac/chatdb/attachment-files.js';

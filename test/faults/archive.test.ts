@@ -26,7 +26,7 @@ const KILLS = isLong ? 200 : 6;
 const LIMIT_MS = isLong ? 3_600_000 : 120_000;
 const ROWS_A_ROUND = 40;
 
-/** Starts a run and kills it after so many milliseconds. Returns how long it ran if it ended before that. */
+/** Starts a run and kills it after `afterMs` milliseconds. If it ended earlier, returns how long it ran. */
 async function killedRun(afterMs: number): Promise<number | undefined> {
   const startedMs = { begins: 0 };
   const child = spawn(process.execPath, [RUN, chatDb, folder], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,7 +1,7 @@
-// Inserts, edits, unsends, marks as read and deletes rows of a chat.db at a steady rate, as a process of its own. The
-// rows are those of the simulated Messages, drawn from a seed.
-// Arguments: path, rows per second, --seed; as many rows again are changed. Only the newest 1,000 rows are, as on a Mac: an edit is
-// possible for 15 minutes, and receipts belong to messages of these days.
+// Inserts, edits, unsends, marks as read and deletes rows of a chat.db at a steady rate, in its own process. The
+// simulated Messages writes the rows, drawn from a seed. Arguments: path, rows per second, --seed. Changes as many rows
+// as it inserts, but only among the newest 1,000, as on a Mac: an edit is possible for 15 minutes, and receipts belong
+// to recent messages.
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';

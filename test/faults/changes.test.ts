@@ -18,10 +18,11 @@ const KILLS = isLong ? 200 : 5;
 /** Longest life of the service before a kill. A pass begins 50 ms after the first commit. */
 const MAX_LIFE_MS = isLong ? 900 : 450;
 /**
- * In the long form one life in ten: long enough for a row whose chat never comes, which holds up the rows behind it.
+ * In the long form, one life in ten lasts this long. That is enough for a row whose chat never comes, which holds up
+ * the rows behind it.
  */
 const LONG_LIFE_MS = 3000;
-/** As many more rows are changed. */
+/** Number of new rows per second. As many existing rows are changed. */
 const ROWS_PER_SECOND = isLong ? 60 : 15;
 const CATCH_UP_MS = 180_000;
 /** Longest wait of the client before it reconnects. */
@@ -38,7 +39,7 @@ afterEach(() => harness.end());
 class Copy {
   readonly messages = new Map<string, string>();
   readonly counts = new Map<string, number>();
-  /** In order of arrival. */
+  /** The events in order of arrival. */
   readonly events: TrackedEvent[] = [];
   isIncomplete = false;
   newestRow = 0;
@@ -126,7 +127,10 @@ async function listen(client: PosternClient, copy: Copy, after: string, signal: 
   for await (const event of client.listen({ changes: true, include: 'details', after, signal })) copy.apply(event);
 }
 
-/** Reconnects quickly, however often the service was away: with longer waits it would miss most of its lives. */
+/**
+ * Reconnects quickly, however often the service was away. With longer waits the client would miss most lives of the
+ * service.
+ */
 const impatient: Clock = {
   ...systemClock,
   after: (ms, run) => systemClock.after(ms <= MAX_RECONNECT_MS ? Math.min(ms, 100) : ms, run),

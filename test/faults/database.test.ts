@@ -10,7 +10,7 @@ import type { Listener, ReceivedEvent } from '../support/service.ts';
 import { Harness, wait } from './harness.ts';
 
 const POLL_MS = 400;
-/** What the HTTP requests may add, even on a busy machine. */
+/** Time that the HTTP requests may add, even on a busy machine. */
 const SLACK_MS = isLong ? 400 : 10_000;
 const LOCKED_MS = isLong ? 60_000 : 2000;
 
@@ -242,7 +242,7 @@ describe('chat.db goes away and comes back', () => {
   });
 });
 
-/** Writes an incoming row, complete but for one column. For columns that cannot be NULL there is no such row. */
+/** Writes an incoming row with this value in one column. Writes nothing if the column cannot be NULL. */
 function strangeRow(column: string, value: SqlValue): void {
   try {
     harness.database.message({ chat: 1, text: 'a strange row', handle_id: 1, [column]: value });

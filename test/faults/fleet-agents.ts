@@ -17,7 +17,7 @@ export interface Mac {
 /** The services of some of the Macs, in one process. SIGUSR2 sets its clock, as set-clock.cjs does. */
 export class AgentProcess {
   readonly macs: readonly Mac[];
-  /** The version's fleet-macs.mjs. */
+  /** Path of the fleet-macs.mjs of the version to start. */
   program: string;
   readonly #servers: readonly string[];
   #child: ChildProcess | undefined;

@@ -13,7 +13,7 @@ const ANSWER_MS = 2000;
 class Arrivals {
   readonly rows = new Map<string, number[]>();
 
-  /** `qualified`: an id as hubs show it. */
+  /** Records an arrival. `qualified` is an id as hubs show it. */
   add(qualified: string): void {
     const { mac, id } = splitId(qualified) ?? { mac: '', id: '' };
     const known = this.rows.get(mac) ?? [];
@@ -30,7 +30,7 @@ class Arrivals {
 /** A client that receives every event of every Mac. */
 export interface FleetClient {
   readonly arrivals: Arrivals;
-  /** Why it stopped. */
+  /** The error that stopped the client. */
   readonly failure: unknown;
   close(): Promise<void>;
 }
@@ -94,7 +94,7 @@ export class PollingClient implements FleetClient {
   #next = '/api/v1/events?after=0&limit=1000';
   failure: unknown;
 
-  /** `passedOver`: statuses below 500 after which it asks the next hub. */
+  /** `passedOver` are the statuses below 500 after which the client asks the next hub. */
   constructor(ports: readonly number[], passedOver: readonly number[] = []) {
     this.#passedOver = passedOver;
     this.#ended = (async () => {

@@ -21,7 +21,7 @@ export function noDifferences(): Differences {
   return { events: 0, lost: 0, repeated: 0, outOfOrder: 0, unknown: 0 };
 }
 
-/** Adds what differs. Compares up to the newest row that arrived: later rows may still be on their way. */
+/** Adds the differences to `sum`. Compares up to the newest row that arrived: later rows may still be on their way. */
 export function addDifferences(sum: Differences, written: readonly number[], arrived: readonly number[]): void {
   const newest = arrived.at(-1) ?? 0;
   const { lost, repeats, outOfOrder, unknown } = compare(

@@ -11,7 +11,7 @@ import { wait } from './harness.ts';
 /** Milliseconds of load before and after a fault. */
 export const STEADY_MS = isLong ? 5000 : 500;
 const PAUSE_MS = isLong ? 8000 : 5000;
-/** Folder of an older version, built, for the rolling upgrade. */
+/** Folder of an older, built version for the rolling upgrade. */
 const OLDER = process.env.OLDER_VERSION;
 /** For faults that need not last until a connection is given up. */
 const SHORT_PAUSE_MS = isLong ? 15_000 : 2000;
@@ -21,9 +21,9 @@ interface Fault {
   readonly name: string;
   readonly isShort?: true;
   readonly size?: Partial<FleetSize>;
-  /** A client that asks hubs in turn may get events again, because a new stream has them in another order. */
+  /** True if a client that asks hubs in turn may get events again, because a new stream has them in another order. */
   readonly mayRepeat?: true;
-  /** The local API is watched meanwhile, unless the fault hits it. */
+  /** True if the fault hits the local API, which is otherwise watched meanwhile. */
   readonly hitsAgent?: true;
   readonly run: (fleet: FleetHarness) => Promise<void>;
 }
@@ -253,7 +253,7 @@ async function stopped(processes: readonly ({ signal(name: NodeJS.Signals): void
   for (const one of processes) one?.signal('SIGCONT');
 }
 
-/** Starts a process again with another version, under load before and after that. */
+/** Restarts a process with another version, under load before and after that. */
 async function replaced(one: HubProcess | AgentProcess | undefined, program: string): Promise<void> {
   if (one === undefined) return;
   await wait(STEADY_MS);

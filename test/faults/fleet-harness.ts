@@ -24,7 +24,7 @@ import { Writer } from './harness.ts';
 const A_CONNECTION_MS = 2000;
 const BALLAST = 'ballast';
 const HUBS = ['hub-0', 'hub-1'];
-/** Each server's room for what it stores. */
+/** Maximum number of bytes that each server stores. */
 const STORE_BYTES = (isLong ? 192 : 64) * 1024 ** 2;
 
 export interface FleetSize {
@@ -36,7 +36,7 @@ export interface FleetSize {
   readonly rowsPerSecond: number;
   /** Each process of Macs and each hub reaches the broker through its own line. Not with a cluster. */
   readonly hasLines?: boolean;
-  /** Folder of an older version, built, of which everything is at first; this version without it. */
+  /** Folder of an older, built version with which everything starts. Default: this version. */
   readonly older?: string | undefined;
   /** A webhook at the hubs receives every event. */
   readonly hasWebhook?: boolean;
@@ -52,7 +52,7 @@ export class FleetHarness {
   readonly #lines: readonly DroppingLine[];
   readonly #writer: Writer;
   readonly hubs: HubProcess[] = [];
-  /** One listens at the first hub, one at whichever hub accepts it, and one asks both hubs in turn. */
+  /** The clients: one listens at the first hub, one at whichever hub accepts it, and one asks both hubs in turn. */
   readonly clients: FleetClient[] = [];
   #balancer: Balancer | undefined;
   #webhook: WebhookReceiver | undefined;
@@ -99,7 +99,7 @@ export class FleetHarness {
     const fleet = new FleetHarness(servers, lines, size);
     whenFileEnds(() => fleet.end());
     await fleet.createStreams();
-    // Before the first event, so that clients and the webhook receive all of them.
+    // Starts the hubs before the first event, so that clients and the webhook receive all events.
     await fleet.#startHubs(size);
     for (const agent of fleet.agents) await agent.launch();
     return fleet;
@@ -118,7 +118,10 @@ export class FleetHarness {
     if (hasWebhook === true && hub !== undefined) this.#webhook = await WebhookReceiver.start(hub);
   }
 
-  /** The lines of the hubs, then those of the processes of Macs. */
+  /**
+   * Returns the broker's address through a line, or all addresses without lines. The hubs' lines come first, then those
+   * of the Macs' processes.
+   */
   #urls(line: number): readonly string[] {
     const url = this.#lines[line]?.url;
     return url === undefined ? this.servers.map((server) => server.url) : [url];
@@ -140,7 +143,7 @@ export class FleetHarness {
     return line;
   }
 
-  /** Takes all room that the broker has, until `makeRoom`. */
+  /** Fills the broker's store, until `makeRoom`. */
   async fillStore(): Promise<void> {
     await this.withBroker(async (nc) => {
       const jsm = await jetstreamManager(nc);
@@ -201,7 +204,7 @@ export class FleetHarness {
     return Number(this.#sqlite(id).prepare('SELECT ifnull(max(ROWID), 0) FROM message').get()?.[0]);
   }
 
-  /** Waits until the stream has everything that is in the databases now. Returns the seconds that took. */
+  /** Waits until the stream has everything that is in the databases now. Returns the seconds that this took. */
   async caughtUp(withinMs = 60_000): Promise<number> {
     const start = performance.now();
     for (const id of this.databases.keys()) {

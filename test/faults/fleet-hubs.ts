@@ -17,7 +17,7 @@ export const CLOCK = fileURLToPath(new URL('set-clock.cjs', import.meta.url));
 /** A hub in its own process, with the same port at every start. SIGUSR2 sets its clock. */
 export class HubProcess {
   readonly port: number;
-  /** The version's main.js. */
+  /** Path of the main.js of the version to start. */
   program: string;
   readonly #folder: string;
   #child: ChildProcess | undefined;

@@ -86,7 +86,7 @@ describeWithNats('an invitation', () => {
     expect([await desk.ended, desk.stderr]).toEqual([124, expect.stringContaining('Nobody has joined as m2')]);
     const home = newHome();
     const [late, cut] = await Promise.all([join(token, home), join(token.slice(0, -30))]);
-    // A file is read instead of stdin.
+    // With --token-file, the token is read from a file instead of stdin.
     const file = `${home}/token.txt`;
     writeFileSync(file, token);
     const [fromFile, none] = await Promise.all(
@@ -152,7 +152,7 @@ describeWithNats('an invitation', () => {
     await spy.close();
     const other = tokenOf({ ...again.invitation, secret: newSecret() });
     expect(readToken(other)).toMatchObject({ mac: 'm5', servers: [server.url] });
-    // It is still open to the machine that has its token.
+    // The invitation is still open to the machine that has its token.
     expect(await joinFleet(again.invitation, 'new one', () => {})).toBe(true);
     expect([await again.ended, usersText() === before]).toEqual([expect.objectContaining({ name: 'new one' }), false]);
   });

@@ -1,12 +1,13 @@
-// Services of several Macs in one process that can be killed at any moment, each on a chat.db of its own.
-// Argument: JSON { macs: [{ id, folder, chatDbPath }], servers }. Writes the addresses of their APIs as one line of JSON.
+// Runs the services of several Macs in one process, which can be killed at any moment. Each Mac has its own chat.db.
+// Argument: JSON { macs: [{ id, folder, chatDbPath }], servers }. Prints the addresses of their APIs as one line of
+// JSON.
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkConfig } from '../../dist/src/config/config.js';
 import { processEnvironment } from '../../dist/src/config/environment.js';
 import { systemClock } from '../../dist/src/runtime/clock.js';
 
-// The bundled program, whose few files load in half the time of several hundred modules.
+// Loads the bundled program: its few files load in half the time of several hundred modules.
 const program = new URL('../../dist/program/', import.meta.url);
 const { app_service: service } = await import(
   new URL(

@@ -23,7 +23,7 @@ const LEASE_MS = 15_000;
 
 interface Fault {
   readonly name: string;
-  /** Maximum number of repeats: what was delivered just before the fault and not yet written. */
+  /** Maximum number of repeats: deliveries just before the fault that were not recorded yet. */
   readonly repeats: number;
   readonly run: (holder: HubProcess, server: NatsServer) => Promise<void>;
 }
@@ -97,7 +97,7 @@ describeLong('a webhook whose hub gets', () => {
           row += 1;
           const agent = agents[row % agents.length];
           const next = row;
-          // Repeated until it is stored, as an agent does.
+          // Publishes repeatedly until the event is stored, as an agent does.
           await waitFor(async () => (await agent?.publish(next, next, 0)) === undefined);
           published.push(`${agent?.mac}~${next}`);
           await wait(PAUSE_MS);

@@ -27,7 +27,7 @@ const CASES = isLong
     ]
   : FAULTS.filter(({ isShort }) => isShort);
 
-/** Asks the local APIs continuously. Returns a function that tells how often they did not answer. */
+/** Asks the local APIs continuously. Returns a function that reports how often they did not answer. */
 function watchLocalApis({ agents }: FleetHarness) {
   const run = { isOn: true, asked: 0, failed: 0 };
   const ended = (async () => {
@@ -74,7 +74,7 @@ describeWithNats(
           for (const one of [found.stream, ...found.clients]) {
             expect(one).toEqual({ ...noDifferences(), events: expect.any(Number) });
           }
-          // At least once, in order.
+          // The webhook and the polling client get each event at least once, in order.
           for (const one of [found.webhook, found.polling]) {
             expect({ ...one, repeated: 0 }).toEqual({ ...noDifferences(), events: expect.any(Number) });
           }

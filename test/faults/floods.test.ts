@@ -63,7 +63,7 @@ async function slowestHealthMs(service: Service): Promise<number> {
 
 /** Measures memory and health while `begin` runs: both stay far below what one request of each flood would cost. */
 async function expectUnimpressed(service: Service, begin: () => void, maxGrowthMiB = MAX_GROWTH_MIB): Promise<void> {
-  // Whatever is created only once is created before.
+  // Creates everything that is created only once, so that it is not measured.
   for (const path of ['/health', '/messages?limit=200']) await service.get(path);
   for (const path of ['/docs/swagger-ui-bundle.js', '/openapi.json']) {
     await (await fetch(`http://127.0.0.1:${service.port}${path}`)).arrayBuffer();
@@ -125,8 +125,8 @@ test('200 downloads read by half', async () => {
   harness.database.attach(rowId, file);
   const service = await harness.start();
   const files = openFiles(service.pid);
-  // Half a MiB for each: what is read of a file before the kernel's buffer is full becomes garbage, and V8 decides when
-  // to collect it.
+  // Allows half a MiB for each client: the part of a file that is read before the kernel's buffer is full becomes
+  // garbage, and V8 decides when to collect it.
   const begin = (): void => {
     for (let client = 0; client < 200; client += 1) flood(service, get(`/api/v1/messages/${rowId}/attachments/0`));
   };

@@ -80,7 +80,7 @@ export class Harness {
       .map((row) => Number(row[0]));
   }
 
-  /** Returns those of them that belong to a conversation, which a key for it may read. */
+  /** Returns the row ids above `after` that belong to a conversation, which a key for that conversation may read. */
   joinedRowsAfter(after: number): number[] {
     const joined = this.database.sqlite.prepare('SELECT message_id FROM chat_message_join').all().flat();
     const known = new Set(joined.map(Number));

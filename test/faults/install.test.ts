@@ -35,13 +35,13 @@ async function pictureOf(mac: StandInMac): Promise<Picture> {
   return { running: answer?.version, cdhash: mac.cdhash, grants: mac.grants };
 }
 
-/** What goes wrong during one round. */
+/** The trouble during one round. */
 interface Trouble {
   /** Number of the call that fails, counted from the start. */
   readonly call: number | undefined;
-  /** Later calls of the same program and verb fail too. */
+  /** True if later calls of the same program and verb fail too. */
   readonly lasting: boolean;
-  /** The failing program still does its work. */
+  /** True if the failing program still does its work. */
   readonly runs: boolean;
   readonly isVersionBroken: boolean;
   readonly isScriptRefused: boolean;
@@ -78,16 +78,16 @@ interface Deed {
 
 interface Outcome {
   readonly error: unknown;
-  /** Everything the person read. */
+  /** Everything that the user read. */
   readonly output: string;
 }
 
-/** The Mac of one seed, and its rounds. */
+/** Plays the rounds of one seed on a Mac. */
 class Life {
   readonly #mac: StandInMac;
   readonly #chance: Chance;
   readonly story: string[] = [];
-  /** If the hash of the app could not be read, the permissions are reset to be safe. */
+  /** True if the app's hash could not be read, after which the permissions are reset to be safe. */
   #wasHashUnreadable = false;
 
   constructor(mac: StandInMac, seed: number) {
@@ -103,7 +103,7 @@ class Life {
     }
   }
 
-  /** One installation or update, with whatever goes wrong, and what must hold afterwards. */
+  /** Installs or updates once, with some trouble, and checks what must hold afterwards. */
   async #install(): Promise<void> {
     const mac = this.#mac;
     const chance = this.#chance;
@@ -136,7 +136,7 @@ class Life {
       if (cdhash === after.cdhash || after.cdhash === undefined) {
         if (!this.#wasHashUnreadable) expect(after.grants[service]).toBe(cdhash);
       }
-      // Otherwise the switch would be on without any effect.
+      // Otherwise System Settings would show a switch that is on and has no effect.
       else if (error === undefined && after.grants[service] === cdhash)
         expect(output).toContain('could not be removed');
     }
@@ -163,7 +163,7 @@ class Life {
     else mac.forget('tcc.json');
   }
 
-  /** What a user does between two installations. */
+  /** Does something that a user could do between two installations. */
   async #meddle(): Promise<void> {
     const mac = this.#mac;
     const deeds: readonly [Deed, ...Deed[]] = [

@@ -14,7 +14,7 @@ const ROWS_PER_SECOND = isLong ? 500 : 25;
  * POST.
  */
 const CATCH_UP_MS = isLong ? 900_000 : 180_000;
-/** How many rows a crash may repeat at one webhook (decision F4). */
+/** Maximum number of rows that a crash may repeat at one webhook (decision F4). */
 const REPEATS_A_KILL = 6;
 
 /** All ten kinds of rows occur among the first 13. */

@@ -85,7 +85,7 @@ testOpenClaw(
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // The marker of a send that has ended.
+        // This process was a send that has already ended.
       }
     }
     await waitFor(async () => (await streams()) === 0, PATIENT_MS);

@@ -34,18 +34,21 @@ interface PairMac {
 
 export interface PairFigures {
   readonly events: number;
-  /** One figure for the client that stays at one hub, and one for the client that the balancer sends to any hub. */
+  /**
+   * The first figure is for the client that stays at one hub, the second for the client that the balancer sends to any
+   * hub.
+   */
   readonly lost: readonly number[];
   readonly repeated: readonly number[];
   readonly outOfOrder: readonly number[];
-  /** Over both hubs. */
+  /** Number of messages that a hub published twice, over both hubs. */
   readonly publishedTwice: number;
   readonly sends: number;
   readonly sentTwice: number;
-  /** Number of sends answered as sent that Messages knows nothing of. */
+  /** Number of sends that were answered as sent, but that Messages never got. */
   readonly neverSent: number;
   readonly unknown: number;
-  /** From the fault until the next send was answered as sent, and until the next message was received. */
+  /** Milliseconds from the fault until the next send was answered as sent, and until the next message was received. */
   readonly sendsAfterMs: number | undefined;
   readonly eventsAfterMs: number | undefined;
 }
@@ -163,8 +166,8 @@ export class PairFleet {
   }
 
   /**
-   * Lets iCloud bring the second Mac everything at once, in another order. By then the clients have it from the first
-   * Mac, whose order counts.
+   * Lets iCloud bring the second Mac all withheld messages at once, in another order. By then the clients have them
+   * from the first Mac, whose order counts.
    */
   async bringKept(): Promise<void> {
     const count = this.#kept.length;

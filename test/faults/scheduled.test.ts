@@ -10,7 +10,7 @@ import { wait } from './harness.ts';
 const chance = seededChance('moments of the kills');
 const KILLS = isLong ? 200 : 4;
 const LIMIT_MS = isLong ? 3_600_000 : 120_000;
-/** Milliseconds by which a message is scheduled ahead, and that a send with its confirmation takes. */
+/** Milliseconds by which messages are scheduled ahead, and milliseconds that a send with its confirmation takes. */
 const AHEAD_MS = 300;
 const SEND_TAKES_MS = 400;
 
@@ -27,7 +27,10 @@ afterAll(async () => {
 
 const sends = (body: string): number => mac.calls.filter(({ values }) => values.BODY === body).length;
 
-/** On a busy machine the time may have passed before the request arrives: then it is scheduled again, for later. */
+/**
+ * Schedules a message. On a busy machine the time can pass before the request arrives: then schedules it again, for
+ * later.
+ */
 async function schedule(body: string, aheadMs = AHEAD_MS): Promise<string> {
   const sendAt = new Date(Date.now() + aheadMs).toISOString();
   const answer = await service.post('/messages', { recipient: '+15550123', body, send_at: sendAt });

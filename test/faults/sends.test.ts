@@ -42,7 +42,9 @@ function hasRow(): boolean {
   }
 }
 
-/** Restarts it and repeats the request twice with the same key. Returns how often Messages saw the send in all. */
+/**
+ * Restarts the service and repeats the request twice with the same key. Returns how often Messages saw the send in all.
+ */
 async function askAgain(
   key: string,
 ): Promise<{ readonly answers: readonly (number | undefined)[]; readonly seen: number }> {

@@ -60,7 +60,7 @@ class CutClient {
     this.#listener = await harness.service.socket(`&after=${after}`);
   }
 
-  /** Takes over what it heard; the line stays open. */
+  /** Records the events received so far. The line stays open. */
   note(): void {
     const { frames = [] } = this.#listener ?? {};
     for (const frame of frames.splice(0))
@@ -126,7 +126,7 @@ testWithProc(
         await writer.kill();
         const last = harness.newestRow();
         writer = harness.writer(ROWS_PER_SECOND);
-        // Otherwise it might look for a chat.db that has already been moved away.
+        // Otherwise the service might look for a chat.db that has already been moved away.
         await eventually(() => expect(harness.newestRow()).toBeGreaterThan(last));
       },
       'chat.db is away': renameAway,

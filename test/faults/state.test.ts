@@ -48,7 +48,7 @@ describe('state.db that cannot be written', () => {
       const running = await Service.start({ chatDbPath: join(root, 'chat.db') });
       service = running;
       await running.stop();
-      // The same folder on the small disk.
+      // Moves the configuration folder to the small disk.
       writeFileSync(join(disk, 'config.toml'), running.stateFile('config.toml'), { mode: 0o600 });
       rmSync(running.configFolder, { recursive: true });
       spawnSync('ln', ['-s', disk, running.configFolder]);

@@ -13,7 +13,7 @@ const ROWS_PER_SECOND = isLong ? 200 : 25;
 const CATCH_UP_MS = 180_000;
 const FIXED_SEED = 902;
 const NAME = 'message.received';
-/** The writer's rows have any date. */
+/** Admits junk and late rows, because the writer's rows have any date. */
 const ALL = { junk: true, late: true };
 
 const chance = new Chance(seedOfForm('subscriptions killed', FIXED_SEED));

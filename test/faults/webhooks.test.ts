@@ -9,10 +9,13 @@ import { seedOfForm } from '../support/seed.ts';
 import { freePort } from '../support/service.ts';
 import { Harness, rowsOf } from './harness.ts';
 
-/** Messages counted before those of a link or a night; each needs seconds for every attempt of a webhook. */
+/**
+ * Number of messages to write, not counting the further rows of a link or a night. Each takes seconds, because a
+ * webhook attempts it several times.
+ */
 const MESSAGES = isLong ? 5 : 1;
 
-/** Gives an own message that is written as an incoming one without a handle. */
+/** A seed with an own message that is first written as an incoming one without a handle. */
 const KINDS_SEED = 25;
 
 let harness: Harness;
@@ -82,7 +85,7 @@ test('the service killed while it holds an event, after a rotation, and while it
     asked += 1;
   });
   await service.launch();
-  // It attempts the held delivery at once, continues its count, and signs with both secrets.
+  // After the change, the service attempts the held delivery at once, continues its count, and signs with both secrets.
   await eventually(async () => expect(await statusOf(held)).toMatchObject({ state: 'healthy', held: null, behind: 0 }));
   expect(rowsOf(holding)).toEqual(written);
   expect(harness.contradictions(holding.deliveries.map(({ event }) => event))).toEqual([]);
@@ -92,7 +95,7 @@ test('the service killed while it holds an event, after a rotation, and while it
     authorization: 'Bearer x',
     'webhook-signature': signatures(delivery, 'new', 'old'),
   });
-  // While the others fail it may have been attempted again.
+  // The delivery may have been attempted again while the others failed.
   expect(Number(delivery.headers['x-webhook-attempt'])).toBeGreaterThan(attempts);
 
   expect(await statusOf(dropping)).toMatchObject({ dropped: written.length, behind: 0 });

@@ -1,7 +1,7 @@
-// Writes rows into one or several chat.db in turn at a steady rate, as a process of its own that can be killed at any
-// moment. Arguments: paths, rows per second of all together. Every row is whole when its transaction ends. Every fifth
-// row is an own message, every tenth a reaction. With --seed the rows are those of the simulated Messages instead, and
-// some become whole later or never. With --rows it ends after so many, once the last of them is whole.
+// Writes rows into one chat.db, or several in turn, at a steady rate. Runs in its own process, which can be killed at
+// any moment. Arguments: paths, total rows per second. Every row is whole when its transaction ends. Every fifth row is
+// an own message, every tenth a reaction. With --seed the simulated Messages writes the rows, and some become whole
+// later or never. With --rows it ends after that many rows, once the last of them is whole.
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';

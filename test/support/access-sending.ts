@@ -57,7 +57,7 @@ export class AccessSending {
   readonly publisher: Publisher;
   readonly #connection: Connection;
 
-  /** A second one over the same folder is the service after a restart. */
+  /** A second instance over the same folder is the service after a restart. */
   constructor(
     folder: string,
     {

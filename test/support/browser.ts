@@ -13,7 +13,7 @@ import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
 import { BARE_ENVIRONMENT } from './temporary.ts';
 
-/** undefined if it is not installed. */
+/** Path of Chromium; undefined if it is not installed. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

@@ -40,7 +40,7 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
   beforeAll(async () => {
     target = await open();
     client = new PosternClient({ url: urlOf(target.service), key: KEY });
-    // A hub has what its Mac had before as soon as the stream delivers it.
+    // A hub has its Mac's earlier rows once the stream has delivered them.
     await eventually(async () => {
       const [newest] = await client.events(0, 1000).then((events) => events.slice(-1));
       expect(newest?.data).toHaveProperty('id', target.id(HISTORY));
@@ -95,14 +95,14 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
       expect(plain).not.toHaveProperty('details');
       expect(first).toEqual({ ...plain, details: expect.objectContaining(details) });
       expect(await client.message(first?.id ?? '', { include: 'details' })).toEqual(first);
-      // Across the end of a page too.
+      // Every page has details, not only the first.
       let count = 0;
       for await (const message of client.allMessages({ include: 'details', limit: 2, order: 'asc' })) {
         expect(message.details?.kind).toBe('message');
         count += 1;
         if (count === 5) break;
       }
-      // The events of a hub do not have it (decision N2).
+      // The events of a hub have no details (decision N2).
       if (!target.isHub) {
         for await (const event of client.listen({ after: 0, include: 'details' })) {
           expect(event.data).toHaveProperty('details', expect.objectContaining(details));

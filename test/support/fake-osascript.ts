@@ -28,7 +28,7 @@ export class FakeExecutable {
   readonly #records: string;
   readonly #steps: string;
 
-  /** `parent`: a temporary folder in which the executable gets its own, unless `folder` names one. */
+  /** Creates the executable in a new folder below `parent`, unless `folder` names another. */
   constructor(parent: string, name = 'osascript', folder = mkdtempSync(join(parent, 'bin-'))) {
     this.folder = folder;
     this.path = join(folder, name);

@@ -28,7 +28,7 @@ export class FleetMac {
   database: ChatFixture | undefined;
   /** Address of `canary.self`. */
   canarySelf = '';
-  /** Hardware id; undefined for that of the machine that runs the tests. */
+  /** Hardware id. Default: that of the machine that runs the tests. */
   machine: string | undefined;
   settings: Partial<Record<string, unknown>>;
   #app: RunningApp | undefined;
@@ -102,7 +102,7 @@ export class FleetMac {
     return answer.json();
   }
 
-  /** Returns the answer for a balancer, without a key. */
+  /** Returns the status and body of /ready, which balancers read without a key. */
   async ready(): Promise<readonly [number, unknown]> {
     const answer = await fetch(`${this.#app?.url}/ready`);
     return [answer.status, await answer.json()];

@@ -16,7 +16,7 @@ export class FleetServer {
     this.url = url;
   }
 
-  /** `path` is the folder of the fleet, whose address becomes that of the server. */
+  /** Starts the server of the fleet in `path`, and stores its address there. */
   static async start(path: string, scheme: 'nats' | 'tls' = 'nats'): Promise<FleetServer> {
     const ports = mkdtempSync(join(path, 'ports-'));
     const args = ['-c', 'nats-server.conf', '-a', '127.0.0.1', '-p', '-1', '--ports_file_dir', ports];

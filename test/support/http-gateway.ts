@@ -369,7 +369,7 @@ export class HttpGateway {
     });
     // The rest of the body cannot be written if the answer came first.
     request.on('error', () => undefined);
-    // As bytes: for a string, Node would write the headers in its encoding too.
+    // Sends bytes, because Node would encode the headers of a string body like the string.
     request.end(body === undefined ? undefined : Buffer.from(body));
     const [response] = (await once(request, 'response')) as [
       AsyncIterable<Buffer> & { statusCode: number; headers: IncomingHttpHeaders },

@@ -36,14 +36,14 @@ export function hasEvents(hub: HubFixture, ids: readonly string[]): Promise<void
   return eventually(async () => expect(await allIdsAfter(hub)).toEqual(ids));
 }
 
-/** Ids `mac~from` to `mac~to`. */
+/** Returns the ids `mac~from` to `mac~to`. */
 export function rowsOf(mac: string, from: number, to: number): string[] {
   return Array.from({ length: to - from + 1 }, (_, index) => `${mac}~${from + index}`);
 }
 
 export interface Listener {
   readonly ids: string[];
-  /** The code that closed it. */
+  /** The code with which the WebSocket was closed; undefined while it is open. */
   closed: number | undefined;
 }
 

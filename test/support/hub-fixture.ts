@@ -31,7 +31,7 @@ export class HubFixture {
     this.folder = folder;
   }
 
-  /** `fleet`: further settings of that section of config.toml. Resolves once it is connected. */
+  /** Starts a hub. `fleet` contains further settings of the section [fleet]. Resolves once the hub is connected. */
   static async start(
     servers: readonly string[],
     fleet: Readonly<Record<string, unknown>> = {},
@@ -43,7 +43,7 @@ export class HubFixture {
     return hub;
   }
 
-  /** Like `start`, for a hub that cannot serve. */
+  /** Starts a hub without waiting until it is connected, for hubs that cannot serve. */
   static async launch(
     servers: readonly string[],
     fleet: Readonly<Record<string, unknown>>,
@@ -97,7 +97,7 @@ export class HubFixture {
     await waitFor(async () => (await this.client.health()).backend.connected);
   }
 
-  /** Returns the answer for a balancer, without a key. */
+  /** Returns the status and body of /ready, which balancers read without a key. */
   async ready(): Promise<readonly [number, unknown]> {
     const answer = await fetch(`${this.url}/ready`);
     return [answer.status, await answer.json()];

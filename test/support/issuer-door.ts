@@ -36,7 +36,7 @@ export async function openIssuerDoor({
   const clock = new FakeClock();
   const revoked: string[] = [];
   let made = 0;
-  // Enough for the names of the tools.
+  // These members are enough to list the tools.
   const caller = {
     key: ANY_KEY,
     search: new MemorySearch(),

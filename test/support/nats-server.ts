@@ -46,7 +46,7 @@ export class NatsServer {
     this.#storeBytes = storeBytes;
   }
 
-  /** `config` is added to the server's configuration: accounts, TLS. `storeBytes`: its room for what it stores. */
+  /** `config` is added to the server's configuration: accounts, TLS. `storeBytes` limits what it stores. */
   static async start(config = '', name = 'server', storeBytes?: number): Promise<NatsServer> {
     const server = new NatsServer(config, name, storeBytes);
     whenFileEnds(() => server.dispose());

@@ -310,7 +310,7 @@ class SendSimulation {
       if (this.#macs.every(({ claimed }) => claimed.has(key))) return `${key} was tried at both Macs`;
       const isSaid = this.#answers.some((one) => one.key === key && one.answer === 'sent');
       if (isSaid && runs.length === 0) return `${key} was answered as sent, and was not`;
-      // A client that trusts this answer sends the message in another way.
+      // A client that trusts this answer sends the message another way, so the person gets it twice.
       const isMisled = this.#answers.some((one) => one.key === key && one.answer === 'mac_away' && one.wasSent);
       if (isMisled) return `${key} was answered as not sent, and was`;
     }

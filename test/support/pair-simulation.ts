@@ -197,7 +197,7 @@ class PairSimulation {
     else if (name === 'arrive') this.#arrive(mac, 1 + size, which);
     else if (name === 'publish') this.#publish(mac, 1 + size);
     else if (name === 'copy') this.#copy(hub, 1 + size);
-    // The first client stays where it is.
+    // The first client stays at the first hub.
     else if (name === 'read') this.#read(client, which % CLIENTS === 0 ? 0 : size % HUBS, 1 + size);
     else if (name === 'hour') this.#nowMs += 3_600_000;
     else if (name === 'restart') hub.open();
@@ -241,7 +241,7 @@ class PairSimulation {
     }
   }
 
-  /** Publishes as an agent does: what the stream has of its own decides where it continues. */
+  /** Publishes as an agent does: its last message in the stream decides where it continues. */
   #publish(mac: string, count: number): void {
     const { messages } = this.#stream;
     const rows = this.#rows[mac] ?? [];

@@ -11,7 +11,7 @@ const MASKED = 0x80;
 /** Bytes before a payload of fewer than 126 bytes: two, and the mask. */
 const HEAD = 6;
 
-/** Everything together is as long on the wire as the text. */
+/** All frames together are as long on the wire as the text. */
 process.on('message', ({ port, text, first, others, size }) => {
   const payload = Buffer.from(text);
   const bytes =

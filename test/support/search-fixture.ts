@@ -23,7 +23,7 @@ type SearchFeed = Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolv
 export class ScriptedFeed implements SearchFeed {
   last: Offset = { rowId: 0, change: 0 };
   generation = 1;
-  /** What `resolve` throws. */
+  /** The error that `resolve` throws, if any. */
   refusal: Error | undefined;
   /** Offsets at which readers began. */
   readonly begun: Offset[] = [];
@@ -122,7 +122,7 @@ export function searchFixture() {
         writer.close();
       };
       running.push(close);
-      /** What a person types. */
+      /** Parses a text that a person types into a query. */
       const ask = (text: string, more: Partial<SearchQuery> = {}): SearchQuery => {
         const { terms, excluded, hasAttachment } = parseSearch(text, true);
         return { ...ANYTHING, terms, excluded, hasAttachment, ...more };

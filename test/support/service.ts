@@ -25,7 +25,7 @@ export interface ServiceOptions {
   readonly command?: 'serve' | 'hub';
   /** Path of another version's main.js; the current one by default. */
   readonly program?: string | undefined;
-  /** A program, with its arguments, that finally executes the service. */
+  /** A program with its arguments that runs the service's command line, such as a shell. */
   readonly through?: readonly string[];
 }
 
@@ -165,7 +165,7 @@ export class Service {
     });
   }
 
-  /** Sends one request, with the right key unless `x-api-key` is given; an empty one sends none. */
+  /** Sends one request with the right key, unless `x-api-key` is given. An empty `x-api-key` sends no key. */
   async request(
     method: string,
     path: string,
@@ -196,7 +196,7 @@ export class Service {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-    // Its whole output has been read by then.
+    // `close` comes once the whole output has been read.
     const ended = once(child, 'close');
     child.kill(signal);
     const [code] = (await ended) as [number | null];

@@ -1,5 +1,5 @@
-// Run by each runtime with the name of an implementation: what the service relies on, one line per case on stdout
-// as JSON: its name, what was read, and the error that it ended with, if any.
+// Checks what the service relies on. Each runtime runs this with the name of an implementation. Prints one line of JSON
+// per case: its name, what was read, and the error that it ended with, if any.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

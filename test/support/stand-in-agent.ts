@@ -13,7 +13,7 @@ import type { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
 import type { FleetOperation, FleetRequest, RowEvent } from '../../src/schema/fleet-reads-schema.ts';
 
-/** Publishes events as an agent does, of invented rows. */
+/** Plays an agent: publishes events of invented rows. */
 export class StandInAgent {
   readonly mac: string;
   readonly epoch: string;
@@ -99,7 +99,10 @@ export class StandInAgent {
     await this.#js.publish(`$KV.${BUCKETS.macs}.${this.mac}`, packPresence(this.#envelope, this.mac, presence));
   }
 
-  /** Answers hubs that request rows; it lacks those in `without`. With `isReplaced` it has another database by now. */
+  /**
+   * Answers hubs that request rows. Lacks the rows in `without`. With `isReplaced`, answers as if its database had been
+   * replaced.
+   */
   async supply({ isReplaced = false, without = [] as readonly number[] } = {}): Promise<void> {
     this.#nc.subscribe(readSubject(this.mac, 'events'), {
       callback: (_, message) => {
@@ -120,7 +123,7 @@ export class StandInAgent {
     return JSON.stringify(this.newerRows.has(row) ? { type: 'message.danced', data: {} } : eventOfRow(row));
   }
 
-  /** Answers every request of this kind alike; undefined: never. */
+  /** Gives every request of this kind the same answer, or with undefined none. */
   async answer(operation: FleetOperation, reply: Reply | undefined): Promise<void> {
     this.#nc.subscribe(readSubject(this.mac, operation), {
       callback: (_, message) => {

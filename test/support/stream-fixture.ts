@@ -140,7 +140,7 @@ class Reading {
     return this.text.split('\n\n').filter((block) => block.startsWith(':')).length;
   }
 
-  /** Of NDJSON. */
+  /** The parsed lines of an NDJSON stream. */
   get lines(): readonly Envelope[] {
     return this.text
       .split('\n')

@@ -20,7 +20,7 @@ export function whenFileEnds(cleanUp: () => unknown): void {
 /** Creates a folder for one test file, which is removed at its end. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-test-'));
-  // Not afterAll, which is not called if every test is skipped.
+  // Does not use afterAll, which is not called if every test is skipped.
   whenFileEnds(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

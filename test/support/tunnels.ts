@@ -62,7 +62,7 @@ interface TunnelClientParts {
   /** One of `mcp.server_urls` in its configuration. */
   readonly url: string;
   readonly unixSocket?: string;
-  /** As `mcp.extra_headers`. */
+  /** The headers of `mcp.extra_headers` in its configuration. */
   readonly extraHeaders: Readonly<Record<string, string>>;
 }
 
@@ -191,7 +191,7 @@ function jsonOr(text: string, status: number): unknown {
 
 interface AnthropicProxyParts {
   readonly tunnelDomain: string;
-  /** Subdomain to `scheme://host:port`, without a path. */
+  /** Maps each subdomain to `scheme://host:port`, without a path. */
   readonly routes: Readonly<Record<string, string>>;
   /** True for addresses that `upstream.allowed_ips` lists. By default these are private networks without loopback. */
   readonly isAllowed?: (address: string) => boolean;

@@ -33,7 +33,7 @@ export class WebSocketFixture {
   readonly clock = new FakeClock();
   readonly log = collectingLog();
   readonly clients: WebSocketClients;
-  /** Who connects; the owner unless a test says otherwise. */
+  /** The caller that connects; the owner by default. */
   caller: Partial<Caller> & Pick<Caller, 'key'> = { key: undefined };
   readonly #owner: Pick<Caller, 'feed' | 'json'>;
   readonly #server: Server = createServer();

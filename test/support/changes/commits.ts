@@ -5,8 +5,8 @@ import type { ModelChat, ModelRow } from './model-chat.ts';
 import type { CommitName } from './schedule.ts';
 
 /**
- * What one commit does to one row. None reverts an earlier one before it was seen: a reader that looked in between
- * would keep an outdated state, which nothing could correct.
+ * The changes that one commit makes to one row. None reverts an earlier change before it was seen: a reader that looked
+ * in between would keep an outdated state, which nothing could correct.
  */
 const EDITS: Partial<Record<CommitName, (row: ModelRow) => void>> = {
   edit(row) {

@@ -1,4 +1,4 @@
-/** The process ends here. */
+/** Thrown where the process crashes. */
 export class Crashed extends Error {}
 
 export class WriteFailed extends Error {
@@ -12,7 +12,7 @@ export function isExpected(error: unknown): boolean {
   return ['chat_db_unavailable', 'after_unknown'].includes(code);
 }
 
-/** For `JSON.stringify`. */
+/** Replaces errors by their messages, as an argument of `JSON.stringify`. */
 export function errorText(_key: string, value: unknown): unknown {
   return value instanceof Error ? value.message : value;
 }

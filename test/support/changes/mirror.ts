@@ -8,14 +8,14 @@ export class Mirror {
   #texts = new Map<number, string>();
   /** Ranges to read again once chat.db can be read. */
   #unread: (readonly [number, number])[] = [];
-  /** True if it began before every row had been checked once: it reads again after that. */
+  /** True if the copy began before every row had been checked once. It reads everything again after that. */
   isEarly = false;
 
   constructor(chat: ModelChat) {
     this.#chat = chat;
   }
 
-  /** A row that is listed before anybody got its event may vanish without one: such rows are left to the events. */
+  /** Reads all published rows. Later rows are left to their events, because such a row can vanish without an event. */
   readAll({ feed }: ModelService): void {
     this.#texts = new Map();
     this.#readRange(0, feed.lastPublished({ changes: true }).rowId);

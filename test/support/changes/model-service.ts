@@ -20,7 +20,7 @@ export interface Surroundings {
   readonly onCall: (service: ModelService, isWrite: boolean) => void;
   /** Called before changes are stored, or the log begins again. */
   readonly onLog?: (isBegin: boolean) => void;
-  /** How late the reader thread's answers arrive. */
+  /** Delay of the reader thread's answers. */
   readonly lateByMs?: number;
 }
 

@@ -47,7 +47,7 @@ export interface Step {
   /** Picks a row, a client or their number, as a share of the existing ones. */
   readonly which: number;
   readonly size: number;
-  /** Happens before the call with this number, of this step, to chat.db or state.db. */
+  /** Happens before the step's call with this number to chat.db or state.db. */
   readonly during?: {
     readonly call: number;
     /** Only calls that write are counted. */
@@ -98,8 +98,8 @@ const TOTAL = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0);
 const KINDS = ['resume', 'live', 'page'] as const;
 
 /**
- * Rows and a reader, without which little can go wrong. In the second schedule more changes during an absence than a
- * sweep lists.
+ * Create rows and a reader, without which little can go wrong. The second schedule makes more changes during an absence
+ * than a sweep lists.
  */
 const PLAIN: readonly StepName[] = ['fill', 'notice', 'wait', 'connect', 'wait'];
 const AFTER_FLOOD: readonly StepName[] = [
@@ -122,9 +122,9 @@ const AFTER_FLOOD: readonly StepName[] = [
 ];
 
 export interface Schedule {
-  /** Changes that are kept. */
+  /** Number of changes that are kept. */
   readonly kept: number;
-  /** How late the reader thread's answers arrive. Beyond a second, passes run meanwhile. */
+  /** Delay of the reader thread's answers. Beyond a second, passes run meanwhile. */
   readonly lateByMs: number;
   readonly clients: readonly (typeof KINDS)[number][];
   readonly steps: readonly Step[];

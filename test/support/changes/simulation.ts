@@ -189,7 +189,7 @@ class World {
           if (during.do === 'away') this.#chat.isAway = true;
           else {
             commit(this.#chat, this.#store, during.do, during.which);
-            // The poll that finds the commit.
+            // Simulates the poll that finds the commit.
             void this.#clock.after(POLL_MS, () => this.#attempt(() => this.#service.notice()));
           }
         }

@@ -5,7 +5,7 @@ import { changeRow, linkBalloon } from '../../../src/simulator/row-commands.ts';
 
 export const ANA = '+15550100';
 export const BEN = 'ben@example.com';
-/** Below the home folder. */
+/** Path below the home folder. */
 export const FILES = 'Library/Messages/Attachments/00';
 export const GROUP = 'any;+;chat555';
 /** Far enough from today that no time limit depends on the day of the run. */

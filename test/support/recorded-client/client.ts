@@ -274,7 +274,7 @@ function plain(answers: Answers, { startMs, database, folders, url }: Varying): 
     if (typeof value === 'object' && value !== null) {
       const entries = Object.entries(value).map(([name, one]) => [name, walk(one)] as const);
       const isOwn = 'is_from_me' in value && value.is_from_me === true && isLive(value);
-      // Whether a receipt has already arrived depends on the moment.
+      // Receipts of these messages may or may not have arrived yet, so their values are replaced.
       return Object.fromEntries(isOwn ? entries.map(([name, one]) => [name, receipt(name, one)]) : entries);
     }
     if (typeof value !== 'string') return value;

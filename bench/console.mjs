@@ -10,7 +10,7 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync'];
 const LONG = { rounds: 7, scrollMs: 15_000, back: 100_000 };
 const QUICK = { rounds: 2, scrollMs: 3000, back: 2000 };
-/** As fast as somebody turns a mouse wheel. */
+/** The speed of a fast turn of a mouse wheel. */
 const PIXELS_A_FRAME = 80;
 
 /** Script whose promises resolve with the times at which the first view and the conversations were painted. */

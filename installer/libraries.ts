@@ -104,7 +104,9 @@ function move(from: string, to: string): void {
   }
 }
 
-/** Returns npm's own script if the `npm` on PATH is a link to it. Version managers put their own program there instead. */
+/**
+ * Returns npm's own script if the `npm` on PATH is a link to it. Version managers put their own program there instead.
+ */
 function npmScript(path: readonly string[]): string | undefined {
   const npm = path.map((folder) => join(folder, 'npm')).find((candidate) => existsSync(candidate));
   if (npm === undefined) return undefined;

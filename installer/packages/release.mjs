@@ -111,7 +111,7 @@ function copyPackage(name, folder) {
   if (!PACKAGES[name].every((part) => existsSync(join(from, part)))) return false;
   for (const part of PACKAGES[name]) copy(join(from, part), join(folder, 'node_modules', name, part));
   const { version, license, main } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
-  // Without scripts and dependencies, so that installing it neither builds nor downloads anything.
+  // Omits scripts and dependencies, so that installing it neither builds nor downloads anything.
   writeJson(join(folder, 'node_modules', name, 'package.json'), { name, version, license, main });
   return true;
 }

@@ -81,7 +81,7 @@ export class Audit implements AuditLog {
   usedToday(): ReadonlyMap<string, KeyUse> {
     const midnightMs = startOfLocalDay(this.#clock.now());
     const today = new Map<string, KeyUse>();
-    // One span holds the whole day.
+    // Asks for a single span that holds the whole day.
     for (const { keyId, what, count } of this.uses(midnightMs, Number.MAX_SAFE_INTEGER)) {
       const use = today.get(keyId) ?? NO_USE;
       today.set(keyId, { ...use, [what]: use[what] + count });

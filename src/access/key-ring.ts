@@ -217,7 +217,7 @@ export class KeyRing implements Keys {
     };
   }
 
-  /** Returns the list's groups that are closed. Returns none while chat.db is unreadable, although all are closed then. */
+  /** Returns the list's closed groups; none while chat.db is unreadable, although all are closed then. */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {
       return closedGroups(list, (id) => this.#parts.directory.meant(id));

@@ -60,7 +60,7 @@ export function openCanary({
 export class Canary implements CanaryStatus {
   readonly #parts: CanaryParts;
   #record: CanaryRecord | undefined;
-  /** On the monotonic clock. */
+  /** When the next canary is due, on the monotonic clock. */
   #nextAtMs = 0;
   /** When the last canary was sent, on the monotonic clock; after a restart, when this run started. */
   #sentAtMs = 0;

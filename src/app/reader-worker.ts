@@ -62,7 +62,7 @@ const targets: { readonly [Name in keyof ThreadTargets]: () => ThreadTargets[Nam
   index: () => index,
   prints: () => prints,
   files: () => files,
-  // Both are loaded on first use.
+  // The modules of search are loaded on first use.
   finder: async () => (finder ??= new (await import('../search/query/finder.ts')).Finder(index)),
   writer: async () => (writer ??= new (await import('../search/index/index-writer.ts')).IndexWriter(index)),
 };

@@ -97,7 +97,7 @@ export class McpPipe {
     const message = parsed(text);
     const version = message?.result?.protocolVersion;
     if (typeof version === 'string') this.#version = version;
-    // One line per message, whatever the service sent.
+    // Writes one line per message, even if the service's answer has several.
     this.#write(message === undefined ? text.replaceAll(/[\r\n]+/g, ' ') : JSON.stringify(message));
   }
 

@@ -163,10 +163,7 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/**
- * Returns the environment; empty if a configuration was named, which selects its own service whatever the environment
- * says.
- */
+/** Returns the environment; empty if a configuration was named, which selects its own service. */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }
@@ -181,9 +178,7 @@ export interface UnsignedConsole {
   readonly lines: readonly string[];
 }
 
-/**
- * Returns the console's address for signing in by hand; undefined if `postern open` can sign in over the Unix socket.
- */
+/** Returns the console's address for signing in by hand; undefined if `postern open` itself can sign in. */
 export function unsignedConsole(options: ConnectionOptions, context: Context): UnsignedConsole | undefined {
   const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (named !== undefined) {

@@ -195,10 +195,7 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/retry`, 'url');
   }
 
-  /**
-   * Redelivers events after a row id or offset, under the same ids. With `latest`, skips all undelivered events
-   * instead.
-   */
+  /** Redelivers events after a row id or offset, under the same ids. `latest` instead skips undelivered events. */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     const from = isOffset(after) || after === 'latest' ? after : Number(after);
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });
@@ -219,8 +216,8 @@ export class PosternClient {
 
   /**
    * Returns events and changes after a row id or an offset: oldest first, at most `limit` (up to 1000). Without
-   * `after`, returns no events and the current offset. Throws 410 if the offset is too old; the error's
-   * `problem.latest` is an offset from which to start again.
+   * `after`, returns no events and the current offset. Throws 410 if the offset is too old: start again from
+   * `problem.latest`.
    */
   async trackedEvents({ after, limit, include, maxAgeS, junk }: TrackedOptions = {}): Promise<TrackedPage> {
     const query = queryOf({ changes: true, after, limit, include, max_age_s: maxAgeS, junk });

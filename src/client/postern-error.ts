@@ -9,7 +9,10 @@ export class PosternError extends Error {
   override readonly name = 'PosternError';
   /** HTTP status of the answer; 0 if there was none. */
   readonly status: number;
-  /** Stable and snake_case: the service's own, or `unreachable`, `connection_lost`, `not_postern`, `invalid_key`, `not_capable`. */
+  /**
+   * Stable and snake_case: the service's own code, or `unreachable`, `connection_lost`, `not_postern`, `invalid_key` or
+   * `not_capable`.
+   */
   readonly code: string;
   /** Advice on how to solve it. */
   readonly hint: string | undefined;

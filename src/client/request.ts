@@ -71,7 +71,7 @@ export class Requests {
   }
 
   /**
-   * Returns the answer, an object. Throws `not_postern` if it lacks `member`, which every such answer of Postern has.
+   * Returns the answer, an object. Throws a PosternError if it lacks `member`, which every such answer of Postern has.
    */
   async one<Result>(
     method: string,

@@ -13,7 +13,7 @@ export const STEADY_MS = isLong ? 5000 : 500;
 const PAUSE_MS = isLong ? 8000 : 5000;
 /** Folder of an older, built version for the rolling upgrade. */
 const OLDER = process.env.OLDER_VERSION;
-/** For faults that need not last until a connection is given up. */
+/** Length of faults that need not last until a connection is given up. */
 const SHORT_PAUSE_MS = isLong ? 15_000 : 2000;
 const LINES: Partial<FleetSize> = { servers: 1, hasLines: true };
 

@@ -15,7 +15,7 @@ const SIZE: FleetSize = isLong
   : { servers: 1, macs: 3, processes: 2, rowsPerSecond: 30, hasLines: true };
 const LIMIT_MS = isLong ? 400_000 : 120_000;
 
-/** Not in the short form, because a lease takes ten seconds to end. */
+/** The short form omits the further faults, because a lease takes ten seconds to end. */
 const CASES = isLong
   ? [
       ...FAULTS,

@@ -9,7 +9,7 @@ const MESSAGES = 'tell application id STRING';
 
 interface Line {
   readonly number: number;
-  /** Without comments, and with every string replaced by `STRING`. */
+  /** The line without comments, and with every string replaced by `STRING`. */
   readonly code: string;
   readonly strings: readonly string[];
 }

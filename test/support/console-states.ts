@@ -29,7 +29,7 @@ const WIZARD = { hash: '#/keys/new', shows: '#key-form-new input' };
 const toStep = (step: number): string => `(async () => {
   ${type('#key-form-new input.input', 'agent')}
   for (let turn = 1; turn < ${step}; turn += 1) {
-    // Nobody, for a step that asks for people.
+    // Chooses nobody in a step that asks for people.
     for (const one of document.querySelectorAll('#key-form-new .seg button:last-child')) one.click();
     document.querySelector('#key-form-new').requestSubmit();
     while (document.querySelector('.steps li:nth-child(' + (turn + 1) + ')[aria-current]') === null)

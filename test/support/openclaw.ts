@@ -142,7 +142,7 @@ export class OpenClaw {
     };
     writeFileSync(join(HOME, '.openclaw/openclaw.json'), JSON.stringify(config));
     const program = node ?? '';
-    // Without the test runner's variables, with which the plugin refuses to start.
+    // Omits the test runner's variables, with which the plugin refuses to start.
     const child = spawn(program, [join(PACKAGES, 'openclaw/openclaw.mjs'), 'gateway', 'run'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

@@ -277,7 +277,7 @@ export class StandInMac {
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // It has already exited.
+          // The process has already exited.
         }
       }
     }

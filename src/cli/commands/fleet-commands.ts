@@ -166,8 +166,8 @@ async function createMissing(folder: FleetFolder, limits: InitOptions, context: 
 }
 
 /**
- * Runs `work` on the servers, unless `offline`. If they cannot be reached, only prints how to catch up later, because the
- * files have already been changed.
+ * Runs `work` on the servers, unless `offline`. If they cannot be reached, only prints how to catch up later, because
+ * the files have already been changed.
  */
 export async function onServers(
   { offline }: OneMacOptions,

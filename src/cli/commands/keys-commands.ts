@@ -218,7 +218,7 @@ function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret' | 'scopes'>)
     'This is the key. It is shown only now.',
     '',
     ...description(key),
-    // Not indented, because a script that was copied with blanks before `#!` does not start.
+    // Does not indent these lines, because a script that was copied with blanks before `#!` does not start.
     ...clientLines({ ...setup, secret: key.key, scopes: key.scopes }).flatMap(({ client, where, lines }) => [
       '',
       `${client} (${where}):`,

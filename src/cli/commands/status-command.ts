@@ -49,7 +49,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
   const nowMs = systemClock.now();
   const counters = overview === undefined ? [] : counterLines(overview, nowMs);
   return [
-    // Only on a terminal, because scripts rely on the first line being that of Postern.
+    // Printed only on a terminal, because scripts rely on the first line being that of Postern.
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),
@@ -181,7 +181,7 @@ function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem 
   }
 }
 
-/** At a hub: returns one line per Mac; Macs with a problem say which. */
+/** Returns one line per Mac of a hub. The line of a Mac with a problem names the problem. */
 function macLines(macs: readonly FleetMac[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
   return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused }, place) => {

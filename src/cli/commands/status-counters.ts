@@ -10,7 +10,7 @@ import { shownTime } from '../output/time.ts';
 /** The counts in one line of `postern status`. */
 export interface CounterLine {
   readonly name: string;
-  /** Only for a terminal. */
+  /** A sparkline, shown only on a terminal. */
   readonly bars?: string | undefined;
   readonly text: string;
 }

@@ -12,7 +12,7 @@ interface BunDatabase {
 
 /** Loads Bun's own bun:sqlite. */
 export async function loadBunSqlite(): Promise<OpenNative> {
-  // Not a literal, so that the type checker does not look for Bun's module.
+  // Avoids a literal in `import`, so that the type checker does not look for Bun's module.
   const name = 'bun:sqlite';
   const { Database } = (await import(name)) as { Database: new (path: string, options: object) => BunDatabase };
   return (path, { readonly, busyTimeoutMs }) => {

@@ -86,7 +86,10 @@ export function defaults(_, environment) {
   return { code: folder === '' ? 1 : 0, stdout: folder };
 }
 
-/** Without developer tools it exits with 2 and this sentence (xcode-select(1), macOS 13 to 26), without a dialog. */
+/**
+ * Without developer tools, xcode-select exits with 2 and this sentence (xcode-select(1), macOS 13 to 26), without a
+ * dialog.
+ */
 export function xcodeSelect(_, environment) {
   if (!hasFlag(environment, 'no-compiler')) return { code: 0, stdout: '/Library/Developer/CommandLineTools' };
   const sentence =
@@ -94,7 +97,7 @@ export function xcodeSelect(_, environment) {
   return { code: 2, stderr: sentence };
 }
 
-/** On a Mac without developer tools this opens a dialog and waits for the user. */
+/** On a Mac without developer tools, otool opens a dialog and waits for the user. */
 export function otool() {
   return { code: 72 };
 }
@@ -111,7 +114,7 @@ export function osascript() {
   return { code: 0 };
 }
 
-/** Without root it lists only this user's processes: here, those that a test stored, or else the agent. */
+/** Without root, lsof lists only this user's processes: here, those that a test stored, or else the agent. */
 export function lsof(args, environment) {
   if (hasFlag(environment, 'lsof')) return { code: 0, stdout: readText(environment, 'lsof') };
   const pid = Number(readText(environment, 'ready'));

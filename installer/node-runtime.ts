@@ -5,7 +5,7 @@ import { fetchNodePackage, type NodePackage } from '../src/runtime/node-package.
 import { type MachSlice, machSlicesOf } from './mach-o.ts';
 import type { Machine } from './machine.ts';
 
-/** The Mac's processor and its macOS. */
+/** The Mac's processor and macOS version. */
 export interface MacKind {
   readonly arch: string;
   /** For example `15.6.1`. */

@@ -1,7 +1,7 @@
 import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 
 const CHECK_EVERY_MS = 1000;
-/** More than network time corrects at once, and less than a person would notice in timestamps. */
+/** Larger than a correction by network time, and smaller than a person would notice in timestamps. */
 const JUMP_MS = 5000;
 const REPORTED_FOR_MS = 60_000;
 

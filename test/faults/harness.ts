@@ -142,7 +142,7 @@ export class Writer {
     whenFileEnds(() => this.kill());
   }
 
-  /** Resolves once it has ended by itself. */
+  /** Resolves once the writer has ended by itself. */
   async ended(): Promise<void> {
     if (this.#child.exitCode === null) await once(this.#child, 'exit');
     if (this.#child.exitCode !== 0) throw new Error(`the writer ended with ${this.#child.exitCode}`);

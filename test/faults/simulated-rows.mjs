@@ -4,9 +4,9 @@ import { Messages } from '../../dist/src/simulator/simulated-messages.js';
 
 const PERSON = '+15550100';
 /**
- * Maximum delay by which a row may be completed late. The service waits 500 ms for the mark of an own row, which comes
- * within 300 ms. A writer that was not scheduled in between leaves the row incomplete, as a killed one does, so that
- * chat.db shows in the end what the service had to report.
+ * Maximum milliseconds by which this process may be late to complete a row. The service waits 500 ms for the mark of an
+ * own row, which comes within 300 ms. If this process is later, it leaves the row incomplete, as a killed one does, so
+ * that chat.db still shows what the service had to report.
  */
 const MOST_LATE_MS = 100;
 

@@ -10,7 +10,7 @@ export interface ConsoleState {
   readonly until?: string;
   /** Answers of the service that are changed on their way to the page, which is reloaded afterwards. */
   readonly answers?: readonly (readonly [glob: string, change: (real: never) => unknown])[];
-  /** Too long for axe in a wide window, where it takes 40 s; it checks only the narrow one. */
+  /** True if axe takes too long in a wide window (40 s). It then checks only the narrow one. */
   readonly isLong?: true;
 }
 

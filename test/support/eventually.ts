@@ -1,4 +1,4 @@
-/** A limit for what never happens, longer than anything takes on a machine with ten times the load. */
+/** Time limit for something that never happens: longer than anything takes on a machine with ten times the load. */
 const WITHIN_MS = 60_000;
 /** Each attempt costs both sides something, so the pauses grow. */
 const PAUSE_MS = { shortest: 5, longest: 50, share: 0.05 };

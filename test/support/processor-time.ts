@@ -43,7 +43,7 @@ function fixedWork(): void {
   }
 }
 
-/** Enough to suspect a step, which is then measured for longer. */
+/** Milliseconds of the first measurement: enough to suspect a step, which is then measured for longer. */
 const FIRST_MS = 5;
 /** How often the cost of a run may grow when its text grows ten times; 10 is linear. */
 const MOST = 15;

@@ -18,7 +18,7 @@ export interface SearchOptions extends ConnectionOptions {
 
 /** The maximum page size. */
 const PAGE = 200;
-/** Slow, because all clients share the rate limit. */
+/** Long, because all clients share the rate limit. */
 const LOOK_EVERY_MS = 3000;
 const BAR_COLUMNS = 30;
 const PREVIOUS_LINE = '\x1b[1A\x1b[2K';

@@ -11,7 +11,7 @@ import type { ConnectionOptions, Served } from '../service-connection.ts';
 export interface TailOptions extends ConnectionOptions {
   readonly after?: string;
   readonly changes?: boolean;
-  /** Seconds. */
+  /** Maximum delay of a message in seconds. */
   readonly maxAge?: number;
   /** With --json or --exec: also passes on what each message contains. */
   readonly details?: boolean;

@@ -17,7 +17,7 @@ export interface FilterOptions {
   readonly conversation?: readonly string[];
   readonly sender?: readonly string[];
   readonly from?: 'me' | 'others';
-  /** Seconds. */
+  /** Maximum delay of a message in seconds. */
   readonly maxAge?: number;
   /** False with --no-junk. */
   readonly junk?: boolean;

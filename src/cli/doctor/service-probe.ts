@@ -186,7 +186,7 @@ function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): rea
   if (fleet === undefined) return [];
   const { mac, state, behind, problem, clock_ahead_s: aheadS, certificate_ends: ends } = fleet;
   const rest = [
-    // Earlier versions report neither.
+    // Earlier versions report neither the clock nor the certificate.
     ...(typeof aheadS === 'number' ? [clockFinding(aheadS * 1000)] : []),
     ...(typeof ends === 'string' ? [certificateFinding("The server's certificate", Date.parse(ends))] : []),
   ];

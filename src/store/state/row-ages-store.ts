@@ -2,7 +2,7 @@ import type { RowAgeStore } from '../../domain/ports/row-ages-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { firstNumber } from './record.ts';
 
-/** How many ages are kept, and how long (decision U4). */
+/** Limits of the stored ages (decision U4). */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const KEPT_ROWS = 100_000;
 

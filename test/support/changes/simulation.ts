@@ -10,7 +10,9 @@ import type { Schedule, Step } from './schedule.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const POLL_MS = 400;
-/** Maximum number of calls to chat.db and state.db per schedule; the longest of 100,000 needs a sixth of them. */
+/**
+ * Maximum number of calls to chat.db and state.db per schedule. The longest of 100,000 schedules needs a sixth of them.
+ */
 const MAX_CALLS = 20_000;
 const TOO_LONG = `the schedule takes more than ${MAX_CALLS} calls to chat.db and state.db`;
 

@@ -202,8 +202,10 @@ describe('keys and approvals in the console', () => {
     expect(await there().faults()).toEqual([]);
     expect(await count()).toBe(before);
     await page.getByRole('button', { name: 'Create key' }).click();
-    const secret = await page.locator('.code pre').first().textContent();
-    expect(secret).toMatch(/^postern_[0-9a-f]{8}_/);
+    const secret = await page
+      .locator('.code pre', { hasText: /^postern_[0-9a-f]{8}_/ })
+      .first()
+      .textContent();
     expect(await count()).toBe(before + 1);
     // The same lines as `postern keys add` prints, with this key.
     const lines = page.locator('#client-lines .code pre');

@@ -113,7 +113,7 @@ describe('an update that fails after the old agent was told to stop', () => {
     const mac = await installed();
     await new Launchd(mac.run, mac.clock, 501, 'local.postern.agent').bootout();
     const failing = update(mac, { matches: firstCalls('launchctl bootstrap'), code: 134 });
-    await expect(failing).rejects.toMatchObject({ hint: expect.stringContaining('is not running now') });
+    await expect(failing).rejects.toMatchObject({ hint: expect.stringContaining('so it was not started again') });
     await expect(runningVersion(mac)).rejects.toThrow();
   });
 });

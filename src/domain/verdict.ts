@@ -74,7 +74,7 @@ function fleetVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<Sta
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     text: capital(listed(troubles)),
-    next: 'The other Macs continue. What was missed follows once they are back.',
+    next: 'The other Macs continue. Missed events follow once their Mac is back.',
   };
 }
 

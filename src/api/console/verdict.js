@@ -92,7 +92,7 @@ function fleetVerdict({ backend, macs = [], webhooks }) {
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     text: capital(listed(troubles)),
-    next: 'The other Macs continue. Missed events follow once all Macs are back.',
+    next: 'The other Macs continue. Missed events follow once their Mac is back.',
   };
 }
 

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import type { Caller } from '../domain/caller.ts';
+import type { ChangeEvent, LogEntry } from '../domain/event.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
-import { NO_INCLUDES } from '../domain/include.ts';
+import { includeSet, NO_INCLUDES } from '../domain/include.ts';
 import type { EventFeed, MessageLog } from '../domain/ports/feed-ports.ts';
 import type { BackendHealth } from '../domain/ports/reading-ports.ts';
 import type { IdempotencyStore } from '../domain/ports/sending-ports.ts';
@@ -17,6 +18,8 @@ import { sendBody } from '../schema/message-request.ts';
 import { checkBody } from '../schema/mistakes.ts';
 import { fleetStore } from '../store/state/fleet-store.ts';
 import type { Host } from './host.ts';
+
+const DETAILS = includeSet(['details']);
 
 interface FleetParts {
   readonly settings: FleetSettings;
@@ -46,7 +49,8 @@ export function openFleet(parts: FleetParts): FleetAgent {
       attachmentMistakes: (paths) => owner.sender.attachmentMistakes(paths),
       send: (request) => countedSend(owner.sender.send(request), counters),
     },
-    json: (entry) => json(entry, NO_INCLUDES),
+    // Hubs give events offsets of their own.
+    json: (entry) => withEditDate(json, { ...entry, generation: undefined }),
     isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
     addresses: () => owned.addresses(),
     machine: async () => {
@@ -55,6 +59,17 @@ export function openFleet(parts: FleetParts): FleetAgent {
     },
     rowOfGuid: (guid) => connection.read((snapshot) => snapshot.rowIdOf(guid)),
   });
+}
+
+/** Returns the JSON of an event; with the date of the last edit if it is about one. */
+function withEditDate(json: EventJson, entry: LogEntry): string {
+  const text = json(entry, NO_INCLUDES);
+  const { event } = entry;
+  if (event.type !== 'message.updated' || !event.changes.some((name) => name === 'edited' || name === 'unsent'))
+    return text;
+  const { details } = (JSON.parse(json(entry, DETAILS)) as Extract<ChangeEvent, { type: 'message.updated' }>).data;
+  const at = details?.retracted_at ?? details?.edited_at;
+  return at ? `${text.slice(0, -1)},"edited_at":"${at}"}` : text;
 }
 
 /** Checks a send as `POST /messages` does. Through a hub, only `recipient`, `body` and `attachments` are possible. */

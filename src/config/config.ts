@@ -150,7 +150,11 @@ export function checkConfig(
     content: one(SETTINGS.fleetContent),
     contentKeyFile: one(SETTINGS.fleetContentKeyFile),
     backfillHours: one(SETTINGS.fleetBackfillHours),
+    changes: one(SETTINGS.fleetChanges),
   };
+  if (writtenFleet.changes && config.changes.enabled === false) {
+    mistakes.push('fleet.changes needs the detection of changes, and changes.enabled is false.');
+  }
   const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
   const own = new Set([config.approval.selfAddress, config.canary.selfAddress].filter(Boolean));
   if (own.size > 1) mistakes.push(TWO_ADDRESSES);

@@ -49,6 +49,13 @@ export const FLEET_SETTINGS = {
     24,
     'How many hours of past messages this Mac sends to a fleet that has none of them yet.',
   ),
+  fleetChanges: {
+    name: 'fleet.changes',
+    about: 'Hubs also get changes of existing messages, which this Mac then detects all the time.',
+    allowed: 'true or false',
+    defaultValue: () => false,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
 } satisfies Readonly<Record<string, Setting>>;
 
 /** The values as written, each checked individually. */

@@ -44,6 +44,8 @@ export interface RemovedMessage {
   readonly id: string;
   readonly guid: string;
   readonly conversation_id: string;
+  /** The message's Mac; only at a hub. */
+  readonly mac?: string | undefined;
 }
 
 /** `data` of `messages.changed`: the range of rows in which too many messages changed to report each one. */
@@ -51,13 +53,27 @@ export interface ChangedRange {
   readonly first_id: string;
   readonly last_id: string;
   readonly count: number;
+  /** The messages' Mac; only at a hub. */
+  readonly mac?: string | undefined;
 }
 
 /** The envelope of a change (decision I3). Only readers that ask for changes receive changes. */
 export type ChangeEvent =
-  | { readonly type: 'message.updated'; readonly data: Message; readonly changes: readonly ChangeName[] }
+  | {
+      readonly type: 'message.updated';
+      readonly data: Message;
+      readonly changes: readonly ChangeName[];
+      /** When it was last edited or unsent; only from a Mac to a hub, which puts the edits of a pair in order. */
+      readonly edited_at?: string | undefined;
+    }
   | { readonly type: 'message.removed'; readonly data: RemovedMessage }
   | { readonly type: 'messages.changed'; readonly data: ChangedRange };
+
+const ROW_TYPES: ReadonlySet<string> = new Set(ROW_EVENT_TYPES);
+
+export function isRowEvent(event: Event | ChangeEvent): event is Event {
+  return ROW_TYPES.has(event.type);
+}
 
 /** One entry of the event log: a new row of chat.db, or a change of earlier rows. */
 export interface LogEntry {

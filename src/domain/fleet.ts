@@ -16,6 +16,8 @@ export interface FleetSettings {
   readonly contentKeyFile: string;
   /** How many hours of history an agent publishes to an empty stream. */
   readonly backfillHours: number;
+  /** Publishes changes of existing messages too (decision N9). */
+  readonly changes: boolean;
 }
 
 /** Form of a Mac's id, which is part of subjects and ids. */

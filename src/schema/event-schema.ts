@@ -14,12 +14,15 @@ export const eventSchema = shapeOf<Event>()(
     .meta({ id: 'Event' }),
 );
 
+const ofAHub = z.string().optional().meta({ description: 'Only at a hub: the Mac.' });
+
 /** `data` of `message.removed`. */
 const removedSchema = shapeOf<RemovedMessage>()(
   z.object({
     id: z.string(),
     guid: z.string().meta({ description: '"" if it is no longer known.' }),
     conversation_id: z.string().meta({ description: '"" if it is no longer known.' }),
+    mac: ofAHub,
   }),
 );
 
@@ -36,7 +39,10 @@ export const changeEventSchema = shapeOf<ChangeEvent>()(
       z.object({
         type: z.literal('messages.changed'),
         data: z
-          .object({ first_id: z.string(), last_id: z.string(), count: z.int() })
+          .object({
+            ...{ first_id: z.string(), last_id: z.string(), count: z.int() },
+            mac: ofAHub,
+          })
           .meta({ description: 'Rows to read again: the first, the last, and how many of them changed.' }),
       }),
     ])

@@ -14,6 +14,8 @@ const lastPublished = z.object({
   sequence: whole,
   /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
+  /** The chain of changes; absent if the Mac publishes none. */
+  changes: z.object({ epoch: id, row: whole, sequence: whole }).optional(),
 });
 export type LastPublished = z.output<typeof lastPublished>;
 

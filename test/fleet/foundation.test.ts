@@ -38,6 +38,7 @@ describe('[fleet] in config.toml', () => {
       content: 'plain',
       contentKeyFile: '',
       backfillHours: 24,
+      changes: false,
     });
     expect(fleetOf('[fleet]\nservers = ["tls://a.example:4222"]\nmac = "m7"\ncontent_key_file = "/k"')).toMatchObject({
       content: 'encrypted',

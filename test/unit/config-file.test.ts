@@ -143,6 +143,7 @@ describe('the first launch', () => {
       'content',
       'content_key_file',
       'backfill_hours',
+      'changes',
       'url',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);

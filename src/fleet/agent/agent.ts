@@ -91,7 +91,7 @@ export class FleetAgent {
     const joined: JoinedParts = { ...parts, connection, membership, envelope, mac, instance, log };
     this.#uplink = new Uplink(joined);
     this.#sends = new SendQueue(joined);
-    this.#answers = new Answers(joined);
+    this.#answers = new Answers(joined, () => this.#uplink.last?.changes?.epoch);
     this.#presence = new PresenceBeat(joined, () => ({
       version: parts.version,
       instance,

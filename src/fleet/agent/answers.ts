@@ -1,4 +1,5 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
+import type { LogEntry } from '../../domain/event.ts';
 import { guidOfId } from '../../domain/fleet.ts';
 import { type Include, type IncludeSet, includeSet } from '../../domain/include.ts';
 import { rowOffset } from '../../domain/offset.ts';
@@ -11,9 +12,11 @@ import {
   type RowEvent,
 } from '../../schema/fleet-reads-schema.ts';
 import { readBody } from '../../schema/mistakes.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import { readSubject } from '../protocol/layout.ts';
 import { type Reply, readQuestion, respond, toProblem } from '../protocol/requests.ts';
 import type { JoinedParts } from './agent.ts';
+import { changeKey, loggedChanges } from './change-chain.ts';
 import { withoutText } from './uplink.ts';
 
 /** Maximum number of questions answered at a time, so that a large fleet does not keep the Mac busy. */
@@ -24,11 +27,14 @@ const MAX_ROWS = 200;
 /** Answers the questions of hubs as the owner's own API would. Listens only to the operations in `FLEET_READS`. */
 export class Answers {
   readonly #parts: JoinedParts;
+  readonly #changesEpoch: () => string | undefined;
   #subscriptions: readonly Subscription[] = [];
   #running = 0;
 
-  constructor(parts: JoinedParts) {
+  /** `changesEpoch` is undefined while the stream is being asked. */
+  constructor(parts: JoinedParts, changesEpoch: () => string | undefined) {
     this.#parts = parts;
+    this.#changesEpoch = changesEpoch;
   }
 
   start(): void {
@@ -94,22 +100,32 @@ export class Answers {
   }
 
   #events({ epoch, after, before }: CheckedRead<'events'>): readonly RowEvent[] | null {
-    const { store, messages, settings, json } = this.#parts;
-    if (epoch !== store.epoch()) return null;
+    const { store, settings, json } = this.#parts;
+    const isOfChanges = isChangesEpoch(epoch);
+    const current = isOfChanges ? this.#changesEpoch() : store.epoch();
+    if (current === undefined && settings.changes) throw problem('mac_busy');
+    if (epoch !== current) return null;
+    const entries = isOfChanges
+      ? loggedChanges(this.#parts.feed, { after, before, limit: MAX_ROWS })
+      : this.#rows(after, before);
+    return (
+      entries?.map((entry) => ({
+        row: entry.change ?? entry.rowId,
+        guid: isOfChanges ? changeKey(entry) : entry.guid,
+        type: entry.event.type,
+        json: settings.content === 'metadata' ? withoutText(entry) : json(entry),
+      })) ?? null
+    );
+  }
+
+  /** Returns the first rows between two; an empty list means that there are no more. */
+  #rows(after: number, before: number): readonly LogEntry[] {
     for (let from = after; ; ) {
-      const entries = messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);
+      const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);
       const shown = entries.filter(({ isCanary }) => isCanary !== true);
       const last = entries.at(-1);
-      // An empty answer means that there are no more.
-      if (shown.length === 0 && last !== undefined) from = last.rowId;
-      else {
-        return shown.map((entry) => ({
-          row: entry.rowId,
-          guid: entry.guid,
-          type: entry.event.type,
-          json: settings.content === 'metadata' ? withoutText(entry) : json(entry),
-        }));
-      }
+      if (shown.length > 0 || last === undefined) return shown;
+      from = last.rowId;
     }
   }
 

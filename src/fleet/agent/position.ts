@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LogIdentity } from '../../domain/cursor.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
-import { type EventMessage, eventId } from '../protocol/event-message.ts';
+import { type ChainState, eventId } from '../protocol/event-message.ts';
 
 /** The facts that decide where an agent resumes. */
 export interface Known {
@@ -9,8 +9,8 @@ export interface Known {
   readonly epoch: string;
   /** The last acknowledged position that this Mac has stored. */
   readonly position: Offset | undefined;
-  /** This Mac's newest message in the stream; undefined if it has none. */
-  readonly last: EventMessage | undefined;
+  /** This Mac's newest row in the stream; undefined if it has none. */
+  readonly last: ChainState | undefined;
   /** True if `position` refers to this stream. */
   readonly isSameStream: boolean;
   /** Describes chat.db at a row. */
@@ -31,7 +31,8 @@ export async function startAfter(known: Known): Promise<Start> {
   const { last, mac } = known;
   if (last === undefined) return known.isSameStream ? fromMemory(known) : afresh(known);
   const { guidAtCursor: guid, highestRowId } = known.identity(rowOffset(last.row));
-  const isOurs = guid === null ? last.epoch === known.epoch : eventId(mac, last.epoch, guid) === last.id;
+  const isUnnamed = guid === null || last.id === '';
+  const isOurs = isUnnamed ? last.epoch === known.epoch : eventId(mac, last.epoch, guid) === last.id;
   if (isOurs && last.row <= highestRowId) {
     // The row is in this chat.db, so its epoch is right even if this Mac has forgotten it.
     return { after: rowOffset(last.row), epoch: last.epoch, previousRow: last.row };

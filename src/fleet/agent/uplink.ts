@@ -1,4 +1,4 @@
-import { JetStreamApiCodes, type JetStreamApiError } from '@nats-io/jetstream';
+import { randomUUID } from 'node:crypto';
 import { isAppError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
@@ -6,10 +6,18 @@ import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/fe
 import type { Cancel } from '../../domain/ports/host-ports.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { LastPublished } from '../../schema/fleet-records-schema.ts';
+import { isConflict } from '../protocol/compare-and-set.ts';
 import { managerOf } from '../protocol/connect-once.ts';
-import { encodeEvent, eventId, readEventHeaders } from '../protocol/event-message.ts';
+import {
+  type ChainState,
+  type EventMessage,
+  encodeEvent,
+  eventId,
+  readEventHeaders,
+} from '../protocol/event-message.ts';
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
 import type { JoinedParts } from './agent.ts';
+import { chainIn, chainStart, changeKey, changesAfter } from './change-chain.ts';
 import { startAfter } from './position.ts';
 
 const PUBLISH_MS = 5000;
@@ -18,11 +26,12 @@ const HEADER_BYTES = 4096;
 const HOUR_MS = 3_600_000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/** This Mac's last message in the stream, which the next one names as its predecessor. */
+/** This Mac's last messages in the stream. The next one names the last of all, and the last of its chain. */
 interface Chain {
-  readonly epoch: string;
   sequence: number;
-  previousRow: number;
+  rows: ChainState;
+  /** Undefined if this Mac publishes no changes. */
+  changes: ChainState | undefined;
 }
 
 /**
@@ -47,7 +56,7 @@ export class Uplink implements ConsumerTask<undefined> {
   constructor(parts: JoinedParts) {
     this.#parts = parts;
     this.#wakeup = new Wakeup(parts.clock);
-    this.#consumer = parts.feed.consume(this);
+    this.#consumer = parts.feed.consume(this, { changes: parts.settings.changes });
   }
 
   /** The position up to which everything is in the stream. */
@@ -64,7 +73,8 @@ export class Uplink implements ConsumerTask<undefined> {
   get last(): LastPublished | undefined {
     const stream = this.#parts.store.stream();
     if (this.#chain === undefined || stream === undefined) return undefined;
-    return { stream, sequence: this.#chain.sequence, row: this.#chain.previousRow };
+    const { rows, changes } = this.#chain;
+    return { stream, sequence: rows.sequence, row: rows.row, changes };
   }
 
   start(): void {
@@ -81,8 +91,8 @@ export class Uplink implements ConsumerTask<undefined> {
   storedOffset(): Offset {
     // The consumer also asks after chat.db was replaced, which starts a new epoch.
     this.#chain = undefined;
-    const { store, feed } = this.#parts;
-    return store.position() ?? feed.lastPublished();
+    const { store, feed, settings } = this.#parts;
+    return store.position() ?? feed.lastPublished({ changes: settings.changes });
   }
 
   readonly first = (): Promise<void> | undefined => {
@@ -94,22 +104,17 @@ export class Uplink implements ConsumerTask<undefined> {
     if (chain === undefined) return { isDone: false };
     // Canaries are not for hubs (decision AA4), which see no gap: the next event names the row published before them.
     if (entry.isCanary === true) return { isDone: true };
-    const { connection, mac } = this.#parts;
-    const id = eventId(mac, chain.epoch, entry.guid);
+    const { mac } = this.#parts;
+    const isChange = entry.change !== undefined;
+    const before = isChange ? chain.changes : chain.rows;
+    if (before === undefined) return { isDone: true };
+    const row = entry.change ?? entry.rowId;
+    const id = eventId(mac, before.epoch, isChange ? changeKey(entry) : entry.guid);
     try {
-      const { body, headers } = this.#encode(entry, chain, id);
-      const published = connection.js.publish(eventSubject(mac), body, {
-        headers,
-        msgID: id,
-        expect: { streamName: EVENTS.stream, lastSubjectSequence: chain.sequence },
-        timeout: PUBLISH_MS,
-      });
-      const { seq } = await this.#whileJoined(published);
+      const sequence = await this.#publish(chain, id, this.#encode(entry, chain, before, { row, id }));
       // If anything changed while publishing, this makes the chain be read from the stream again.
-      if (chain !== this.#chain || !Number.isSafeInteger(seq) || seq <= chain.sequence) throw new Error('out of step');
-      chain.sequence = seq;
-      chain.previousRow = entry.rowId;
-      this.#seen = seq;
+      if (chain !== this.#chain) throw new Error('out of step');
+      chain[isChange ? 'changes' : 'rows'] = { epoch: before.epoch, row, sequence, id };
       this.#failures = 0;
       this.#trouble = undefined;
       return { isDone: true };
@@ -126,6 +131,22 @@ export class Uplink implements ConsumerTask<undefined> {
   progress(offset: Offset): void {
     // Until the stream has been asked, nothing is known to be acknowledged.
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
+  }
+
+  /** Appends a message to this Mac's others. Returns its sequence. */
+  async #publish(chain: Chain, msgID: string, { headers, body }: ReturnType<typeof encodeEvent>): Promise<number> {
+    const { connection, mac } = this.#parts;
+    const published = connection.js.publish(eventSubject(mac), body, {
+      headers,
+      msgID,
+      expect: { streamName: EVENTS.stream, lastSubjectSequence: chain.sequence },
+      timeout: PUBLISH_MS,
+    });
+    const { seq } = await this.#whileJoined(published);
+    if (!Number.isSafeInteger(seq) || seq <= chain.sequence) throw new Error('out of step');
+    chain.sequence = seq;
+    this.#seen = seq;
+    return seq;
   }
 
   async #prepare(): Promise<void> {
@@ -151,13 +172,16 @@ export class Uplink implements ConsumerTask<undefined> {
 
   /** Rebuilds the chain from the stream. */
   async #askStream(): Promise<void> {
-    const { connection, membership, mac, instance, store, messages } = this.#parts;
+    const { connection, membership, mac, instance, store, messages, feed, settings } = this.#parts;
+    // Starts the detection.
+    if (settings.changes) feed.resolve(undefined, { changes: true });
     const jsm = await managerOf(connection.nc);
     const { created } = await this.#whileJoined(jsm.streams.info(EVENTS.stream));
     const subject = eventSubject(mac);
     const stored = await this.#whileJoined(jsm.direct.getMessage(EVENTS.stream, { last_by_subj: subject }));
-    const last = stored === null ? undefined : readEventHeaders(subject, stored.header, { isDirect: true });
+    const found = stored === null ? undefined : readEventHeaders(subject, stored.header, { isDirect: true });
     const sequence = stored?.seq ?? 0;
+    const last = found && { ...found, sequence };
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
       // Another program has published since: an earlier run whose message was still on its way, or another Mac.
       this.#seen = sequence;
@@ -166,8 +190,10 @@ export class Uplink implements ConsumerTask<undefined> {
     const epoch = store.epoch();
     const position = store.position();
     const isSameStream = store.stream() === created;
+    const lastRow = last && chainIn(last, false);
     const start = await startAfter({
-      ...{ mac, epoch, position, last, isSameStream },
+      // A chain of changes may be in a stream without rows.
+      ...{ mac, epoch, position, last: lastRow?.row === 0 ? undefined : lastRow, isSameStream },
       identity: (at) => messages.identity(at),
       backfill: () => this.#backfill(),
     });
@@ -175,13 +201,28 @@ export class Uplink implements ConsumerTask<undefined> {
     if (store.epoch() !== epoch) return;
     if (start.epoch !== epoch) store.setEpoch(start.epoch);
     if (!isSameStream) store.setStream(created);
-    store.setPosition(start.after);
-    this.#consumer.seek(start.after);
+    const known = last && chainIn(last, true);
+    const changes = settings.changes ? changesAfter(mac, start.epoch, known, feed) : undefined;
+    const after = { ...start.after, change: changes?.row ?? 0 };
+    store.setPosition(after);
+    this.#consumer.seek(after);
     if (position?.rowId !== start.after.rowId) {
       this.#parts.log.info('publishing to the fleet', { after: start.after.rowId, before: position?.rowId ?? null });
     }
     this.#seen = sequence;
-    this.#chain = { epoch: start.epoch, sequence, previousRow: start.previousRow };
+    const { epoch: rowEpoch, previousRow: row } = start;
+    const isLast = lastRow?.epoch === rowEpoch && lastRow.row === row;
+    const rows = isLast ? lastRow : { epoch: rowEpoch, row, sequence: lastRow?.sequence ?? sequence, id: '' };
+    const chain: Chain = { sequence, rows, changes };
+    if (changes?.sequence === 0) await this.#startChanges(chain, changes);
+    this.#chain = chain;
+  }
+
+  /** Publishes where the chain of changes begins, because a hub must not take earlier changes for delivered. */
+  async #startChanges(chain: Chain, changes: ChainState): Promise<void> {
+    const id = randomUUID();
+    const sequence = await this.#publish(chain, id, chainStart(this.#parts, id, changes, chain.rows));
+    chain.changes = { ...changes, sequence };
   }
 
   async #backfill(): Promise<Offset> {
@@ -196,14 +237,16 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   /** Omits body and attachments if the configuration says so, or if the message is too large for the server. */
-  #encode(entry: LogEntry, { epoch, previousRow }: Chain, id: string) {
+  #encode(entry: LogEntry, chain: Chain, before: ChainState, own: Pick<EventMessage, 'row' | 'id'>) {
     const { connection, envelope, mac, instance, settings, json, log } = this.#parts;
+    const { epoch, row: previousRow, sequence } = before;
+    const message = {
+      ...{ ...own, mac, epoch, previousRow, type: entry.event.type, instance },
+      previousSequence: sequence === chain.sequence ? undefined : sequence,
+      other: before === chain.rows ? chain.changes : chain.rows,
+    };
     const of = (isMetadata: boolean) =>
-      encodeEvent(
-        { mac, epoch, row: entry.rowId, previousRow, type: entry.event.type, id, instance, isMetadata },
-        isMetadata ? withoutText(entry) : json(entry),
-        envelope,
-      );
+      encodeEvent({ ...message, isMetadata }, isMetadata ? withoutText(entry) : json(entry), envelope);
     if (settings.content === 'metadata') return of(true);
     const whole = of(false);
     const room = (connection.nc.info?.max_payload ?? 1024 * 1024) - HEADER_BYTES;
@@ -217,7 +260,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#failures += 1;
     const reason = error instanceof Error ? error.message : String(error);
     // After a single failure, asking the stream again usually succeeds.
-    if (isOutOfStep(error) || this.#failures === 1) return;
+    if (isConflict(error) || this.#failures === 1) return;
     if (reason !== this.#trouble && this.#parts.membership.isJoined) {
       this.#parts.log.warn('events cannot be published to the fleet, retrying', { reason });
     }
@@ -246,11 +289,6 @@ export class Uplink implements ConsumerTask<undefined> {
     const ms = Math.min(longest, shortest * 2 ** Math.min(this.#failures, 10));
     return this.#wakeup.wait(ms);
   }
-}
-
-/** Reports whether the stream's newest message of this Mac is not the one that the chain names. */
-function isOutOfStep(error: unknown): boolean {
-  return (error as Partial<JetStreamApiError> | null)?.code === JetStreamApiCodes.StreamWrongLastSequence;
 }
 
 /** Returns the JSON of an event without body and attachments. */

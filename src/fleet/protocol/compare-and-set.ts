@@ -30,7 +30,8 @@ export function isFull(error: unknown): boolean {
   return error instanceof JetStreamApiError && FULL.has(error.code);
 }
 
-function isConflict(error: unknown): boolean {
+/** Reports whether the server refused a message because another one than the named one precedes it. */
+export function isConflict(error: unknown): boolean {
   return (
     error instanceof JetStreamApiError &&
     (error.code === JetStreamApiCodes.StreamWrongLastSequence ||

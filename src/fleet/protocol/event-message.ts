@@ -12,8 +12,10 @@ export interface EventMessage {
   readonly row: number;
   /** The row published before this one. If the stream has a different row there, rows are missing. */
   readonly previousRow: number;
-  /** Sequence of this Mac's previous message; 0 if the stream had none, or if it was not checked. */
+  /** Sequence of the previous message of the chain; 0 if the stream had none, or if it was not checked. */
   readonly previousSequence: number;
+  /** The Mac's other chain: that of changes for a row, that of rows for a change. */
+  readonly other?: ChainState | undefined;
   readonly type: string;
   /** The row's `eventId`. */
   readonly id: string;
@@ -21,6 +23,35 @@ export interface EventMessage {
   readonly instance: string;
   /** True if body and attachments were omitted. The Mac still has them. */
   readonly isMetadata: boolean;
+}
+
+/**
+ * The newest message of a chain. A Mac has one chain of rows and, if it publishes changes, one of changes with another
+ * epoch, in which the numbers of changes stand for rows (decision N9).
+ */
+export interface ChainState {
+  readonly epoch: string;
+  readonly row: number;
+  /** 0 if the stream holds none. */
+  readonly sequence: number;
+  /** `eventId` of its newest event; "" if it is not known. */
+  readonly id: string;
+}
+
+/** Type of the message that begins a chain of changes, or continues it in a stream that does not hold its end. */
+export const CHAIN_START = 'changes.started';
+/** Body of that message. */
+export const CHAIN_START_BODY = '{"type":"messages.changed","data":{"first_id":"","last_id":"","count":0}}';
+
+const CHANGES = 'c_';
+
+/** Returns the epoch of a chain of changes. No epoch of rows contains an underscore. */
+export function changesEpoch(generation: number, rowEpoch: string): string {
+  return `${CHANGES}${generation}_${rowEpoch}`;
+}
+
+export function isChangesEpoch(epoch: string): boolean {
+  return epoch.startsWith(CHANGES);
 }
 
 /** Returns a row's message id, like a UUIDv5 of Mac, epoch and guid. It never changes. */
@@ -35,7 +66,11 @@ export function eventId(mac: string, epoch: string, guid: string): string {
 }
 
 /** Returns headers and body of an event. `json` is the contract's event with the Mac's own ids. */
-export function encodeEvent(message: Omit<EventMessage, 'previousSequence'>, json: string, envelope: Envelope) {
+export function encodeEvent(
+  message: Omit<EventMessage, 'previousSequence'> & { readonly previousSequence?: number | undefined },
+  json: string,
+  envelope: Envelope,
+) {
   const headers = newHeaders();
   headers.set(HEADERS.version, String(VERSION));
   headers.set(HEADERS.row, String(message.row));
@@ -43,6 +78,11 @@ export function encodeEvent(message: Omit<EventMessage, 'previousSequence'>, jso
   headers.set(HEADERS.epoch, message.epoch);
   headers.set(HEADERS.type, message.type);
   headers.set(HEADERS.instance, message.instance);
+  if (message.previousSequence !== undefined) headers.set(HEADERS.chainSequence, String(message.previousSequence));
+  if (message.other !== undefined) {
+    const { epoch, row, sequence, id } = message.other;
+    headers.set(HEADERS.otherChain, `${epoch} ${row} ${sequence} ${id}`);
+  }
   if (message.isMetadata) headers.set(HEADERS.content, 'metadata');
   const { bytes, keyId } = envelope.seal(message.mac, contextOf(message), Buffer.from(json));
   if (keyId !== undefined) headers.set(HEADERS.key, keyId);
@@ -69,8 +109,10 @@ export function readEventHeaders(
   if (!isKnown || row === undefined || previousRow === undefined) return undefined;
   if (!/^[\w-]{1,64}$/.test(epoch) || !/^[a-z.]{1,40}$/.test(type) || !/^[\w-]{1,64}$/.test(id)) return undefined;
   const [instance, isMetadata] = [headers.get(HEADERS.instance), headers.get(HEADERS.content) === 'metadata'];
-  const previousSequence = numberOf(headers.get(HEADERS.previousSequence)) ?? 0;
-  return { mac, epoch, row, previousRow, previousSequence, type, id, instance, isMetadata };
+  const previousSequence =
+    numberOf(headers.get(HEADERS.chainSequence)) ?? numberOf(headers.get(HEADERS.previousSequence)) ?? 0;
+  const other = chainOf(headers.get(HEADERS.otherChain));
+  return { mac, epoch, row, previousRow, previousSequence, other, type, id, instance, isMetadata };
 }
 
 /** The context for which the body of an event is sealed. */
@@ -80,6 +122,11 @@ type SealedIn = Pick<EventMessage, 'mac' | 'epoch' | 'row'>;
 export function openEvent(message: SealedIn, keyId: string | undefined, body: Uint8Array, envelope: Envelope): string {
   const sealed = keyId === undefined || keyId === '' ? { bytes: body } : { bytes: body, keyId };
   return new TextDecoder().decode(envelope.open(message.mac, contextOf(message), sealed));
+}
+
+function chainOf(text: string): ChainState | undefined {
+  const [, epoch = '', row, sequence, id = ''] = /^([\w-]{1,64}) (\d{1,15}) (\d{1,15}) ([\w-]{0,64})$/.exec(text) ?? [];
+  return epoch === '' ? undefined : { epoch, row: Number(row), sequence: Number(sequence), id };
 }
 
 function contextOf({ epoch, row }: SealedIn): readonly string[] {

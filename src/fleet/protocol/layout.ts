@@ -47,6 +47,10 @@ export const HEADERS = {
   /** Row id published before this one; 0 for the first of an epoch. */
   previousRow: 'Prev-Row',
   epoch: 'Epoch',
+  /** Sequence of the previous message of the same chain, if that is not the newest of the subject. */
+  chainSequence: 'Prev-Seq',
+  /** State of the Mac's other chain, that of changes for a row and that of rows for a change. */
+  otherChain: 'Other',
   /** The event's type. */
   type: 'Type',
   /** `metadata` if body and attachments were omitted. */

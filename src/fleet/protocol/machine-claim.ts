@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { type ClaimNames, claimNames } from '../../schema/fleet-records-schema.ts';
+import { isConflict } from './compare-and-set.ts';
 import type { FleetConnection } from './connection.ts';
 import { type Envelope, pack, unpackIf } from './envelope.ts';
 import { BUCKETS, claimKey } from './layout.ts';
@@ -88,8 +89,7 @@ export async function claimIdentity(
         timeout: REQUEST_MS,
       });
     } catch (error) {
-      const isLate = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamWrongLastSequence;
-      if (isLate && attempt < MAX_ATTEMPTS) continue;
+      if (isConflict(error) && attempt < MAX_ATTEMPTS) continue;
       // An existing claim need not be written again.
       if (present === undefined) throw error;
     }

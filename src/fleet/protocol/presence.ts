@@ -1,6 +1,6 @@
 import { type MacPresence, macPresence } from '../../schema/fleet-records-schema.ts';
 import type { Manager } from './connect-once.ts';
-import { type Envelope, pack, unpack } from './envelope.ts';
+import { type Envelope, pack, unpack, unpackIf } from './envelope.ts';
 import { BUCKETS } from './layout.ts';
 
 const CONTEXT = ['presence'] as const;
@@ -30,6 +30,11 @@ export function clockTrouble(aheadMs: number): string | undefined {
 
 export function packPresence(envelope: Envelope, mac: string, presence: MacPresence): Uint8Array {
   return pack(envelope, mac, CONTEXT, presence);
+}
+
+/** Like `unpackPresence`, but returns undefined for anything that it refuses. */
+export function readPresence(envelope: Envelope, mac: string, packed: Uint8Array): MacPresence | undefined {
+  return unpackIf(macPresence, envelope, mac, CONTEXT, packed);
 }
 
 /** Throws AppError `fleet_content_unreadable` for anything that no agent of this version wrote. */

@@ -1,10 +1,10 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
-import type { MacPresence, NamedMachine } from '../../schema/fleet-records-schema.ts';
+import type { NamedMachine } from '../../schema/fleet-records-schema.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { AWAY_MS, BUCKETS, claimKey, EVENTS, eventSubject, SENDS, STREAMS, sendConsumer } from '../protocol/layout.ts';
 import { decodeClaim, REFUSED_MS } from '../protocol/machine-claim.ts';
-import { clockTrouble, unpackPresence } from '../protocol/presence.ts';
+import { clockTrouble, readPresence } from '../protocol/presence.ts';
 import { unlessMissing } from '../protocol/streams.ts';
 import type { CertificateEnd, FleetFolder } from './fleet-folder.ts';
 import { connectOperator } from './operator-connection.ts';
@@ -106,7 +106,7 @@ async function macOf(jsm: JetStreamManager, mac: string, envelope: Envelope, now
     unlessMissing(() => jsm.consumers.info(SENDS.stream, sendConsumer(mac))),
   ]);
   const seen = presence?.time.getTime();
-  const said = presence === undefined ? undefined : saidBy(mac, presence.data, envelope);
+  const said = presence && readPresence(envelope, mac, presence.data);
   const isAway = seen !== undefined && (now - seen > AWAY_MS || said?.isLeaving === true);
   const names = claim === undefined ? undefined : decodeClaim(envelope, mac, claim.data)?.names;
   const isHeard = claim !== undefined && now - claim.time.getTime() < REFUSED_MS;
@@ -123,14 +123,6 @@ async function macOf(jsm: JetStreamManager, mac: string, envelope: Envelope, now
     refusedMachine: (isHeard && names?.refused) || null,
     clockAheadMs: seen === undefined || said === undefined ? null : said.atMs - seen,
   };
-}
-
-function saidBy(mac: string, packed: Uint8Array, envelope: Envelope): MacPresence | undefined {
-  try {
-    return unpackPresence(envelope, mac, packed);
-  } catch {
-    return undefined;
-  }
 }
 
 interface ServerAnswer {

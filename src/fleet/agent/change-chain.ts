@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { isAppError } from '../../domain/errors.ts';
+import type { LogEntry } from '../../domain/event.ts';
+import { isAfter } from '../../domain/offset.ts';
+import type { EventFeed } from '../../domain/ports/feed-ports.ts';
+import {
+  CHAIN_START,
+  CHAIN_START_BODY,
+  type ChainState,
+  changesEpoch,
+  type EventMessage,
+  encodeEvent,
+  eventId,
+  isChangesEpoch,
+} from '../protocol/event-message.ts';
+import type { JoinedParts } from './agent.ts';
+
+/** Returns the chain of rows, or of changes, as this Mac's newest message in the stream describes it. */
+export function chainIn(
+  last: EventMessage & { readonly sequence: number },
+  isOfChanges: boolean,
+): ChainState | undefined {
+  const state = isChangesEpoch(last.epoch) === isOfChanges ? last : last.other;
+  return state !== undefined && isChangesEpoch(state.epoch) === isOfChanges ? state : undefined;
+}
+
+/**
+ * Chooses where changes continue: after the last one in the stream, if it is one of this change log. Otherwise the chain
+ * begins now, with sequence 0, and hubs ask for what they lack. `known` is undefined if this Mac's newest message in the
+ * stream names no change.
+ */
+export function changesAfter(
+  mac: string,
+  rowEpoch: string,
+  known: ChainState | undefined,
+  feed: EventFeed,
+): ChainState {
+  const newest = feed.lastPublished({ changes: true });
+  const base = changesEpoch(feed.changeGeneration(), rowEpoch);
+  const idOf = (epoch: string, change: number): string => {
+    const page = feed.page({ rowId: newest.rowId, change: change - 1 }, 1, { changes: true });
+    const [entry] = change === 0 ? [] : page.entries;
+    return entry?.change === change ? eventId(mac, epoch, changeKey(entry)) : '';
+  };
+  let epoch = base;
+  if (known?.epoch.startsWith(base) === true) {
+    const id = idOf(known.epoch, known.row);
+    if (known.row <= newest.change && (known.id === '' || id === '' || known.id === id)) return known;
+    // An old copy of the change log uses numbers again.
+    epoch = `${base}_${randomBytes(4).toString('hex')}`;
+  }
+  return { epoch, row: newest.change, sequence: 0, id: idOf(epoch, newest.change) };
+}
+
+/** Returns the message that tells hubs where a chain of changes begins. */
+export function chainStart(
+  { mac, instance, envelope }: Pick<JoinedParts, 'mac' | 'instance' | 'envelope'>,
+  id: string,
+  { epoch, row }: ChainState,
+  rows: ChainState,
+): ReturnType<typeof encodeEvent> {
+  const given = { mac, epoch, row, previousRow: row, previousSequence: 0, other: rows };
+  return encodeEvent({ ...given, type: CHAIN_START, id, instance, isMetadata: false }, CHAIN_START_BODY, envelope);
+}
+
+/**
+ * Returns the first changes after a number, as the stream holds them, each with its `changeKey`; null if they are no
+ * longer kept, and an empty list if there are none before `before`.
+ */
+export function loggedChanges(
+  feed: EventFeed,
+  { after, before, limit }: { readonly after: number; readonly before: number; readonly limit: number },
+): readonly LogEntry[] | null {
+  const { rowId } = feed.lastPublished({ changes: true });
+  let position = { rowId, change: after };
+  try {
+    feed.resolve({ ...position, generation: feed.changeGeneration() }, { changes: true });
+  } catch (error) {
+    if (isAppError(error) && error.code === 'offset_expired') return null;
+    throw error;
+  }
+  for (;;) {
+    const { entries, upTo } = feed.page(position, limit, { changes: true });
+    const found = entries.filter(({ change = before, isCanary }) => change < before && isCanary !== true);
+    if (found.length > 0 || upTo.change >= before - 1 || !isAfter(upTo, position)) return found;
+    position = upTo;
+  }
+}
+
+/** Returns what stands for the guid of a row in the message id of a change. */
+export function changeKey({ change, rowId, event }: LogEntry): string {
+  // The range of messages.changed grows with new rows.
+  const what =
+    event.type === 'message.updated' ? [rowId, event.changes] : event.type === 'message.removed' ? [rowId] : [];
+  return JSON.stringify(['change', change, event.type, ...what]);
+}

@@ -6,18 +6,19 @@ import type { Caller } from '../domain/caller.ts';
 import { AppError } from '../domain/errors.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
 import type { IncludeSet } from '../domain/include.ts';
-import { type ClientOffset, rowOffset } from '../domain/offset.ts';
+import { type ClientOffset, latest, rowOffset } from '../domain/offset.ts';
 import type { WebhookStore } from '../domain/ports/webhooks-ports.ts';
 import { problem } from '../domain/problems.ts';
+import { type StoredWebhook, wantsChanges } from '../domain/webhook.ts';
 import { Channel } from '../events/log/channel.ts';
-import { Feed } from '../events/log/feed.ts';
+import { type ChangeSource, Feed } from '../events/log/feed.ts';
 import { HttpStreams } from '../events/streams/http-streams.ts';
 import { WebSocketClients } from '../events/streams/web-socket-clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
 import { absentPort, NO_UPLOADS } from '../fleet/hub/absent.ts';
 import { BrokerClock } from '../fleet/hub/broker-clock.ts';
-import { HubEventLog } from '../fleet/hub/event-log.ts';
+import { GENERATION, HubEventLog } from '../fleet/hub/event-log.ts';
 import { EventReader } from '../fleet/hub/event-reader.ts';
 import { EventStore } from '../fleet/hub/event-store.ts';
 import { HubAttachments } from '../fleet/hub/hub-attachments.ts';
@@ -73,9 +74,10 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const envelope = readEnvelope(settings, hubKeys);
     const pairs = new Pairs(database);
     const reader = new EventReader(envelope, (mac) => pairs.nameOf(mac));
-    const copies = new PairCopies(database, pairs, (event) => reader.read(event));
+    const copies = new PairCopies(database, pairs, reader);
+    const { changes: pairChanges } = copies;
     const store = new EventStore(database, copies, settings.backfillHours);
-    const events = new HubEventLog(store, reader);
+    const events = new HubEventLog(store, reader, pairChanges);
     const connection = new FleetConnection(settings, {
       clock,
       log,
@@ -89,14 +91,18 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     closers.add('macs', () => macs.close());
     const guidOfRow = (mac: string, row: number): string | undefined => events.guidOfRow(mac, row);
     const reads = new MacReads({ connection, envelope, clock, macs, guidOfRow });
-    const parts: HubParts = { connection, envelope, pairs, macs, reads, reader, store, brokerClock, clock, log };
+    const opened = { connection, envelope, pairs, macs, reads, reader, store, pairChanges, brokerClock };
+    const parts: HubParts = { ...opened, clock, log };
     const leases = new SendLeases(parts);
 
     const channel = new Channel();
     channel.restart(rowOffset(store.newest));
     const offsets = new Offsets(store, settings.backfillHours);
-    const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets, store);
-    const stream = new StreamEvents({ ...parts, events, channel, onPublished: () => status.noteEvent() });
+    const all = new Channel();
+    all.restart(rowOffset(store.newest));
+    const changes = { stream: rowsAndChanges(all, events), control: { noteAsked() {} } };
+    const feed = new HubFeed(new Feed({ channel, changes, messages: events, clock, log }), offsets, parts);
+    const stream = new StreamEvents({ ...parts, events, channel, all, onPublished: () => status.noteEvent() });
     const { copy } = stream;
     closers.add('stream', () => stream.close());
 
@@ -106,24 +112,24 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       names: () => ({ nameOf: () => undefined }),
       offsetText: (offset) => feed.offsetText(offset),
     });
-    const ready = (include: IncludeSet, after?: ClientOffset): Promise<void> | undefined => {
+    const ready = (include: IncludeSet, after?: ClientOffset, hasChanges = false): Promise<void> | undefined => {
       // The Mac itself adds includes to its messages (decision N2).
       if (include.size > 0) throw problem('not_at_a_hub');
       if (readiness.isKeyWrong) throw problem('hub_key_wrong');
-      return copy.isFilled ? reached(after) : whenFilled(after);
+      return copy.isFilled ? reached(after, hasChanges) : whenFilled(after, hasChanges);
     };
-    const reached = (after: ClientOffset | undefined): Promise<void> | undefined => {
+    const reached = (after: ClientOffset | undefined, hasChanges: boolean): Promise<void> | undefined => {
       if (after === undefined || !isStreamOffset(after)) return undefined;
       const copied = copy.reached(after, REACH_MS);
-      if (copied !== undefined) return copied.then(() => offsets.assertComplete(after));
-      offsets.assertComplete(after);
+      if (copied !== undefined) return copied.then(() => offsets.assertComplete(after, hasChanges));
+      offsets.assertComplete(after, hasChanges);
       return undefined;
     };
     // A client that starts to listen now must not receive the stream's backlog.
-    const whenFilled = async (after: ClientOffset | undefined): Promise<void> => {
+    const whenFilled = async (after: ClientOffset | undefined, hasChanges: boolean): Promise<void> => {
       await copy.filled(REACH_MS);
       if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
-      await reached(after);
+      await reached(after, hasChanges);
     };
     const webSockets = new WebSocketClients({ clock, log, ready });
     const streams = new HttpStreams({ feed, clock, log, ready });
@@ -193,7 +199,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
         hub: {
           ...{ macs: status.macs(), behindMs: copy.behindMs, brokerAheadMs: brokerClock.aheadMs ?? null },
           ...{ isReady: readiness.reasons().length === 0, isDelivering: webhooks.isDelivering },
-          webhookBacklog: webhooks.isDelivering ? backlogOf(webhookState, store.newest) : null,
+          webhookBacklog: webhooks.isDelivering ? backlogOf(webhookState, feed) : null,
           streamBytes: stream.streamBytes,
           ...stream.counts,
         },
@@ -228,6 +234,18 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
   }
 }
 
+/** Returns the source of readers that ask for changes, which have no log of their own at a hub (decision N9). */
+function rowsAndChanges(channel: Channel, events: HubEventLog): ChangeSource {
+  return {
+    ...{ channel, generation: GENERATION, isKept: () => true },
+    read(position, limit) {
+      const { last } = channel;
+      const entries = channel.after(position, limit) ?? events.allEntries(position, last, limit);
+      return { entries, upTo: entries.at(-1)?.offset ?? latest(position, last) };
+    },
+  };
+}
+
 /** Returns the names of settings that have an effect on a Mac, but not at a hub. */
 function unusedAtHub({ oauth, bluebubbles, search }: Config): readonly string[] {
   return [
@@ -238,9 +256,10 @@ function unusedAtHub({ oauth, bluebubbles, search }: Config): readonly string[] 
 }
 
 /** Returns the number of events not yet handled for the webhook that is furthest behind. */
-function backlogOf(webhooks: Pick<WebhookStore, 'list'>, newest: number): number {
+function backlogOf(webhooks: Pick<WebhookStore, 'list'>, feed: HubFeed): number {
   const enabled = webhooks.list().filter((webhook) => webhook.enabled);
-  return Math.max(0, ...enabled.map(({ offset }) => newest - offset.rowId));
+  const newestFor = (webhook: StoredWebhook) => feed.lastPublished({ changes: wantsChanges(webhook) }).rowId;
+  return Math.max(0, ...enabled.map((webhook) => newestFor(webhook) - webhook.offset.rowId));
 }
 
 /** Throws `fleet_missing` if the configuration has no fleet. */

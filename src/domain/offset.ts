@@ -49,9 +49,12 @@ export interface StreamOffset {
   readonly copy?: string | undefined;
   /** Present if some events up to `sequence` were still missing at that hub: none are missing up to `floor`. */
   readonly floor?: number | undefined;
+  /** Like `floor`, for rows and changes. Present if it is lower. */
+  readonly changeFloor?: number | undefined;
 }
 
-const STREAM_FORMAT = /^[23]\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})(?:\|([\da-f]{8})\|(\d{0,16}))?$/;
+const STREAM_FORMAT =
+  /^[23]\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})(?:\|([\da-f]{8})\|(\d{0,16})(?:\|(\d{1,16}))?)?$/;
 const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
 /** Returns the text for a client that reads changes: generation of the change log, row id and change number. */
@@ -61,9 +64,11 @@ export function encodeOffset({ rowId, change }: Offset, generation: number): str
 }
 
 /** Returns the text for a client of a hub. */
-export function encodeStreamOffset({ stream, sequence, messageId, atMs, copy, floor }: StreamOffset): string {
+export function encodeStreamOffset(offset: StreamOffset): string {
+  const { stream, sequence, messageId, atMs, copy, floor = '', changeFloor } = offset;
   const place = `${stream}|${sequence}|${messageId}|${atMs}`;
-  return urlSafe(btoa(copy === undefined ? `2|${place}` : `3|${place}|${copy}|${floor ?? ''}`));
+  const floors = changeFloor === undefined ? floor : `${floor}|${changeFloor}`;
+  return urlSafe(btoa(copy === undefined ? `2|${place}` : `3|${place}|${copy}|${floors}`));
 }
 
 /** Returns undefined unless the text is a row id or was written by one of the two functions above. */
@@ -87,12 +92,15 @@ export function decodeOffset(text: string): ClientOffset | undefined {
 }
 
 function decodeStreamOffset(plain: string, text: string): StreamOffset | undefined {
-  const [, stream = '', sequence, messageId = '', atMs, copy, floor] = STREAM_FORMAT.exec(plain) ?? [];
+  const [, stream = '', sequence, messageId = '', atMs, copy, floor, changeFloor] = STREAM_FORMAT.exec(plain) ?? [];
   const offset = {
     ...{ stream, sequence: Number(sequence), messageId, atMs: Number(atMs), copy },
     floor: floor === undefined || floor === '' ? undefined : Number(floor),
+    changeFloor: changeFloor === undefined ? undefined : Number(changeFloor),
   };
-  const isExact = [offset.sequence, offset.atMs, offset.floor ?? 0].every(Number.isSafeInteger);
+  const isExact = [offset.sequence, offset.atMs, offset.floor ?? 0, offset.changeFloor ?? 0].every(
+    Number.isSafeInteger,
+  );
   return isExact && encodeStreamOffset(offset) === text ? offset : undefined;
 }
 

@@ -75,6 +75,8 @@ export interface FleetMac {
   readonly behind: number | null;
   /** Addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`. */
   readonly shared_addresses: readonly string[];
+  /** True if it publishes changes of existing messages. */
+  readonly changes: boolean;
   /** In a pair: the id under which hubs show this Mac. */
   readonly pair?: string | undefined;
   /** In a pair: whether sends go by this Mac. */

@@ -86,6 +86,7 @@ const macs = z
         description:
           'Its addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`.',
       }),
+      changes: z.boolean().meta({ description: 'Whether the fleet gets changes of its messages.' }),
       open_holes: z.int().meta({
         description: 'Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait.',
       }),

@@ -40,10 +40,10 @@ class HostileStore {
       expect(added).toHaveLength(1);
     }
     this.#add([this.#evil()]);
-    expect(this.#store.waitingMacs()).toEqual(['evil']);
+    expect(this.#store.waitingQueues()).toEqual(['evil']);
     expect(this.#store.holes('evil')).toBeGreaterThan(0);
     const hole = this.#store.hole('evil');
-    expect(hole && this.#store.giveUp(hole)).toHaveLength(1);
+    expect(hole && this.#store.giveUp(hole, 0)).toHaveLength(1);
   };
 
   close(): void {

@@ -1,13 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { Chance } from '../../src/simulator/chatter.ts';
-import {
-  describedPair,
-  drawPairSchedule,
-  PairFiles,
-  pairFailureOf,
-  parsedPair,
-  shrunkPair,
-} from '../support/pair-simulation.ts';
+import { PairFiles } from '../support/pair-hub.ts';
+import { describedPair, drawPairSchedule, pairFailureOf, parsedPair, shrunkPair } from '../support/pair-simulation.ts';
 import { newSeed, schedulesOfForm } from '../support/seed.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

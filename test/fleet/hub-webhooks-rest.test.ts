@@ -129,7 +129,7 @@ describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
   test('refuse what a hub does not do', async () => {
     const given = { url: receiver.url, events: ['message.received'] };
     const filters = [{ filter: { max_age_s: 1800 } }, { filter: { junk: false } }];
-    for (const more of [{ events: ['message.updated'] }, { include: ['details'] }, ...filters]) {
+    for (const more of [{ include: ['details'] }, ...filters]) {
       const answer = await call(0, 'POST', '', { ...given, ...more });
       expect(answer.status).toBe(501);
       expect(await answer.json()).toMatchObject({ code: 'not_at_a_hub' });

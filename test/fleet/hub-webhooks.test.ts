@@ -4,6 +4,7 @@ import { Kvm } from '@nats-io/kv';
 import { connect } from '@nats-io/transport-node';
 import type { AppError } from '../../src/domain/errors.ts';
 import type { EventType } from '../../src/domain/event.ts';
+import { includeSet } from '../../src/domain/include.ts';
 import type { NewWebhook } from '../../src/domain/ports/webhooks-ports.ts';
 import { TestHub, until } from '../support/hub-webhooks-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
@@ -122,7 +123,9 @@ describeWithNats('webhooks of a fleet', () => {
     await other.webhooks.replay(id, { rowId: 7 });
     await until(hubs, () => expect(rowsAt(receiver)).toEqual([...range(1, 10), 8, 9, 10]));
     await expect(other.webhooks.replay(id, { rowId: 999 })).rejects.toMatchObject({ status: 410 });
-    await expect(other.webhooks.change(id, { events: ['message.updated'] })).rejects.toMatchObject({ status: 501 });
+    await expect(other.webhooks.change(id, { include: includeSet(['details']) })).rejects.toMatchObject({
+      status: 501,
+    });
     expect(await other.webhooks.remove(id)).toBe(true);
     publish(5);
     await until(hubs, () => expect(hubs.flatMap((hub) => hub.webhooks.list())).toEqual([]));

@@ -1,20 +1,18 @@
-import { join } from 'node:path';
 import { isAppError } from '../../src/domain/errors.ts';
-import { decodeOffset, type StreamOffset } from '../../src/domain/offset.ts';
-import { EventReader } from '../../src/fleet/hub/event-reader.ts';
-import { EventStore } from '../../src/fleet/hub/event-store.ts';
-import { type HubDatabase, openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
-import { Offsets } from '../../src/fleet/hub/offsets.ts';
-import { PairCopies } from '../../src/fleet/hub/pair-copies.ts';
-import { Pairs } from '../../src/fleet/hub/pairs.ts';
-import type { ReceivedEvent, StreamPlace } from '../../src/fleet/hub/stored-event.ts';
+import type { LogEntry } from '../../src/domain/event.ts';
+import { decodeOffset, rowOffset, type StreamOffset } from '../../src/domain/offset.ts';
+import type { EventStore } from '../../src/fleet/hub/event-store.ts';
+import type { Hole, ReceivedEvent, StreamPlace } from '../../src/fleet/hub/stored-event.ts';
 import { contradicts, isSameMessage } from '../../src/fleet/hub/stream-place.ts';
-import { Envelope } from '../../src/fleet/protocol/envelope.ts';
+import { CHAIN_START, CHAIN_START_BODY } from '../../src/fleet/protocol/event-message.ts';
 import type { Chance } from '../../src/simulator/chatter.ts';
+import { HUBS, ModelHub, type PairFiles, START_MS } from './pair-hub.ts';
+import { MACS, PairMacs } from './pair-macs.ts';
 
 /** What can happen to the two Macs of a pair, two hubs and a broker that loses data. */
 const STEPS = [
-  ...['message', 'message', 'arrive', 'arrive', 'publish', 'publish', 'publish', 'copy', 'copy', 'copy'],
+  ...['message', 'message', 'edit', 'edit', 'delete', 'restore', 'arrive', 'arrive'],
+  ...['publish', 'publish', 'publish', 'copy', 'copy', 'copy'],
   ...['read', 'read', 'read', 'read', 'wait', 'hour', 'restart', 'forget', 'loseEnd', 'newHub'],
 ] as const;
 export type PairStepName = (typeof STEPS)[number];
@@ -27,12 +25,8 @@ export interface PairStep {
 
 /** Steps that do not happen to a broker or a hub that loses nothing. */
 const LOSSES: ReadonlySet<PairStepName> = new Set(['forget', 'loseEnd', 'newHub']);
-const MACS = ['m1', 'm2'] as const;
-const START_MS = Date.UTC(2026, 0, 2);
-const HUBS = 2;
 const CLIENTS = 3;
-/** Databases of one hub: a new one for each time it loses its own. */
-const FILES = 3;
+const CHANGES = 'c_1_e';
 const EVERYTHING = 1_000_000;
 
 export function drawPairSchedule(chance: Chance): readonly PairStep[] {
@@ -68,88 +62,15 @@ export function shrunkPair(steps: readonly PairStep[], fails: (steps: readonly P
   return shortest;
 }
 
-interface Row {
-  readonly guid: string;
-  readonly message: number;
-  readonly writtenMs: number;
-}
-
-interface Stored extends Row {
-  readonly sequence: number;
-  readonly mac: string;
-  readonly row: number;
-  readonly previousRow: number;
-  readonly previousSequence: number;
-  readonly atMs: number;
-}
-
-/** The databases of all hubs, emptied for each schedule. */
-export class PairFiles {
-  readonly databases: readonly (readonly HubDatabase[])[];
-  /** Databases that the last schedule wrote to. */
-  readonly used = new Set<HubDatabase>();
-
-  constructor(folder: string) {
-    this.databases = Array.from({ length: HUBS }, (_, hub) =>
-      Array.from({ length: FILES }, (_unused, file) => {
-        const database = openHubDatabase(join(folder, `hub-${hub}-${file}.db`));
-        database.run('PRAGMA synchronous = OFF');
-        return database;
-      }),
-    );
-  }
-
-  empty(): void {
-    for (const database of this.used) {
-      const tables = database.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'copy'");
-      database.transaction(() => {
-        for (const [name] of tables) database.run(`DELETE FROM ${String(name)}`);
-      });
-    }
-    this.used.clear();
-  }
-
-  close(): void {
-    for (const database of this.databases.flat()) database.close();
-  }
-}
-
-/** A hub: the product's event log over a stream that the test invents. */
-class ModelHub {
-  readonly #files: readonly HubDatabase[];
-  readonly #used: Set<HubDatabase>;
-  #file = 0;
-  store!: EventStore;
-  offsets!: Offsets;
-
-  constructor(files: readonly HubDatabase[], used: Set<HubDatabase>) {
-    this.#files = files;
-    this.#used = used;
-    this.open();
-  }
-
-  open(): void {
-    const database = this.#files[this.#file] as HubDatabase;
-    this.#used.add(database);
-    const pairs = new Pairs(database);
-    const reader = new EventReader(new Envelope(), (mac) => pairs.nameOf(mac));
-    const copies = new PairCopies(database, pairs, (event) => reader.read(event));
-    this.store = new EventStore(database, copies);
-    this.offsets = new Offsets(this.store, 24);
-    pairs.add({ mac: 'm1', standby: 'm2', sinceMs: START_MS });
-  }
-
-  loseFile(): void {
-    this.#file = Math.min(this.#file + 1, FILES - 1);
-    this.open();
-  }
-}
+type Stored = ReceivedEvent;
 
 /** A client that continues at any hub with the offset that it has. */
 interface ModelClient {
   after: string;
   hub: number;
   readonly got: number[];
+  /** The newest version of each message that it has and that is not deleted. */
+  readonly copy: Map<number, number>;
   isTold: boolean;
 }
 
@@ -157,30 +78,32 @@ interface ModelClient {
 class PairSimulation {
   readonly #hubs: readonly ModelHub[];
   readonly #clients: readonly ModelClient[];
-  readonly #rows: Readonly<Record<string, Row[]>> = { m1: [], m2: [] };
-  /** Messages that iCloud has not yet brought to a Mac. */
-  readonly #coming: Readonly<Record<string, Row[]>> = { m1: [], m2: [] };
   #stream = { created: '', messages: [] as Stored[], next: 1 };
+  readonly #macs = new PairMacs();
   #nowMs = START_MS;
-  #messages = 0;
   readonly #isLossless: boolean;
 
   constructor(files: PairFiles, steps: readonly PairStep[]) {
     this.#isLossless = !steps.some((step) => LOSSES.has(step.do));
     this.#hubs = files.databases.map((one) => new ModelHub(one, files.used));
     this.#clients = Array.from({ length: CLIENTS }, (_, place) => ({
-      ...{ after: '0', hub: place % HUBS, got: [], isTold: false },
+      ...{ after: '0', hub: place % HUBS, got: [], copy: new Map<number, number>(), isTold: false },
     }));
     this.#create();
+    for (const mac of MACS) this.#publish(mac, 0);
+    for (const hub of this.#hubs) this.#copy(hub, EVERYTHING);
   }
 
   run(steps: readonly PairStep[]): string | undefined {
     for (const step of steps) this.#step(step);
-    for (const mac of MACS) this.#arrive(mac, EVERYTHING, 0);
+    for (const mac of MACS) this.#macs.arrive(mac, EVERYTHING, 1, this.#nowMs);
+    for (const mac of MACS) this.#publish(mac, EVERYTHING);
+    for (const hub of this.#hubs) this.#copy(hub, EVERYTHING);
+    // A gap shows when another event follows it.
+    this.#macs.write(0, this.#nowMs);
     for (const mac of MACS) this.#publish(mac, EVERYTHING);
     for (const hub of this.#hubs) {
       while (hub.store.mergeStep());
-      for (const mac of MACS) hub.store.release(mac);
       this.#copy(hub, EVERYTHING);
     }
     for (const client of this.#clients)
@@ -193,8 +116,11 @@ class PairSimulation {
     const mac = MACS[which % 2] ?? 'm1';
     const hub = this.#hubs[which % HUBS] as ModelHub;
     const client = this.#clients[which % CLIENTS] as ModelClient;
-    if (name === 'message') this.#write(which);
-    else if (name === 'arrive') this.#arrive(mac, 1 + size, which);
+    if (name === 'message') this.#macs.write(which, this.#nowMs);
+    else if (name === 'edit') this.#macs.edit(which, size);
+    else if (name === 'delete') this.#macs.toggle(which, size, 'deleted');
+    else if (name === 'restore') this.#macs.toggle(which, size, 'restored');
+    else if (name === 'arrive') this.#macs.arrive(mac, 1 + size, which, this.#nowMs);
     else if (name === 'publish') this.#publish(mac, 1 + size);
     else if (name === 'copy') this.#copy(hub, 1 + size);
     // The first client stays at the first hub.
@@ -218,67 +144,82 @@ class PairSimulation {
     this.#stream.next = (messages.at(-1)?.sequence ?? 0) + 1;
   }
 
-  /** Writes a message that each Mac gets at once, later, or never. */
-  #write(which: number): void {
-    this.#messages += 1;
-    const row = { guid: `G${this.#messages}`, message: this.#messages, writtenMs: this.#nowMs };
-    for (const [place, mac] of MACS.entries()) {
-      const fate = Math.floor(which / (place === 0 ? 10 : 100)) % 10;
-      if (fate < 5) this.#rows[mac]?.push(row);
-      else if (fate < 9 || place === 0) this.#coming[mac]?.push(row);
-    }
-  }
-
-  /** Brings pending messages in any order; one that is old at both Macs may get another guid at one of them. */
-  #arrive(mac: string, count: number, which: number): void {
-    const coming = this.#coming[mac] ?? [];
-    for (let left = count; left > 0 && coming.length > 0; left -= 1) {
-      const [row] = coming.splice(which % coming.length, 1);
-      if (row === undefined) return;
-      const isOld = this.#nowMs - row.writtenMs > 1_900_000 && !this.#rows.m1?.includes(row);
-      const isRenamed = mac === 'm2' && which % 5 === 0 && isOld;
-      this.#rows[mac]?.push(isRenamed ? { ...row, guid: `N${row.message}` } : row);
-    }
-  }
-
-  /** Publishes as an agent does: its last message in the stream decides where it continues. */
+  /** Publishes as an agent does: its last messages in the stream decide where it continues. */
   #publish(mac: string, count: number): void {
-    const { messages } = this.#stream;
-    const rows = this.#rows[mac] ?? [];
-    for (let left = count; left > 0; left -= 1) {
-      const last = messages.findLast((message) => message.mac === mac);
-      const previousRow = last?.row ?? 0;
-      const row = rows[previousRow];
-      if (row === undefined) return;
-      this.#nowMs += 1;
-      const place = { sequence: this.#stream.next, previousRow, previousSequence: last?.sequence ?? 0 };
-      messages.push({ ...row, ...place, mac, row: previousRow + 1, atMs: this.#nowMs });
-      this.#stream.next += 1;
+    const lastOf = (epoch: string) =>
+      this.#stream.messages.findLast((message) => message.mac === mac && message.epoch === epoch);
+    if (lastOf(CHANGES) === undefined) {
+      const row = this.#macs.changes[mac]?.length ?? 0;
+      const start = {
+        type: CHAIN_START,
+        messageId: `${mac}-start-${this.#nowMs}`,
+        body: Buffer.from(CHAIN_START_BODY),
+      };
+      this.#append({ ...start, mac, epoch: CHANGES, row, previousRow: row, previousSequence: 0 });
     }
+    for (let left = count; left > 0; left -= 1) {
+      const [row, change] = [lastOf('e'), lastOf(CHANGES)];
+      const number = (change?.row ?? 0) + 1;
+      const isKnown = this.#macs.rowOfChange(mac, number) <= (row?.row ?? 0);
+      const changed = isKnown ? this.#macs.changeEvent(mac, number) : undefined;
+      const next = changed ?? this.#macs.rowEvent(mac, (row?.row ?? 0) + 1);
+      const last = changed === undefined ? row : change;
+      if (next === undefined) return;
+      const { sequence: previousSequence = 0, row: previousRow = 0 } = last ?? {};
+      this.#append({ ...next, mac, epoch: changed === undefined ? 'e' : CHANGES, previousRow, previousSequence });
+    }
+  }
+
+  #append(event: Omit<Stored, 'sequence' | 'atMs' | 'keyId'>): void {
+    this.#nowMs += 1;
+    this.#stream.messages.push({ ...event, sequence: this.#stream.next, atMs: this.#nowMs, keyId: null });
+    this.#stream.next += 1;
   }
 
   /** Copies as StreamCopy does: from the last message that the hub and the stream have in common. */
-  #copy({ store }: ModelHub, count: number): void {
+  #copy(hub: ModelHub, count: number): void {
+    const { store } = hub;
+    this.#copyStream(hub, count);
+    for (const queue of store.waitingQueues()) {
+      for (let hole = store.hole(queue); ; hole = store.hole(queue)) {
+        while (store.release(queue) !== undefined);
+        if (hole === undefined || !this.#fill(store, hole)) break;
+      }
+    }
+  }
+
+  /** Supplies the missing changes. Returns false if none can be supplied, and no more may be lost. */
+  #fill(store: EventStore, hole: Hole): boolean {
+    const { mac, after, last } = hole;
+    if (after === last) return store.giveUp(hole, this.#nowMs) !== undefined;
+    const rows = Array.from({ length: last - after }, (_, at) => this.#macs.changeEvent(mac, after + 1 + at));
+    store.fill(
+      hole,
+      rows.flatMap((row) => (row === undefined ? [] : { ...row, keyId: null })),
+      last,
+    );
+    return true;
+  }
+
+  #copyStream({ store }: ModelHub, count: number): void {
     const { created, messages } = this.#stream;
     const { position } = store;
     let from = 1;
     if (position?.stream === created) {
-      const isSame = ({ sequence, mac, guid, atMs }: Stored): boolean => {
+      const isSame = ({ sequence, messageId, atMs }: Stored): boolean => {
         const copied = store.messageAt(created, sequence);
-        return sequence <= position.sequence && isSameMessage(copied, { messageId: `${mac}-${guid}`, atMs });
+        return sequence <= position.sequence && isSameMessage(copied, { messageId, atMs });
       };
       from = (messages.findLast(isSame)?.sequence ?? 0) + 1;
     }
     const batch = messages.filter(({ sequence }) => sequence >= from).slice(0, count);
     const last = batch.at(-1);
     if (last === undefined) return;
-    const messageId = `${last.mac}-${last.guid}`;
-    const at = { stream: created, sequence: last.sequence, messageId, atMs: last.atMs };
+    const { sequence, messageId, atMs } = last;
     // In some schedules events arrive before the earlier ones of the pair are merged, and wait.
     while (this.#isLossless && store.mergeStep());
-    store.add(batch.map(received), at, this.#nowMs);
+    store.add(batch, { stream: created, sequence, messageId, atMs }, this.#nowMs);
     if (count % 3 !== 0) store.mergeStep();
-    for (const mac of MACS) while (store.release(mac) !== undefined);
   }
 
   #read(client: ModelClient, place: number, limit: number): void {
@@ -288,8 +229,8 @@ class PairSimulation {
     if (offset !== undefined && 'stream' in offset) {
       if (!this.#hasReached(hub, offset)) return;
       try {
-        hub.offsets.assertComplete(offset);
-        number = hub.offsets.numberOf(offset);
+        hub.offsets.assertComplete(offset, true);
+        number = hub.offsets.numberOf(offset, true);
       } catch (error) {
         if (!isAppError(error)) throw error;
         if (error.code !== 'offset_expired') return;
@@ -297,9 +238,14 @@ class PairSimulation {
       }
     }
     client.hub = place;
-    for (const event of hub.store.index.events(number, EVERYTHING, limit)) {
-      client.got.push(messageOf(event.body));
-      client.after = hub.offsets.textOf(event.number);
+    // A client that begins with everything that is kept lacks earlier changes.
+    if (number === 0 && !hub.hasAllChanges) client.isTold = true;
+    for (const entry of hub.events.allEntries(rowOffset(number), rowOffset(EVERYTHING), limit)) {
+      const [message, version] = shownIn(entry);
+      if (!('changes' in entry.event)) client.got.push(message);
+      if ('changes' in entry.event && entry.event.changes.includes('deleted')) client.copy.delete(message);
+      else client.copy.set(message, version);
+      client.after = hub.offsets.textOf(entry.rowId);
     }
   }
 
@@ -317,37 +263,39 @@ class PairSimulation {
   #has({ stream, sequence, ...message }: StreamPlace): boolean {
     const there = this.#stream.messages.find((stored) => stored.sequence === sequence);
     if (this.#stream.created !== stream || there === undefined) return false;
-    return isSameMessage({ messageId: `${there.mac}-${there.guid}`, atMs: there.atMs }, message);
+    return isSameMessage(there, message);
   }
 
   #failure(): string | undefined {
-    const seen = new Set(Object.values(this.#rows).flatMap((rows) => rows.map(({ message }) => message)));
-    for (const [place, { store }] of this.#hubs.entries()) {
-      const log = store.index.events(0, EVERYTHING, EVERYTHING).map(({ body }) => messageOf(body));
+    const seen = this.#macs.messages;
+    for (const [place, { events }] of this.#hubs.entries()) {
+      const all = events.allEntries(rowOffset(0), rowOffset(EVERYTHING), EVERYTHING);
+      const log = all.filter(({ event }) => !('changes' in event)).map((entry) => shownIn(entry)[0]);
       if (new Set(log).size < log.length) return `hub ${place} published twice: ${log.join(' ')}`;
+      const edits = all.filter(({ event }) => 'changes' in event && event.changes.includes('edited'));
+      const told = edits.map((entry) => shownIn(entry).join(' '));
+      if (new Set(told).size < told.length) return `hub ${place} told twice: ${told.join(', ')}`;
       if (log.length < seen.size) return `hub ${place} lost: it has ${log.join(' ')}`;
     }
-    for (const [place, { got, isTold }] of this.#clients.entries()) {
+    for (const [place, { got, copy, isTold }] of this.#clients.entries()) {
       const lost = [...seen].filter((message) => !got.includes(message));
       if (lost.length > 0 && !isTold) return `client ${place} lost ${lost.join(' ')}, it has ${got.join(' ')}`;
+      for (const message of isTold ? [] : seen) {
+        const [wanted, found] = [this.#macs.newest(message), copy.get(message)];
+        // A row that a Mac publishes again does not say that it is deleted by now.
+        if (wanted === undefined && !this.#isLossless) continue;
+        if (wanted !== found) return `client ${place} has version ${found} of ${message} in place of ${wanted}`;
+      }
       if (this.#isLossless && got.length > seen.size) return `client ${place} got twice: ${got.join(' ')}`;
     }
     return undefined;
   }
 }
 
-function received({ mac, guid, message, writtenMs, ...place }: Stored): ReceivedEvent {
-  const timestamp = new Date(writtenMs).toISOString().replace(/\.\d+/, '');
-  const data = {
-    ...{ id: String(place.row), guid, conversation_id: 'any;-;+15550100', sender: '+15550100', body: `${message}` },
-    ...{ attachments: [], timestamp, is_from_me: false, status: 'delivered' },
-  };
-  const body = Buffer.from(JSON.stringify({ type: 'message.received', data }));
-  return { ...place, mac, epoch: 'e', type: 'message.received', messageId: `${mac}-${guid}`, keyId: null, body };
-}
-
-function messageOf(body: Uint8Array): number {
-  return Number((JSON.parse(Buffer.from(body).toString()) as { data: { body: string } }).data.body);
+/** Returns the message and its version. */
+function shownIn({ event }: LogEntry): readonly [message: number, version: number] {
+  const [message, version] = ('body' in event.data ? event.data.body : '').split(' ').map(Number);
+  return [message ?? 0, version ?? 0];
 }
 
 /** Returns what went wrong in a schedule; undefined if nothing did. */

@@ -12,6 +12,7 @@ import { type Reply, readQuestion, respond } from '../../src/fleet/protocol/requ
 import type { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
 import type { FleetOperation, FleetRequest, RowEvent } from '../../src/schema/fleet-reads-schema.ts';
+import type { LastPublished } from '../../src/schema/fleet-records-schema.ts';
 
 /** Plays an agent: publishes events of invented rows. */
 export class StandInAgent {
@@ -88,9 +89,9 @@ export class StandInAgent {
   }
 
   /** Announces itself, as an agent does when it joins. */
-  async announce(instance = 'i', addresses: readonly string[] = []): Promise<void> {
+  async announce(instance = 'i', addresses: readonly string[] = [], changes?: LastPublished['changes']): Promise<void> {
     const { created } = await (await this.#js.jetstreamManager(false)).streams.info(EVENTS.stream);
-    const last = { stream: created, sequence: this.#sequence, row: this.#previousRow };
+    const last = { stream: created, sequence: this.#sequence, row: this.#previousRow, changes };
     const presence = {
       ...(this.#previousRow > 0 && { last }),
       ...{ version: '0', instance, epoch: this.epoch, newestRow: 0, publishedRow: 0, addresses, atMs: Date.now() },

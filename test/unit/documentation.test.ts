@@ -129,7 +129,7 @@ test('docs/api.md has every metric, and no other', async () => {
   };
   const counts = { clients: 1, missed: 1 };
   const heard = { state: 'present' as const, version: '1', addresses: [], seen_s: 1, backend: null };
-  const mac = { id: 'm1', ...heard, newest_row: 1, behind: 0, shared_addresses: [], open_holes: 0 };
+  const mac = { id: 'm1', ...heard, newest_row: 1, behind: 0, shared_addresses: [], changes: true, open_holes: 0 };
   const at = '2026-01-01T00:00:00Z';
   const report = { state: 'push_dead' as const, sent_at: at, arrived_at: at, push_dead_since: at };
   const canary = { ...report, delay_ms: 1, problem: null };

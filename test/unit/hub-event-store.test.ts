@@ -110,7 +110,7 @@ test('a Mac’s events stop waiting in steps, in its order over all epochs, and 
   const shown: string[] = [];
   for (let hole = store.hole('m1'); hole !== undefined; hole = store.hole('m1')) {
     holes.push([hole.epoch, hole.after, hole.last, store.holes('m1')]);
-    let some: readonly { readonly messageId: string }[] | undefined = store.giveUp(hole);
+    let some: readonly { readonly messageId: string }[] | undefined = store.giveUp(hole, 0);
     for (; some !== undefined; some = store.release('m1')) {
       expect(some.length).toBeLessThanOrEqual(256);
       shown.push(...some.map(({ messageId }) => messageId));
@@ -123,5 +123,5 @@ test('a Mac’s events stop waiting in steps, in its order over all epochs, and 
   ]);
   const all = [...Array.from({ length: 300 }, (_, place) => `m1-e-${place + 10}`), 'm1-e-320', 'm1-f-5'];
   expect(shown).toEqual(all);
-  expect([store.waitingMacs(), store.index.events(0, 9999, 9999).length]).toEqual([[], 304]);
+  expect([store.waitingQueues(), store.index.events(0, 9999, 9999).length]).toEqual([[], 304]);
 });

@@ -39,7 +39,7 @@ class PairedStore {
     made.push(database);
     this.pairs = new Pairs(database);
     const reader = new EventReader(new Envelope(), (mac) => this.pairs.nameOf(mac));
-    this.copies = new PairCopies(database, this.pairs, (event) => reader.read(event));
+    this.copies = new PairCopies(database, this.pairs, reader);
     this.store = new EventStore(database, this.copies);
     this.offsets = new Offsets(this.store, 24);
     if (isPaired) this.pair();
@@ -74,7 +74,7 @@ class PairedStore {
 
   /** Supplies the rows of the open hole. */
   fill(guids: readonly string[]): StoredEvent[] {
-    const [hole] = this.store.waitingMacs().flatMap((mac) => this.store.hole(mac) ?? []);
+    const [hole] = this.store.waitingQueues().flatMap((queue) => this.store.hole(queue) ?? []);
     if (hole === undefined) throw new Error('there is no hole');
     const rows = guids.map((guid, place) => {
       const row = hole.after + place + 1;

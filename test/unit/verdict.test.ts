@@ -26,6 +26,7 @@ const mac = (id: string, state: FleetMac['state'], isConnected = true): FleetMac
   newest_row: null,
   behind: null,
   shared_addresses: [],
+  changes: false,
   open_holes: 0,
 });
 const denied = (name: 'full_disk_access' | 'automation'): StatusReport['permissions'] => [

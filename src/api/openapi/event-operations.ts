@@ -41,7 +41,10 @@ export const EVENT_OPERATIONS = {
           },
         },
         streams: ['text/event-stream', 'application/x-ndjson'],
-        headers: { Link: 'Always `<…>; rel="next"`, except with a stream.' },
+        headers: {
+          Link: 'Always `<…>; rel="next"`, except with a stream.',
+          'Postern-Partial': 'At a hub, with `changes=true`: the Macs whose changes are missing.',
+        },
       },
     },
     problems: [

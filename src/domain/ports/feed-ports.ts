@@ -79,7 +79,7 @@ export interface ConsumerTask<Outcome> {
   /** Handles one entry; the next one waits. A rejection is logged, and the entry is retried after a second. */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
   /** The outcome to record for rows that were deleted from chat.db before they were handled (decision F4). */
-  gone(firstRowId: number, lastRowId: number): Outcome;
+  gone(firstRowId: number, lastRowId: number, options: FeedOptions): Outcome | undefined;
   /** Stores that everything up to `offset` is done. The offset goes back only after `seek`. */
   progress(offset: Offset, record?: Outcome): void;
 }
@@ -145,6 +145,8 @@ export interface EventFeed {
    * hub, which lacks the facts.
    */
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
+  /** At a hub: returns the Macs that publish no changes, which a reader with changes therefore lacks. */
+  withoutChanges?(): readonly string[];
   /**
    * Returns a reader that begins now. If it falls behind by more than the capacity, it loses the oldest entries
    * (decisions C7, G2).

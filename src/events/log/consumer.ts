@@ -163,7 +163,7 @@ export class Consumer<Outcome> implements EventConsumer {
   #skipTo(upTo: Offset): void {
     if (!isAfter(upTo, this.#offset)) return;
     const first = this.#offset.rowId + 1;
-    const record = upTo.rowId < first ? undefined : this.#task.gone(first, upTo.rowId);
+    const record = upTo.rowId < first ? undefined : this.#task.gone(first, upTo.rowId, this.#options);
     this.#offset = upTo;
     this.#task.progress(upTo, record);
   }

@@ -23,13 +23,15 @@ import { Consumer } from './consumer.ts';
 export interface FeedParts {
   readonly channel: Channel;
   /** Absent if changes cannot be delivered to readers. */
-  readonly changes?: { readonly stream: ChangeStream; readonly control: ChangeControl };
+  readonly changes?: { readonly stream: ChangeSource; readonly control: ChangeControl };
   readonly messages: MessageLog;
   /** True if there may be canaries, which most readers skip. */
   readonly hasCanaries?: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
+
+export type ChangeSource = Pick<ChangeStream, 'channel' | 'generation' | 'isKept' | 'read'>;
 
 /**
  * Supplies a resumed reader with events. `read` returns those after a position, from the channel if it still holds

@@ -28,7 +28,7 @@ export interface StreamParts {
    * Resolves once the requested includes, and the log after the offset, are loaded. Returns undefined if they already
    * are.
    */
-  readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
+  readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
 }
 
 /** The properties that all clients of one kind share. */

@@ -70,7 +70,7 @@ export class HttpStreams {
 
   /** Throws an AppError before anything is answered. */
   async open(request: StreamRequest, form: StreamForm): Promise<OpenedStream> {
-    await this.#ready(request.include, request.after);
+    await this.#ready(request.include, request.after, request.changes);
     const format = this.#forms[form];
     const joining = this.#clients.prepare(request, format);
     return {

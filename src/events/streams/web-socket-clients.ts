@@ -100,7 +100,7 @@ export class WebSocketClients {
         if (!isWelcome) joining.giveUp();
       }
     };
-    const ready = this.#ready(include, after);
+    const ready = this.#ready(include, after, changes);
     return ready === undefined ? upgrade() : ready.then(upgrade);
   }
 

@@ -1,4 +1,4 @@
-import type { LogEntry, RowEntry } from '../../domain/event.ts';
+import type { LogEntry } from '../../domain/event.ts';
 import type { Offset } from '../../domain/offset.ts';
 import type { EventFeed } from '../../domain/ports/feed-ports.ts';
 import type { DroppedEvent } from '../../domain/ports/webhooks-ports.ts';
@@ -8,7 +8,7 @@ import { type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
 export interface EntrySource {
   readonly feed: EventFeed;
   /** Reads a row again. Returns undefined if it was deleted from chat.db. */
-  readonly rowNow: (rowId: number) => RowEntry | undefined;
+  readonly rowNow: (rowId: number) => LogEntry | undefined;
 }
 
 /** Reads a new row from chat.db again; returns undefined if it was deleted. Returns a change unchanged. */

@@ -1,11 +1,16 @@
+import { CHANGE_EVENT_TYPES } from '../../domain/event.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import { LOST } from './place-table.ts';
 import type { StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';
+import { IS_OF_ROWS } from './waiting-table.ts';
 
 const COLUMNS = `event.number, stream.created, event.sequence, event.message_id, event.at_ms, source.mac, source.epoch,
-  event.row, event.type, event.key_id, event.body, event.floor`;
+  event.row, event.type, event.key_id, event.body, event.floor, event.change_floor`;
 const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON source.id = event.source';
+
+/** The condition that an event is a new row, and no change. */
+const IS_ROW = `event.type NOT IN (${CHANGE_EVENT_TYPES.map((type) => `'${type}'`).join()})`;
 
 /** Looks up events in hub.db by number, place and time. */
 export class EventIndex {
@@ -15,9 +20,10 @@ export class EventIndex {
     this.#database = database;
   }
 
-  /** Returns the events in a range of numbers, in order, at most `limit`. */
-  events(after: number, upTo: number, limit: number): readonly StoredEvent[] {
-    const where = 'WHERE event.number > ? AND event.number <= ? ORDER BY event.number LIMIT ?';
+  /** Returns the events in a range of numbers, in order, at most `limit`. `isOfRows`: without changes. */
+  events(after: number, upTo: number, limit: number, isOfRows = false): readonly StoredEvent[] {
+    const kind = isOfRows ? `AND ${IS_ROW}` : '';
+    const where = `WHERE event.number > ? AND event.number <= ? ${kind} ORDER BY event.number LIMIT ?`;
     return this.#database.all(`SELECT ${COLUMNS} ${FROM} ${where}`, after, upTo, limit).map(toEvent);
   }
 
@@ -30,18 +36,23 @@ export class EventIndex {
 
   /** Returns the newest event for a Mac's row; undefined if there is none. */
   ofRow(mac: string, row: number): StoredEvent | undefined {
-    const where = 'WHERE source.mac = ? AND event.row = ? ORDER BY event.number DESC LIMIT 1';
+    const where = 'WHERE source.queue = ? AND event.row = ? ORDER BY event.number DESC LIMIT 1';
     const found = this.#database.get(`SELECT ${COLUMNS} ${FROM} ${where}`, mac, row);
     return found && toEvent(found);
   }
 
-  /** Returns waiting events of a Mac up to the first missing rows, at most `limit`. Their numbers are those of waiting. */
-  waiting(mac: string, limit: number): readonly StoredEvent[] {
-    const columns = COLUMNS.replace('event.floor', 'NULL');
-    const hole = 'SELECT min(number) FROM waiting WHERE mac = ? AND after_row IS NOT NULL';
+  /** Returns waiting events of a queue up to the first missing rows, at most `limit`. Their numbers are those of waiting. */
+  waiting(queue: string, limit: number): readonly StoredEvent[] {
+    const columns = COLUMNS.replace('event.floor, event.change_floor', 'NULL, NULL');
+    const hole = 'SELECT min(number) FROM waiting WHERE queue = ? AND after_row IS NOT NULL';
     const sql = `SELECT ${columns} ${FROM.replace('event', 'waiting AS event')}
-      WHERE event.mac = ? AND event.number < ifnull((${hole}), ${Number.MAX_SAFE_INTEGER}) ORDER BY event.number LIMIT ?`;
-    return this.#database.all(sql, mac, mac, limit).map(toEvent);
+      WHERE event.queue = ? AND event.number < ifnull((${hole}), ${Number.MAX_SAFE_INTEGER}) ORDER BY event.number LIMIT ?`;
+    return this.#database.all(sql, queue, queue, limit).map(toEvent);
+  }
+
+  /** The highest number of an event or a gap; 0 before the first. */
+  get lastNumber(): number {
+    return this.#database.number("SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0;
   }
 
   oldest(): StoredEvent | undefined {
@@ -98,9 +109,17 @@ export class EventIndex {
     return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
-  /** Reports whether rows are missing for good between two numbers. */
-  hasGap(after: number, upTo: number): boolean {
-    return this.#database.get('SELECT 1 FROM gap WHERE number > ? AND number <= ?', after, upTo) !== undefined;
+  /** Reports whether rows, or with `changes` rows or changes, are missing for good between two numbers. */
+  hasGap(after: number, upTo: number, changes = false): boolean {
+    const sql = `SELECT 1 FROM gap WHERE number > ? AND number <= ? AND (${changes ? 'TRUE' : IS_OF_ROWS})`;
+    return this.#database.get(sql, after, upTo) !== undefined;
+  }
+
+  /** Reports whether each number of a range is that of a change, or of changes that are missing for good. */
+  isOfChanges(first: number, last: number): boolean {
+    const sql = `SELECT (SELECT count(*) FROM event WHERE number BETWEEN ? AND ? AND NOT (${IS_ROW}))
+      + (SELECT count(*) FROM gap WHERE number BETWEEN ? AND ? AND NOT (${IS_OF_ROWS}))`;
+    return this.#database.number(sql, first, last, first, last) === last - first + 1;
   }
 }
 
@@ -110,7 +129,7 @@ function lowest(numbers: readonly (number | undefined)[]): number | undefined {
 }
 
 function toEvent(row: Row): StoredEvent {
-  const [number, stream, sequence, messageId, atMs, mac, epoch, macRow, type, keyId, body, floor] = row;
+  const [number, stream, sequence, messageId, atMs, mac, epoch, macRow, type, keyId, body, floor, changeFloor] = row;
   return {
     number: Number(number),
     stream: String(stream),
@@ -124,5 +143,6 @@ function toEvent(row: Row): StoredEvent {
     keyId: keyId === null ? null : String(keyId),
     body: body as Uint8Array,
     floor: floor === null ? undefined : Number(floor),
+    changeFloor: changeFloor === null ? undefined : Number(changeFloor),
   };
 }

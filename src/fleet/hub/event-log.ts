@@ -1,26 +1,43 @@
 import type { Cursor, LogIdentity } from '../../domain/cursor.ts';
-import type { PendingRow, RowEntry } from '../../domain/event.ts';
+import { isRowEvent, type LogEntry, type PendingRow, type RowEntry } from '../../domain/event.ts';
+import { qualify } from '../../domain/fleet.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed-ports.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import type { EventReader } from './event-reader.ts';
 import type { EventStore } from './event-store.ts';
+import type { PairChanges } from './pair-changes.ts';
 import type { StoredEvent } from './stored-event.ts';
+
+/** The generation of the change log in a hub's offsets. A hub has no change log. */
+export const GENERATION = 0;
+
+export function isRow(entry: LogEntry): entry is RowEntry {
+  return isRowEvent(entry.event);
+}
 
 /** Presents hub.db as a log. The row ids of its offsets are this hub's numbers, which no client sees. */
 export class HubEventLog implements MessageLog {
   readonly #store: EventStore;
   readonly #reader: EventReader;
+  readonly #pairChanges: PairChanges;
 
-  constructor(store: EventStore, reader: EventReader) {
+  constructor(store: EventStore, reader: EventReader, pairChanges: PairChanges) {
     this.#store = store;
     this.#reader = reader;
+    this.#pairChanges = pairChanges;
   }
 
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[] {
+    return this.allEntries(after, upTo, limit, { isOfRows: true }).filter(isRow);
+  }
+
+  /** Like `entries`, with changes. */
+  allEntries(after: Offset, upTo: Offset, limit: number, { isOfRows = false } = {}): readonly LogEntry[] {
     let from = after.rowId;
     // Unreadable events are skipped, because an empty result would mean the end.
     for (;;) {
-      const events = this.#store.index.events(from, upTo.rowId, limit);
+      const events = this.#store.index.events(from, upTo.rowId, limit, isOfRows);
       const entries = this.readable(events);
       const last = events.at(-1);
       if (entries.length > 0 || last === undefined) return entries;
@@ -28,26 +45,39 @@ export class HubEventLog implements MessageLog {
     }
   }
 
-  /** Returns the readable events. The content key of others may have been removed since. */
-  readable(events: readonly StoredEvent[]): readonly RowEntry[] {
-    return events.flatMap((event) => {
-      try {
-        return [this.#reader.entryOf(event)];
-      } catch {
-        return [];
-      }
-    });
+  /** Returns the readable events. */
+  readable(events: readonly StoredEvent[]): readonly LogEntry[] {
+    return events.flatMap((event) => this.#entryOf(event) ?? []);
+  }
+
+  #entryOf(stored: StoredEvent): LogEntry | undefined {
+    const { number, mac, epoch, row } = stored;
+    const read = this.#reader.readIf(stored);
+    if (read === undefined) return undefined;
+    const merged = this.#pairChanges.merged(stored, read);
+    const event = merged.type === 'message.updated' ? { ...merged, edited_at: undefined } : merged;
+    // A change is no row: its message has other changes.
+    const guid = isChangesEpoch(epoch) || !('guid' in event.data) ? '' : event.data.guid;
+    return {
+      offset: rowOffset(number),
+      rowId: number,
+      // Two Macs in one conversation have the same guids for its messages.
+      guid: guid === '' ? qualify(mac, `${epoch} row ${row}`) : qualify(event.data.mac ?? mac, guid),
+      event,
+      generation: GENERATION,
+    };
   }
 
   /** Returns a stored event; undefined if it is no longer kept. */
-  entry(number: number): RowEntry | undefined {
-    return this.entries(rowOffset(number - 1), rowOffset(number), 1)[0];
+  entry(number: number): LogEntry | undefined {
+    return this.allEntries(rowOffset(number - 1), rowOffset(number), 1)[0];
   }
 
   /** Returns the guid of a Mac's row; undefined if its event is no longer kept or is unreadable. */
   guidOfRow(mac: string, row: number): string | undefined {
     const event = this.#store.index.ofRow(mac, row);
-    return event && this.readable([event])[0]?.event.data.guid;
+    const read = event && this.#reader.readIf(event);
+    return read && isRowEvent(read) ? read.data.guid : undefined;
   }
 
   /** Returns nothing, because every stored event is published. */

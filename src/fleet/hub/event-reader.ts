@@ -1,15 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Event, RowEntry } from '../../domain/event.ts';
-import { type MacName, qualify } from '../../domain/fleet.ts';
-import { rowOffset } from '../../domain/offset.ts';
-import { eventSchema } from '../../schema/event-schema.ts';
+import type { LogEntry } from '../../domain/event.ts';
+import type { MacName } from '../../domain/fleet.ts';
+import { changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { openEvent } from '../protocol/event-message.ts';
+import { CHAIN_START, isChangesEpoch, openEvent } from '../protocol/event-message.ts';
 import { qualifiedEvent } from './qualified.ts';
-import type { MacEvent, StoredEvent } from './stored-event.ts';
-
-/** The generation of the change log in a hub's offsets. A hub has no change log. */
-export const GENERATION = 0;
+import type { MacEvent, SealedEvent } from './stored-event.ts';
 
 /** Opens events of the stream and qualifies their ids. */
 export class EventReader {
@@ -22,27 +18,31 @@ export class EventReader {
   }
 
   /** Returns the event with qualified ids. Throws `fleet_content_unreadable` unless the Mac's agent wrote it. */
-  read(event: Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'keyId' | 'body'>): Event {
-    const text = openEvent(event, event.keyId ?? undefined, event.body, this.#envelope);
-    const read = eventSchema.safeParse(jsonOf(text));
-    if (!read.success) throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
-    return qualifiedEvent(this.#nameOf(event.mac), read.data);
+  read(event: SealedEvent): LogEntry['event'] {
+    const json = jsonOf(openEvent(event, event.keyId ?? undefined, event.body, this.#envelope));
+    const isChange = isChangesEpoch(event.epoch);
+    const read = (isChange ? changeEventSchema : eventSchema).safeParse(json);
+    // The type of a stored event decides who receives it.
+    const isTyped = read.success && (read.data.type === event.type || (isChange && event.type === CHAIN_START));
+    if (!isTyped) throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
+    const qualified = qualifiedEvent(this.#nameOf(event.mac), read.data);
+    return qualified.type === 'message.updated' ? { ...qualified, edited_at: editDateIn(json) } : qualified;
   }
 
-  /** Returns the log entry of an event. Throws like `read`. */
-  entryOf(stored: StoredEvent): RowEntry {
-    const { number, mac, epoch, row } = stored;
-    const event = stored.read ?? this.read(stored);
-    const { guid } = event.data;
-    return {
-      offset: rowOffset(number),
-      rowId: number,
-      // Two Macs in one conversation have the same guids for its messages.
-      guid: qualify(guid === '' ? mac : this.#nameOf(mac).member, guid === '' ? `${epoch} row ${row}` : guid),
-      event,
-      generation: GENERATION,
-    };
+  /** Returns undefined for an unreadable event, which no client receives. Others may have removed its key since. */
+  readIf(event: MacEvent): LogEntry['event'] | undefined {
+    try {
+      return event.read ?? this.read(event);
+    } catch {
+      return undefined;
+    }
   }
+}
+
+/** Returns the date of the edit that a Mac adds to a change (see ChangeEvent). */
+function editDateIn(json: unknown): string | undefined {
+  const { edited_at: at } = json as { readonly edited_at?: unknown };
+  return typeof at === 'string' && /^[\d-]{10}T[\d:]{8}Z$/.test(at) ? at : undefined;
 }
 
 function jsonOf(text: string): unknown {

@@ -1,4 +1,4 @@
-import type { LastPublished } from '../../schema/fleet-records-schema.ts';
+import { CHAIN_START } from '../protocol/event-message.ts';
 import { deleteOldEvents } from './event-deletion.ts';
 import { EventIndex } from './event-index.ts';
 import { type HubDatabase, STREAM_ID } from './hub-database.ts';
@@ -9,16 +9,16 @@ import type {
   FilledRow,
   Hole,
   MacEvent,
+  NewestRow,
   ReceivedEvent,
   StoredEvent,
   StreamMessage,
   StreamPlace,
 } from './stored-event.ts';
-import { WaitingTable } from './waiting-table.ts';
+import { isOfChanges, macOf, NOTHING, queueOf, WaitingTable } from './waiting-table.ts';
 
 /** Events that stop waiting in one step, which takes some milliseconds. */
 const STEP = 256;
-const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Array() };
 
 /** Writes the copy of the stream in hub.db (decision N1). */
 export class EventStore {
@@ -56,7 +56,8 @@ export class EventStore {
 
   /** Returns the highest row seen from a Mac and epoch; undefined before the first. */
   lastRow(mac: string, epoch: string): number | undefined {
-    return this.#database.number('SELECT last_row FROM source WHERE mac = ? AND epoch = ?', mac, epoch);
+    const sql = 'SELECT last_row FROM source WHERE queue = ? AND epoch = ?';
+    return this.#database.number(sql, queueOf(mac, epoch), epoch);
   }
 
   /** Like `index.numberAt`, also for the place of a copy that was merged with the other Mac's event. */
@@ -82,19 +83,19 @@ export class EventStore {
     this.#position.doubtfulAfter = sequence;
   }
 
-  /** Returns the Macs with waiting events. */
-  waitingMacs(): readonly string[] {
-    return this.#waiting.macs();
+  /** Returns the names of the queues with waiting events; see `queueOf`. */
+  waitingQueues(): readonly string[] {
+    return this.#waiting.queues();
   }
 
-  /** Returns the rows that a Mac's events wait for; undefined if they wait for none, or for the merging of a pair. */
-  hole(mac: string): Hole | undefined {
-    return this.#copies?.isMerging(mac) === true ? undefined : this.#waiting.hole(mac);
+  /** Returns the rows that a queue waits for; undefined if it waits for none, or for something else first. */
+  hole(queue: string): Hole | undefined {
+    return this.#isBlocked(queue) ? undefined : this.#waiting.hole(queue);
   }
 
-  /** Returns the number of a Mac's holes, at most 1,000. */
-  holes(mac: string): number {
-    return this.#waiting.holes(mac);
+  /** Returns the number of a queue's holes, at most 1,000. */
+  holes(queue: string): number {
+    return this.#waiting.holes(queue);
   }
 
   /**
@@ -112,9 +113,9 @@ export class EventStore {
   }
 
   /** Opens a hole if a Mac has published rows that are not here. The stream must have been read up to `sequence`. */
-  noteLast(mac: string, epoch: string, { stream, sequence, row }: LastPublished, nowMs: number): void {
+  noteLast(mac: string, { stream, epoch, sequence, row }: NewestRow, nowMs: number): void {
     const known = this.lastRow(mac, epoch);
-    const isLate = known === undefined && sequence > 0 && this.#isMissing(mac, stream, sequence);
+    const isLate = known === undefined && sequence > 0 && this.#isMissing(queueOf(mac, epoch), stream, sequence);
     if (row <= (known ?? 0) || (known === undefined && !isLate)) return;
     this.#changed(() => {
       const source = this.#source(mac, epoch);
@@ -126,9 +127,9 @@ export class EventStore {
   }
 
   /** Adds the rows of a hole from its start up to `upTo`, as far as there are any. */
-  fill({ mac, epoch }: Hole, rows: readonly FilledRow[], upTo: number): readonly StoredEvent[] {
+  fill({ mac, epoch, queue }: Hole, rows: readonly FilledRow[], upTo: number): readonly StoredEvent[] {
     return this.#changed(() => {
-      const hole = this.hole(mac);
+      const hole = this.hole(queue);
       // A refilled stream may have supplied some of them since.
       if (hole?.epoch !== epoch || upTo <= hole.after) return [];
       const missing = rows.filter(({ row }) => row > hole.after);
@@ -136,24 +137,27 @@ export class EventStore {
         this.#insertLate(hole.place.stream, { mac, epoch, ...hole.place, ...row }),
       );
       this.#waiting.shrink(hole, upTo);
-      return [...added, ...(this.#release(mac) ?? [])];
+      return [...added, ...(this.#release(queue) ?? [])];
     });
   }
 
-  /** Gives up the rows of a hole up to `last`, which nobody can supply. Offsets before them are refused afterwards. */
-  giveUp({ mac, epoch, last }: Hole): readonly StoredEvent[] {
+  /**
+   * Gives up the rows of a hole up to `last`, which nobody can supply. Offsets before them are refused afterwards.
+   * Returns undefined, and changes nothing, if the queue has lost too much in the last hour.
+   */
+  giveUp({ epoch, queue, last }: Hole, nowMs: number): readonly StoredEvent[] | undefined {
     return this.#changed(() => {
-      const hole = this.hole(mac);
+      const hole = this.hole(queue);
       if (hole?.epoch !== epoch || last < Math.min(hole.after + 1, hole.last)) return [];
-      this.#waiting.addGap();
+      if (!this.#waiting.addGap(queue, nowMs)) return undefined;
       this.#waiting.shrink(hole, last);
-      return this.#release(mac) ?? [];
+      return this.#release(queue) ?? [];
     });
   }
 
-  /** Adds some of a Mac's waiting events that need not wait any more. Returns undefined if there are none. */
-  release(mac: string): readonly StoredEvent[] | undefined {
-    return this.#changed(() => this.#release(mac));
+  /** Adds some of a queue's events that need not wait any more. Returns undefined if there are none. */
+  release(queue: string): readonly StoredEvent[] | undefined {
+    return this.#changed(() => this.#release(queue));
   }
 
   /** Merges some of the events that the Macs of a new pair published earlier. Returns false once all are merged. */
@@ -171,19 +175,28 @@ export class EventStore {
   }
 
   #addOne(stream: string, event: ReceivedEvent, nowMs: number): readonly StoredEvent[] {
-    const { mac, epoch, row, previousRow, previousSequence } = event;
+    const { mac, epoch, row, previousRow, previousSequence, type, atMs } = event;
     const known = this.lastRow(mac, epoch);
     const source = this.#source(mac, epoch);
+    const [queue, isStart] = [queueOf(mac, epoch), type === CHAIN_START];
     if (row >= (known ?? 0)) this.#places.settle(source);
-    if (known !== undefined && row <= known) return this.#addKnown(stream, source, event);
-    const isHole =
-      known === undefined ? previousRow > 0 && this.#isMissing(mac, stream, previousSequence) : previousRow > known;
+    if (known !== undefined && row <= known) return isStart ? [] : this.#addKnown(stream, source, event);
+    const isUnknown = isStart || (previousRow > 0 && this.#isMissing(queue, stream, previousSequence));
+    const isHole = known === undefined ? isUnknown : previousRow > known;
     this.#setLastRow(source, row);
+    const isWaiting = this.#waiting.has(queue) || this.#isBlocked(queue);
+    if (!isWaiting && !isHole) return this.#insert(stream, source, event);
+    // Nobody has changes from before a chain, so offsets before its place are refused at every hub.
+    if (isStart && known === undefined && !isWaiting && this.#waiting.addGap(queue, atMs)) return [];
     const missing = isHole ? { after: known ?? previousRow, last: previousRow } : undefined;
-    const isWaiting = isHole || this.#waiting.has(mac) || this.#copies?.isMerging(mac) === true;
-    if (!isWaiting) return this.#insert(stream, source, event);
-    this.#waiting.add(stream, source, event, missing, nowMs);
+    this.#waiting.add(stream, source, isStart ? { ...event, ...NOTHING } : event, missing, nowMs);
     return [];
+  }
+
+  /** Reports whether a queue waits for the merging of a pair, or as changes for rows. */
+  #isBlocked(queue: string): boolean {
+    const mac = macOf(queue);
+    return this.#copies?.isMerging(mac) === true || (isOfChanges(queue) && this.#waiting.has(mac));
   }
 
   #setLastRow(source: number, row: number): void {
@@ -194,9 +207,9 @@ export class EventStore {
    * Reports whether this hub missed the message before the first one that it has from an epoch. Sequence 0 means that
    * the stream held nothing from the Mac, so that one was missed only if the Mac is known from another epoch.
    */
-  #isMissing(mac: string, stream: string, sequence: number): boolean {
+  #isMissing(queue: string, stream: string, sequence: number): boolean {
     if (sequence === 0) {
-      return this.#database.get('SELECT 1 FROM source WHERE mac = ? LIMIT 1 OFFSET 1', mac) !== undefined;
+      return this.#database.get('SELECT 1 FROM source WHERE queue = ? LIMIT 1 OFFSET 1', queue) !== undefined;
     }
     const sql = 'SELECT 1 FROM stream WHERE created = ? AND first_sequence <= ?';
     return this.#database.get(sql, stream, sequence) !== undefined;
@@ -205,12 +218,13 @@ export class EventStore {
   /** Handles an event from a refilled stream that was seen before, or that was missing. */
   #addKnown(stream: string, source: number, event: ReceivedEvent): readonly StoredEvent[] {
     const { mac, epoch, row, previousRow, sequence, atMs } = event;
-    if (this.#waiting.has(mac)) {
-      const hole = this.hole(mac);
+    const queue = queueOf(mac, epoch);
+    if (this.#waiting.has(queue)) {
+      const hole = this.hole(queue);
       if (hole?.epoch === epoch && previousRow <= hole.after && row > hole.after && row <= hole.last) {
         const added = this.#insertLate(stream, event);
         this.#waiting.shrink(hole, row);
-        return [...added, ...(this.#release(mac) ?? [])];
+        return [...added, ...(this.#release(queue) ?? [])];
       }
       this.#waiting.move(stream, source, event);
     }
@@ -227,14 +241,14 @@ export class EventStore {
   /** Inserts an event. Returns nothing for a copy of an event that the other Mac of a pair has published. */
   #insert(stream: string, source: number, event: MacEvent): readonly StoredEvent[] {
     if (this.#copies?.merge(stream, event) === true) return [];
-    const floor = this.#floor(stream, event.sequence);
+    const [floor, changeFloor] = this.#floors(stream, event.sequence);
     this.#database.run(
-      `INSERT INTO event (stream, sequence, message_id, at_ms, source, row, type, key_id, body, floor)
-       VALUES (${STREAM_ID}, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO event (stream, sequence, message_id, at_ms, source, row, type, key_id, body, floor, change_floor)
+       VALUES (${STREAM_ID}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[stream, event.sequence, event.messageId, event.atMs, source, event.row, event.type],
-      ...[event.keyId, event.body, floor ?? null],
+      ...[event.keyId, event.body, floor ?? null, changeFloor ?? null],
     );
-    const stored = { ...event, number: this.newest, stream, floor };
+    const stored = { ...event, number: this.newest, stream, floor, changeFloor };
     this.#copies?.add(stored);
     return [stored];
   }
@@ -246,9 +260,9 @@ export class EventStore {
     return added;
   }
 
-  #release(mac: string): readonly StoredEvent[] | undefined {
-    if (this.#copies?.isMerging(mac) === true) return undefined;
-    const waited = this.index.waiting(mac, STEP);
+  #release(queue: string): readonly StoredEvent[] | undefined {
+    if (this.#isBlocked(queue)) return undefined;
+    const waited = this.index.waiting(queue, STEP);
     const last = waited.at(-1);
     if (last === undefined) return undefined;
     // Deleted before they are inserted, so that they no longer count as missing.
@@ -256,19 +270,21 @@ export class EventStore {
     return waited.flatMap((event) => (event.type === NOTHING.type ? [] : this.#insertLate(event.stream, event)));
   }
 
-  /** Returns the sequence up to which nothing is missing; undefined if that includes this event. */
-  #floor(stream: string, sequence: number): number | undefined {
-    const floor = Math.min(this.#waiting.floor(stream) ?? sequence, this.doubtfulAfter ?? sequence);
-    return floor >= sequence ? undefined : floor;
+  /** Returns `floor` and `changeFloor` of an event; see StreamOffset. */
+  #floors(stream: string, sequence: number): readonly (number | undefined)[] {
+    const known = Math.min(sequence, this.doubtfulAfter ?? sequence);
+    const [rows = known, all = known] = this.#waiting.floors(stream).map((floor) => floor && Math.min(floor, known));
+    return [rows < sequence ? rows : undefined, all < rows ? all : undefined];
   }
 
   /** Returns the id of a Mac's epoch. */
   #source(mac: string, epoch: string): number {
-    const sql = 'SELECT id FROM source WHERE mac = ? AND epoch = ?';
-    const known = this.#database.number(sql, mac, epoch);
+    const sql = 'SELECT id FROM source WHERE queue = ? AND epoch = ?';
+    const queue = queueOf(mac, epoch);
+    const known = this.#database.number(sql, queue, epoch);
     if (known !== undefined) return known;
-    this.#database.run('INSERT INTO source (mac, epoch, last_row) VALUES (?, ?, 0)', mac, epoch);
-    return this.#database.number(sql, mac, epoch) ?? 0;
+    this.#database.run('INSERT INTO source (queue, epoch, mac, last_row) VALUES (?, ?, ?, 0)', queue, epoch, mac);
+    return this.#database.number(sql, queue, epoch) ?? 0;
   }
 
   /** Runs a transaction. If it fails, the state in memory is read again. */

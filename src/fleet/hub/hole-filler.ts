@@ -4,15 +4,11 @@ import { encodeEvent, eventId } from '../protocol/event-message.ts';
 import { HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';
+import { changesOf, isOfChanges } from './waiting-table.ts';
 
 const RETRY_MS = { first: 2000, longest: 60_000 };
 /** A Mac that the fleet does not know counts as revoked once a hole has been open for this long. */
 const UNKNOWN_MS = 60_000;
-/**
- * Rows that a Mac loses for good end every client's connection. Each Mac may do that once an hour; further events of
- * that Mac wait. Losses within five seconds count as one.
- */
-const LOSS_MS = { one: 5000, again: 3_600_000 };
 
 export interface HoleFillerParts extends HubParts {
   /** Publishes events that no longer wait. */
@@ -22,17 +18,15 @@ export interface HoleFillerParts extends HubParts {
 }
 
 /**
- * Reads rows that the stream lacks from their Macs, each Mac independently, while the stream is copied. Only the events
- * behind a hole wait. A hole stays open until its Mac has supplied the rows, or no Mac can any more.
+ * Reads rows and changes that the stream lacks from their Macs, each queue independently, while the stream is copied.
+ * Only the events behind a hole wait. A hole stays open until its Mac has supplied the rows, or no Mac can any more.
  */
 export class HoleFiller {
   readonly #parts: HoleFillerParts;
   readonly #running = new Set<string>();
-  /** For each Mac that failed: how often, and when it is asked again. */
+  /** For each queue that failed: how often, and when its Mac is asked again. */
   readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;
-  /** When each Mac last began to lose rows for good, on the monotonic clock. */
-  readonly #losses = new Map<string, number>();
   #isClosed = false;
   /** The Macs that supplied rows that this hub cannot read, since it started. */
   readonly unreadable = new Set<string>();
@@ -42,15 +36,15 @@ export class HoleFiller {
   constructor(parts: HoleFillerParts) {
     this.#parts = parts;
     this.#cancelPresent = parts.macs.onPresent((mac) => {
-      if (this.#failures.has(mac)) void this.#fillAll(mac);
+      for (const queue of [mac, changesOf(mac)]) if (this.#failures.has(queue)) void this.#fillAll(queue);
     });
   }
 
   /** Fills open holes whose Macs are due. Called after each change of the store, and every two seconds. */
   note(): void {
     const { store, clock } = this.#parts;
-    for (const mac of store.waitingMacs()) {
-      if ((this.#failures.get(mac)?.againMs ?? 0) <= clock.monotonic()) void this.#fillAll(mac);
+    for (const queue of store.waitingQueues()) {
+      if ((this.#failures.get(queue)?.againMs ?? 0) <= clock.monotonic()) void this.#fillAll(queue);
     }
   }
 
@@ -59,27 +53,29 @@ export class HoleFiller {
     this.#cancelPresent();
   }
 
-  async #fillAll(mac: string): Promise<void> {
+  async #fillAll(queue: string): Promise<void> {
     const { store, clock, log } = this.#parts;
-    if (this.#isClosed || this.#running.has(mac)) return;
-    this.#running.add(mac);
+    if (this.#isClosed || this.#running.has(queue)) return;
+    this.#running.add(queue);
     try {
       while (!this.#isClosed) {
-        const released = store.release(mac);
-        const hole = released === undefined ? store.hole(mac) : undefined;
+        const released = store.release(queue);
+        const hole = released === undefined ? store.hole(queue) : undefined;
         if (released !== undefined) await this.#parts.onEvents(released);
         else if (hole !== undefined) await this.#fill(hole);
         else break;
       }
-      this.#failures.delete(mac);
+      this.#failures.delete(queue);
+      // Changes have waited for these rows.
+      if (!isOfChanges(queue)) void this.#fillAll(changesOf(queue));
     } catch (error) {
-      const { count } = this.#failures.get(mac) ?? { count: 0 };
+      const { count } = this.#failures.get(queue) ?? { count: 0 };
       const waitMs = Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** Math.min(count, 10));
-      this.#failures.set(mac, { count: count + 1, againMs: clock.monotonic() + waitMs });
-      const reason = (error as Error).message;
-      if (count === 0) log.warn('the stream lacks rows of a Mac; waiting until the Mac supplies them', { mac, reason });
+      this.#failures.set(queue, { count: count + 1, againMs: clock.monotonic() + waitMs });
+      const about = { mac: queue, reason: (error as Error).message };
+      if (count === 0) log.warn('the stream lacks rows of a Mac; waiting until the Mac supplies them', about);
     } finally {
-      this.#running.delete(mac);
+      this.#running.delete(queue);
     }
   }
 
@@ -113,14 +109,13 @@ export class HoleFiller {
   }
 
   async #giveUp(hole: Hole, reason: string): Promise<void> {
-    const { store, clock, log } = this.#parts;
-    const { mac, after, last } = hole;
-    const sinceMs = clock.monotonic() - (this.#losses.get(mac) ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs > LOSS_MS.one && sinceMs < LOSS_MS.again) throw new Error('it lost other rows less than an hour ago');
-    if (sinceMs >= LOSS_MS.again) this.#losses.set(mac, clock.monotonic());
-    log.error('rows of a Mac are missing for good', { mac, after, last, reason });
+    const { store, brokerClock, log } = this.#parts;
+    const { queue, after, last } = hole;
+    const events = store.giveUp(hole, Math.floor(brokerClock.now()));
+    if (events === undefined) throw new Error('it lost other rows less than an hour ago');
+    log.error('rows of a Mac are missing for good', { mac: queue, after, last, reason });
     this.counts.missing += 1;
-    await this.#parts.onEvents(store.giveUp(hole));
+    await this.#parts.onEvents(events);
   }
 
   #isUnknown(mac: string): boolean {

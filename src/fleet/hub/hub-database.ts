@@ -2,39 +2,42 @@ import { rmSync } from 'node:fs';
 import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Row, type Sqlite, type Statement } from '../../runtime/sqlite.ts';
 
-const VERSION = 6;
+const VERSION = 7;
 /** The id of a stream, as an SQL expression whose parameter is the stream's creation time. */
 export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
 /**
- * - `event`: the events, numbered in the order in which this hub could serve them. Numbers are never reused. `stream`
- *   and `sequence` are the event's first place; for `floor` see StreamOffset.
+ * - `source`: the rows or the changes of a Mac in one epoch. For `queue` see `queueOf`.
+ * - `event`: the events and changes, numbered in the order in which this hub could serve them. Numbers are never reused.
+ *   `stream` and `sequence` are the event's first place; for the floors see StreamOffset.
  * - `later_place`: the places of events in a refilled stream, and the first places of events whose numbers are not in
  *   the order of their sequences.
- * - `waiting`: the events of Macs that wait, each Mac's in order. With `after_row`, the stream lacks the rows after it up
- *   to `last_row`. One without a `type` is no event: its Mac has named its row as published.
- * - `held`: the Macs with waiting events. Everything up to the sequence `floor` is here.
- * - `gap`: numbers at which rows are missing for good.
+ * - `waiting`: the events that wait, each queue's in order. With `after_row`, the stream lacks the rows after it up to
+ *   `last_row`. One without a `type` is no event: its Mac has named its row as published.
+ * - `held`: the queues with waiting events. Everything up to the sequence `floor` is here.
+ * - `gap`: numbers at which rows or changes of a queue are missing for good, and since when.
  * - `position`: the last message examined. `doubtful_after`: see EventStore.doubtfulAfter.
  * - `stream.first_sequence`: this hub has seen every message from this sequence on.
  * - `pair.merged_to`: the number up to which the events that the two Macs had published before were merged; NULL once
  *   all are.
  * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the two
  *   Macs that has shown the message. `content` is set for messages that came late.
+ * - `told`: what clients were told of the messages of pairs, in order; see PairChanges.
  * - `merged_place`: places of the stream that hold the second copy of a published event. A client that has everything up
  *   to such a place has everything up to `number`.
  */
 const SCHEMA = `
   CREATE TABLE stream (id INTEGER PRIMARY KEY, created TEXT NOT NULL UNIQUE, first_sequence INTEGER NOT NULL);
   CREATE TABLE source (
-    id INTEGER PRIMARY KEY, mac TEXT NOT NULL, epoch TEXT NOT NULL, last_row INTEGER NOT NULL, UNIQUE (mac, epoch)
+    id INTEGER PRIMARY KEY, queue TEXT NOT NULL, epoch TEXT NOT NULL, mac TEXT NOT NULL, last_row INTEGER NOT NULL,
+    UNIQUE (queue, epoch)
   );
   CREATE TABLE event (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     stream INTEGER NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
     source INTEGER NOT NULL, row INTEGER NOT NULL, type TEXT NOT NULL,
-    key_id TEXT, body BLOB NOT NULL, floor INTEGER
+    key_id TEXT, body BLOB NOT NULL, floor INTEGER, change_floor INTEGER
   );
   CREATE UNIQUE INDEX event_row ON event (source, row);
   CREATE INDEX event_place ON event (stream, sequence);
@@ -51,10 +54,10 @@ const SCHEMA = `
     DELETE FROM source WHERE id = OLD.source
       AND NOT EXISTS (SELECT 1 FROM event WHERE source = OLD.source)
       AND NOT EXISTS (SELECT 1 FROM waiting WHERE source = OLD.source)
-      AND EXISTS (SELECT 1 FROM source AS newer WHERE newer.mac = source.mac AND newer.id > source.id);
+      AND EXISTS (SELECT 1 FROM source AS newer WHERE newer.queue = source.queue AND newer.id > source.id);
   END;
   CREATE TABLE waiting (
-    number INTEGER PRIMARY KEY, mac TEXT NOT NULL,
+    number INTEGER PRIMARY KEY, queue TEXT NOT NULL,
     stream INTEGER NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
     source INTEGER NOT NULL, row INTEGER NOT NULL, type TEXT NOT NULL,
@@ -63,10 +66,10 @@ const SCHEMA = `
   );
   CREATE UNIQUE INDEX waiting_row ON waiting (source, row);
   CREATE INDEX waiting_place ON waiting (stream, sequence);
-  CREATE INDEX waiting_mac ON waiting (mac, number);
-  CREATE INDEX waiting_hole ON waiting (mac) WHERE after_row IS NOT NULL;
-  CREATE TABLE held (mac TEXT PRIMARY KEY, stream INTEGER NOT NULL, floor INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE TABLE gap (number INTEGER PRIMARY KEY);
+  CREATE INDEX waiting_queue ON waiting (queue, number);
+  CREATE INDEX waiting_hole ON waiting (queue) WHERE after_row IS NOT NULL;
+  CREATE TABLE held (queue TEXT PRIMARY KEY, stream INTEGER NOT NULL, floor INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE gap (number INTEGER PRIMARY KEY, queue TEXT NOT NULL, at_ms INTEGER NOT NULL);
   CREATE TABLE position (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     stream TEXT NOT NULL, sequence INTEGER NOT NULL, message_id TEXT NOT NULL, at_ms INTEGER NOT NULL,
@@ -81,10 +84,17 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE INDEX known_content ON known (content);
   CREATE INDEX known_number ON known (number);
+  CREATE TABLE told (
+    place INTEGER PRIMARY KEY, member TEXT NOT NULL, guid TEXT NOT NULL, part TEXT NOT NULL,
+    value TEXT NOT NULL, at TEXT NOT NULL, number INTEGER NOT NULL, teller INTEGER NOT NULL, macs INTEGER NOT NULL
+  );
+  CREATE INDEX told_part ON told (member, guid, part);
+  CREATE INDEX told_number ON told (number);
   CREATE TABLE merged_place (
     stream INTEGER NOT NULL, sequence INTEGER NOT NULL, at_ms INTEGER NOT NULL, message_id TEXT NOT NULL,
     number INTEGER NOT NULL, PRIMARY KEY (stream, sequence, at_ms)
   ) WITHOUT ROWID;
+  INSERT INTO sqlite_sequence (name, seq) VALUES ('event', 0);
   CREATE TABLE copy (id TEXT NOT NULL);
   INSERT INTO copy VALUES (lower(hex(randomblob(16))));
 `;

@@ -10,24 +10,35 @@ import type {
   SeenPage,
 } from '../../domain/ports/feed-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import { GENERATION } from './event-reader.ts';
+import { GENERATION } from './event-log.ts';
 import type { EventStore } from './event-store.ts';
+import type { HubParts } from './hub-parts.ts';
+import type { Macs } from './macs.ts';
 import type { Offsets } from './offsets.ts';
 
-/** The feed over hub.db, with offsets of the stream in place of row ids (decision N1) and no changes (decision N2). */
+/**
+ * The feed over hub.db, with offsets of the stream in place of row ids (decision N1). Changes share the numbers of the
+ * rows (decision N9), so that one number says what a reader has, with changes or without.
+ */
 export class HubFeed implements EventFeed {
   readonly #feed: EventFeed;
   readonly #offsets: Offsets;
   readonly #store: EventStore;
+  readonly #macs: Macs;
 
-  constructor(feed: EventFeed, offsets: Offsets, store: EventStore) {
+  constructor(feed: EventFeed, offsets: Offsets, { store, macs }: Pick<HubParts, 'store' | 'macs'>) {
     this.#feed = feed;
     this.#offsets = offsets;
     this.#store = store;
+    this.#macs = macs;
   }
 
-  lastPublished(): Offset {
-    return this.#feed.lastPublished();
+  withoutChanges(): readonly string[] {
+    return this.#macs.withoutChanges();
+  }
+
+  lastPublished(options?: FeedOptions): Offset {
+    return this.#feed.lastPublished(options);
   }
 
   changeGeneration(): number {
@@ -39,9 +50,8 @@ export class HubFeed implements EventFeed {
   }
 
   resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
-    if (changes) throw problem('not_at_a_hub');
-    if (offset === undefined) return this.lastPublished();
-    if (isStreamOffset(offset)) return rowOffset(this.#offsets.numberOf(offset));
+    if (offset === undefined) return this.lastPublished({ changes });
+    if (isStreamOffset(offset)) return rowOffset(this.#offsets.numberOf(offset, changes));
     if (offset.rowId !== 0 || 'generation' in offset) throw problem('offset_of_a_mac');
     return rowOffset(0);
   }
@@ -54,32 +64,40 @@ export class HubFeed implements EventFeed {
     if (wantedBy(narrowing, false) !== undefined) throw problem('not_at_a_hub');
   }
 
-  live(onMore: () => void): FeedReader {
-    return this.#complete(this.#feed.live(onMore), this.lastPublished());
+  live(onMore: () => void, options?: FeedOptions): FeedReader {
+    return this.#complete(this.#feed.live(onMore, options), this.#store.index.lastNumber, options);
   }
 
-  resume(offset: Offset, onMore: () => void, { backpressure = false }: ResumeOptions = {}): FeedReader {
-    return this.#complete(this.#feed.resume(offset, onMore, { backpressure }), offset);
+  resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
+    // A reader that begins with everything that is kept has no changes from before.
+    const start = offset.rowId === 0 && options?.changes === true ? this.#store.index.lastNumber : offset.rowId;
+    return this.#complete(this.#feed.resume(offset, onMore, options), start, options);
   }
 
-  consume<Outcome>(task: ConsumerTask<Outcome>): EventConsumer {
-    return this.#feed.consume(task);
+  consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer {
+    // A reader without changes does not miss their numbers.
+    const gone: ConsumerTask<Outcome>['gone'] = (first, last, now) =>
+      now.changes !== true && this.#store.index.isOfChanges(first, last) ? undefined : task.gone(first, last, now);
+    return this.#feed.consume({ ...task, gone }, options);
   }
 
-  page(after: Offset, limit: number): SeenPage {
-    return this.#feed.page(after, limit);
+  page(after: Offset, limit: number, options?: FeedOptions): SeenPage {
+    return this.#feed.page(after, limit, options);
   }
 
-  /** Wraps a reader so that it throws `offset_expired` instead of passing rows that are missing for good. */
-  #complete(reader: FeedReader, start: Offset): FeedReader {
-    let { rowId } = start;
+  /**
+   * Wraps a reader so that it throws `offset_expired` instead of passing rows that are missing for good, or with
+   * `changes` also changes.
+   */
+  #complete(reader: FeedReader, start: number, { changes }: FeedOptions = {}): FeedReader {
+    let number = start;
     return {
       take: (limit) => {
         const batch = reader.take(limit);
         // This call only counts missed events, and may follow the end of a client.
         if (limit === 0) return batch;
-        if (this.#store.index.hasGap(rowId, batch.upTo.rowId)) throw problem('events_missing');
-        rowId = batch.upTo.rowId;
+        if (this.#store.index.hasGap(number, batch.upTo.rowId, changes)) throw problem('events_missing');
+        number = Math.max(number, batch.upTo.rowId);
         return batch;
       },
       isCaughtUp: () => reader.isCaughtUp(),

@@ -6,6 +6,7 @@ import type { EventReader } from './event-reader.ts';
 import type { EventStore } from './event-store.ts';
 import type { MacReads } from './mac-reads.ts';
 import type { Macs } from './macs.ts';
+import type { PairChanges } from './pair-changes.ts';
 import type { Pairs } from './pairs.ts';
 
 /** The parts of a hub that several of its modules use. */
@@ -17,6 +18,7 @@ export interface HubParts {
   readonly reads: MacReads;
   readonly reader: EventReader;
   readonly store: EventStore;
+  readonly pairChanges: PairChanges;
   readonly brokerClock: BrokerClock;
   readonly clock: Clock;
   readonly log: Log;

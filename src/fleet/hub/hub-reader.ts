@@ -1,7 +1,7 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import { nameOfOne, splitId } from '../../domain/fleet.ts';
 import { type IncludeSet, includeSet } from '../../domain/include.ts';
-import type { Message, MessageStatus } from '../../domain/message.ts';
+import type { Message } from '../../domain/message.ts';
 import type {
   ConversationQuery,
   MessageQuery,
@@ -14,6 +14,7 @@ import { behind, cursorBehind, readCursor } from './fleet-cursor.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { ReadPlace } from './mac-reads.ts';
 import { type MacList, merged } from './merge.ts';
+import { STATUS_RANK } from './pair-changes.ts';
 import { qualifiedConversation, qualifiedMessage } from './qualified.ts';
 
 /** Maximum offset over several Macs, each of which must supply as many items as are skipped. */
@@ -22,8 +23,6 @@ const MAX_OFFSET = 1000;
 const MAX_CONVERSATION_OFFSET = 10_000;
 const PAGE = 200;
 const NOTHING = { items: [] };
-/** Ranks the statuses of a message in the order in which they follow each other. */
-const RANK: Readonly<Record<MessageStatus, number>> = { pending: 0, failed: 1, sent: 2, delivered: 3, read: 4 };
 
 /** Reads from one Mac by id, and merges the lists of all Macs (decision N1). */
 export class HubReader implements MessageReader {
@@ -60,6 +59,7 @@ export class HubReader implements MessageReader {
     const [, second] = places;
     const [one, other] = await Promise.all([reads.first(places, ask), second && ask(second).catch(() => undefined)]);
     const message = one && other ? mergedMessage(one, other) : one;
+    if (message !== undefined && this.#parts.pairChanges.isDeleted(of.mac, message.guid)) return undefined;
     return message && asked !== include && include?.has('details') !== true
       ? { ...message, details: undefined }
       : message;
@@ -116,7 +116,8 @@ export class HubReader implements MessageReader {
     const byTime = (a: Message, b: Message) => sign * compare(a.timestamp, b.timestamp);
     const all = await merged(lists, offset + limit, byTime, log);
     if (only !== undefined && away.length + all.missing.length > 0) throw problem('mac_away', { mac: only });
-    const items = all.items.slice(offset).map(({ item }) => item);
+    const found = all.items.slice(offset).map(({ item }) => item);
+    const items = found.filter(({ mac = '', guid }) => !this.#parts.pairChanges.isDeleted(mac, guid));
     const next = all.hasMore ? cursorBehind(all.items, cursor) : undefined;
     return { items, ...(next !== undefined && { next }), ...missingOf(away, all.missing) };
   }
@@ -179,7 +180,7 @@ function mergedMessage(one: Message, other: Message): Message {
   const changedAt = ({ details }: Message): string =>
     [details?.edited_at ?? '', details?.retracted_at ?? ''].sort().at(-1) ?? '';
   const [newer, older] = changedAt(other) > changedAt(one) ? [other, one] : [one, other];
-  const status = RANK[older.status] > RANK[newer.status] ? older.status : newer.status;
+  const status = STATUS_RANK[older.status] > STATUS_RANK[newer.status] ? older.status : newer.status;
   if (newer.details === undefined || older.details === undefined) return { ...newer, status };
   const { delivered_at, read_at } = newer.details;
   return {

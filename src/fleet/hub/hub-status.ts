@@ -8,6 +8,7 @@ import { type KnownMac, type Macs, plainAddress } from './macs.ts';
 import type { Readiness } from './readiness.ts';
 import type { SendLeases } from './send-leases.ts';
 import type { StreamCopy } from './stream-copy.ts';
+import { changesOf, isOfChanges } from './waiting-table.ts';
 
 const MS_PER_S = 1000;
 const MAX_MESSAGES = 5;
@@ -64,11 +65,12 @@ export class HubStatus {
       ...(away === 0 ? [] : [`${away} of ${known.length} Macs ${verb} away.`]),
       ...known.flatMap(({ mac }) => refusalMessage(mac, macs.machinesOf(mac))),
       ...[...unreadable].map((mac) => `${mac} sends rows that this hub cannot read: update the hub.`),
-      ...store.waitingMacs().flatMap((mac) => {
-        const { after, last, before } = store.hole(mac) ?? {};
+      ...store.waitingQueues().flatMap((queue) => {
+        const { mac, after, last, before } = store.hole(queue) ?? {};
         if (after === undefined || last === undefined) return [];
         const rows = after < last ? `${after + 1} to ${last}` : `before ${before}`;
-        return `Events of ${mac} wait: the stream lacks rows ${rows}, and the Mac has not supplied them yet.`;
+        const [events, what] = isOfChanges(queue) ? ['Changes', 'changes'] : ['Events', 'rows'];
+        return `${events} of ${mac} wait: the stream lacks ${what} ${rows}, and the Mac has not supplied them yet.`;
       }),
     ];
     return { connected: true, message: messages.length === 0 ? null : messages.slice(0, MAX_MESSAGES).join(' ') };
@@ -126,7 +128,8 @@ export class HubStatus {
       behind: presence === undefined || copied === undefined ? null : Math.max(0, presence.newestRow - copied),
       shared_addresses: sharedAddresses(known, macs),
       ...(isPair && { pair: member, sends: leases.lastHolder(member) === mac }),
-      open_holes: store.holes(mac),
+      changes: presence?.last?.changes !== undefined,
+      open_holes: store.holes(mac) + store.holes(changesOf(mac)),
       ...(holder && { machine: holder.name }),
       ...(refused && { refused_machine: refused.name }),
     };

@@ -113,6 +113,12 @@ export class Macs {
     return this.#macs.get(mac);
   }
 
+  /** Returns the members with a Mac that publishes no changes, as far as this hub knows. */
+  withoutChanges(): readonly string[] {
+    const lacks = ({ presence }: KnownMac): boolean => presence?.last?.changes === undefined;
+    return this.#isLoaded ? this.members().flatMap(({ id, macs }) => (macs.some(lacks) ? id : [])) : [];
+  }
+
   isAway({ presence, seenAtMs }: KnownMac): boolean {
     return presence?.isLeaving === true || this.#parts.clock.monotonic() - seenAtMs >= AWAY_MS;
   }

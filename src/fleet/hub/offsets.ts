@@ -43,9 +43,10 @@ export class Offsets {
    * order, so its offsets may repeat events, but never skip one. Throws 410 `offset_expired` if events after the offset
    * are no longer kept.
    */
-  numberOf(offset: StreamOffset): number {
+  numberOf(offset: StreamOffset, changes = false): number {
     const { index, copy } = this.#store;
-    const { stream, messageId, atMs, floor, sequence } = offset;
+    const { stream, messageId, atMs, sequence } = offset;
+    const floor = (changes ? offset.changeFloor : undefined) ?? offset.floor;
     const same = this.#store.numberAt(offset);
     if (same !== undefined && offset.copy === copy) return same;
     const oldest = index.oldest();
@@ -71,10 +72,10 @@ export class Offsets {
     return Math.min(before, ...known.filter((number) => number !== undefined));
   }
 
-  /** Throws 410 `offset_expired` if rows after the offset are missing for good. */
-  assertComplete(offset: StreamOffset): void {
+  /** Throws 410 `offset_expired` if rows, or with `changes` also changes, after the offset are missing for good. */
+  assertComplete(offset: StreamOffset, changes: boolean): void {
     const { index, newest } = this.#store;
-    if (index.hasGap(this.numberOf(offset), newest)) {
+    if (index.hasGap(this.numberOf(offset, changes), newest, changes)) {
       throw problem('events_missing', {}, { extra: { latest: this.textOf(newest) } });
     }
   }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type Event, LATE_S } from '../../domain/event.ts';
-import type { Pair } from '../protocol/pair.ts';
+import { type Event, isRowEvent, LATE_S } from '../../domain/event.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import { EventIndex } from './event-index.ts';
+import type { EventReader } from './event-reader.ts';
 import { type HubDatabase, STREAM_ID } from './hub-database.ts';
+import { bitOf, PairChanges } from './pair-changes.ts';
 import type { Pairs } from './pairs.ts';
 import { PlaceTable } from './place-table.ts';
 import type { MacEvent, StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';
@@ -14,18 +16,18 @@ const STEP = 500;
 /** Number of newest events whose guids are remembered. */
 const MAX_KNOWN = 1_000_000;
 
-type Read = (event: MacEvent) => Event;
-
 /** Recognizes the events that both Macs of a pair publish, so that each gets one number (decision N6). */
 export class PairCopies {
   readonly #database: HubDatabase;
   readonly #pairs: Pairs;
-  readonly #read: Read;
+  readonly #reader: EventReader;
+  readonly changes: PairChanges;
 
-  constructor(database: HubDatabase, pairs: Pairs, read: Read) {
+  constructor(database: HubDatabase, pairs: Pairs, reader: EventReader) {
     this.#database = database;
     this.#pairs = pairs;
-    this.#read = read;
+    this.#reader = reader;
+    this.changes = new PairChanges(database, pairs, reader);
   }
 
   /** True while the stored events of a new pair are being merged. Its Macs' new events wait until then. */
@@ -92,10 +94,12 @@ export class PairCopies {
   /** Returns the number of the event that this one repeats: 0 for history of the standby, undefined for none. */
   #numberOf(event: MacEvent): number | undefined {
     const pair = this.#pairs.of(event.mac);
-    const data = pair && this.#dataOf(event);
-    if (pair === undefined || data === undefined || data.guid === '') return undefined;
+    if (pair === undefined) return undefined;
     const member = pair.mac;
     const bit = bitOf(event, pair);
+    if (isChangesEpoch(event.epoch)) return this.changes.numberOf(pair, event);
+    const data = this.#dataOf(event);
+    if (data === undefined || data.guid === '') return undefined;
     const sql = 'SELECT number, macs FROM known WHERE member = ? AND guid = ?';
     const [number, macs] = this.#database.get(sql, member, data.guid) ?? [];
     if (number !== undefined) {
@@ -109,8 +113,10 @@ export class PairCopies {
   /** Remembers a published event. */
   add(event: StoredEvent): void {
     const pair = this.#pairs.of(event.mac);
-    const data = pair && this.#dataOf(event);
-    if (pair === undefined || data === undefined) return;
+    if (pair === undefined) return;
+    if (isChangesEpoch(event.epoch)) this.changes.add(pair, event);
+    const data = this.#dataOf(event);
+    if (data === undefined) return;
     this.#pairs.noteEvent(this.#pairs.nameOf(event.mac));
     if (data.guid === '') return;
     // Only a row that is late too may be the same message under another guid (decision AA2).
@@ -135,6 +141,7 @@ export class PairCopies {
   cut(beforeMs: number): void {
     this.#database.run('DELETE FROM merged_place WHERE at_ms < ?', beforeMs);
     this.#database.run('DELETE FROM known WHERE number < (SELECT max(number) FROM known) - ?', MAX_KNOWN);
+    this.changes.cut(MAX_KNOWN);
   }
 
   /** Returns the number of an equal message that only the other Mac has reported, under another guid. */
@@ -158,18 +165,10 @@ export class PairCopies {
     this.#database.run('UPDATE known SET macs = 3 WHERE member = ? AND number = ?', member, number);
   }
 
-  /** Returns undefined for an unreadable event, which no client receives either. */
-  #dataOf(event: MacEvent): Event['data'] | undefined {
-    try {
-      return (event.read ?? this.#read(event)).data;
-    } catch {
-      return undefined;
-    }
+  #dataOf(stored: MacEvent): Event['data'] | undefined {
+    const event = this.#reader.readIf(stored);
+    return event !== undefined && isRowEvent(event) ? event.data : undefined;
   }
-}
-
-function bitOf({ mac }: MacEvent, pair: Pair): number {
-  return mac === pair.mac ? 1 : 2;
 }
 
 /** Reports whether a message was dated long before it arrived. */

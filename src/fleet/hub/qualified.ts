@@ -1,5 +1,5 @@
 import type { Conversation } from '../../domain/conversation.ts';
-import type { Event } from '../../domain/event.ts';
+import type { ChangeEvent, Event } from '../../domain/event.ts';
 import { idOfGuid, type MacName, qualify } from '../../domain/fleet.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reaction } from '../../domain/reaction.ts';
@@ -52,7 +52,20 @@ export function qualifiedConversation(name: MacName, conversation: Conversation)
   return { ...conversation, id, details: { ...details, last_message: last && { ...last, id: idOf(name, last.id) } } };
 }
 
-export function qualifiedEvent(name: MacName, event: Event): Event {
+export function qualifiedEvent(name: MacName, event: Event | ChangeEvent): Event | ChangeEvent {
+  if (event.type === 'message.updated') return { ...event, data: qualifiedMessage(name, event.data) };
+  if (event.type === 'message.removed') {
+    const { id, guid, conversation_id: conversation } = event.data;
+    const data = { id: idOf(name, id, guid), guid, conversation_id: conversationIdOf(name, conversation) };
+    return { type: event.type, data: { ...data, mac: name.member } };
+  }
+  if (event.type === 'messages.changed') {
+    const { first_id: first, last_id: last, count } = event.data;
+    return {
+      type: event.type,
+      data: { first_id: idOf(name, first), last_id: idOf(name, last), count, mac: name.member },
+    };
+  }
   return 'associated_message_type' in event.data
     ? ({ type: event.type, data: qualifiedReaction(name, event.data) } as Event)
     : ({ type: event.type, data: qualifiedMessage(name, event.data) } as Event);

@@ -1,4 +1,4 @@
-import type { Event } from '../../domain/event.ts';
+import type { ChangeEvent, Event } from '../../domain/event.ts';
 import type { StreamOffset } from '../../domain/offset.ts';
 
 /** A message of the stream. A restored broker may store the same message again later, even at the same sequence. */
@@ -20,8 +20,11 @@ export interface MacEvent {
   readonly keyId: string | null;
   readonly body: Uint8Array;
   /** The opened body, if known. */
-  readonly read?: Event | undefined;
+  readonly read?: Event | ChangeEvent | undefined;
 }
+
+/** An event as it is opened. */
+export type SealedEvent = Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'type' | 'keyId' | 'body'>;
 
 /** An event from the stream. */
 export interface ReceivedEvent extends MacEvent {
@@ -38,12 +41,18 @@ export interface StoredEvent extends MacEvent {
   readonly stream: string;
   /** See StreamOffset. */
   readonly floor: number | undefined;
+  readonly changeFloor: number | undefined;
 }
+
+/** The newest row, or change, that a Mac has announced as published. */
+export type NewestRow = Pick<StreamPlace, 'stream' | 'sequence'> & Pick<MacEvent, 'epoch' | 'row'>;
 
 /** Rows that the stream lacks although their Mac published them. */
 export interface Hole {
   readonly mac: string;
   readonly epoch: string;
+  /** The queue that waits for them. */
+  readonly queue: string;
   /** The rows after this one, up to `last`, are missing. Equals `last` if no Mac can name the first of them. */
   readonly after: number;
   readonly last: number;

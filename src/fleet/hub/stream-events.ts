@@ -1,7 +1,9 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import type { LogEntry } from '../../domain/event.ts';
+import { rowOffset } from '../../domain/offset.ts';
 import type { Cancel, Clock } from '../../domain/ports/host-ports.ts';
-import type { HubEventLog } from './event-log.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
+import { type HubEventLog, isRow } from './event-log.ts';
 import { HoleFiller } from './hole-filler.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { StoredEvent } from './stored-event.ts';
@@ -27,6 +29,8 @@ export interface EventChannel {
 export interface StreamEventsParts extends HubParts {
   readonly events: HubEventLog;
   readonly channel: EventChannel;
+  /** The channel of rows and changes. */
+  readonly all: EventChannel;
   readonly onPublished: () => void;
 }
 
@@ -115,10 +119,13 @@ export class StreamEvents {
     for (const known of macs.list()) {
       const { mac, presence, seenAtMs } = known;
       isComplete &&= macs.isAway(known) || seenAtMs > (doubtSinceMs ?? Number.NEGATIVE_INFINITY);
-      if (presence?.last === undefined || (store.lastRow(mac, presence.epoch) ?? 0) >= presence.last.row) continue;
-      if (await this.copy.hasPassed(presence.last)) {
-        store.noteLast(mac, presence.epoch, presence.last, Math.floor(brokerClock.now()));
-      } else isComplete = false;
+      const { epoch = '', last } = presence ?? {};
+      const changes = last?.changes && { ...last.changes, stream: last.stream };
+      for (const newest of [last && { ...last, epoch }, changes]) {
+        if (newest === undefined || (store.lastRow(mac, newest.epoch) ?? 0) >= newest.row) continue;
+        if (await this.copy.hasPassed(newest)) store.noteLast(mac, newest, Math.floor(brokerClock.now()));
+        else isComplete = false;
+      }
     }
     this.#note();
     if (!isComplete || doubtSinceMs !== this.#doubtSinceMs) return;
@@ -148,17 +155,22 @@ export class StreamEvents {
   }
 
   async #publish(stored: readonly StoredEvent[]): Promise<void> {
-    const { events, channel, clock, onPublished } = this.#parts;
+    const { events, channel, all, clock, onPublished } = this.#parts;
     const entries = events.readable(stored);
-    const last = stored.at(-1);
-    if (entries.length > 0) {
-      channel.publish(entries);
-      onPublished();
+    const rows = entries.filter(isRow);
+    // Readers of rows are at the newest one, whatever changes follow it.
+    const ends = [
+      [channel, rows, stored.findLast(({ epoch }) => !isChangesEpoch(epoch))],
+      [all, entries, stored.at(-1)],
+    ] as const;
+    for (const [one, added, last] of ends) {
+      if (added.length > 0) one.publish(added);
+      if (last !== undefined) one.skipTo(rowOffset(last.number));
     }
-    if (last !== undefined) channel.skipTo({ rowId: last.number, change: 0 });
+    if (rows.length > 0) onPublished();
     // Lets requests and sockets proceed first, then the readers that were caught up.
     await new Promise<void>((resolve) => void setImmediate(resolve));
-    await channel.drained(clock, DRAIN_WAIT_MS);
+    await Promise.all([channel, all].map((one) => one.drained(clock, DRAIN_WAIT_MS)));
   }
 
   /** Counts each rejected message and logs one every ten seconds, without its body. */

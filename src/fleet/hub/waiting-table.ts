@@ -1,15 +1,51 @@
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import type { Hole, MacEvent, StoredEvent } from './stored-event.ts';
 
-/** Open holes of a Mac are counted up to this number. */
+/** Open holes of a queue are counted up to this number. */
 const MAX_COUNT = 1000;
 
 /** Rows that the stream lacks: those after `after`, up to `last`. */
 export type Missing = Pick<Hole, 'after' | 'last'>;
 
+/** An entry that is no event. */
+export const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Array() };
+
+/** Ends the names of the queues of changes. No Mac id has a space. */
+const OF_CHANGES = ' changes';
 /**
- * The events that wait behind rows that the stream lacks, in one queue per Mac. No method slows down as a queue grows.
- * Callers hold a transaction.
+ * Maximum number of losses of a queue in an hour, because missing rows end every client's connection, and missing changes
+ * those of readers with changes. Any number may follow within five seconds of the first.
+ */
+const MAX_LOSSES = { rows: 1, changes: 4 };
+const LOSS_MS = { first: 5000, all: 3_600_000 };
+
+/**
+ * Returns the name of the queue in which the rows, or the changes, of a Mac wait: the Mac's id for rows. Changes wait for
+ * rows too, because clients would otherwise receive a row after its change; rows never wait for changes.
+ */
+export function queueOf(mac: string, epoch = ''): string {
+  return isChangesEpoch(epoch) ? changesOf(mac) : mac;
+}
+
+export function changesOf(mac: string): string {
+  return mac + OF_CHANGES;
+}
+
+export function macOf(queue: string): string {
+  return isOfChanges(queue) ? queue.slice(0, -OF_CHANGES.length) : queue;
+}
+
+export function isOfChanges(queue: string): boolean {
+  return queue.endsWith(OF_CHANGES);
+}
+
+/** The condition, in SQL, that a queue is one of rows. */
+export const IS_OF_ROWS = `queue NOT LIKE '%${OF_CHANGES}'`;
+
+/**
+ * The events that wait behind rows that the stream lacks, in queues. No method slows down as a queue grows. Callers hold
+ * a transaction.
  */
 export class WaitingTable {
   readonly #database: HubDatabase;
@@ -18,57 +54,66 @@ export class WaitingTable {
     this.#database = database;
   }
 
-  macs(): readonly string[] {
-    return this.#database.all('SELECT mac FROM held ORDER BY mac').map(([mac]) => String(mac));
+  queues(): readonly string[] {
+    return this.#database.all('SELECT queue FROM held ORDER BY queue').map(([queue]) => String(queue));
   }
 
-  has(mac: string): boolean {
-    return this.#database.get('SELECT 1 FROM held WHERE mac = ?', mac) !== undefined;
+  has(queue: string): boolean {
+    return this.#database.get('SELECT 1 FROM held WHERE queue = ?', queue) !== undefined;
   }
 
-  /** Returns the sequence up to which no Mac's events wait; undefined if none wait. */
-  floor(stream: string): number | undefined {
-    return this.#database.number(`SELECT min(CASE WHEN stream = ${STREAM_ID} THEN floor ELSE 0 END) FROM held`, stream);
+  /** Returns the sequences up to which no rows wait, and neither rows nor changes; undefined if none wait. */
+  floors(stream: string): readonly (number | undefined)[] {
+    const sql = `SELECT min(CASE WHEN stream = ${STREAM_ID} THEN floor ELSE 0 END) FROM held`;
+    return [`${sql} WHERE ${IS_OF_ROWS}`, sql].map((one) => this.#database.number(one, stream));
   }
 
-  /** Returns the rows that a Mac's queue waits for; undefined if it waits for none. */
-  hole(mac: string): Hole | undefined {
+  /** Returns the rows that a queue waits for; undefined if it waits for none. */
+  hole(queue: string): Hole | undefined {
     const row = this.#database.get(
-      `SELECT epoch, after_row, waiting.last_row, row, opened_ms, created, sequence, at_ms, number
+      `SELECT mac, epoch, after_row, waiting.last_row, row, opened_ms, created, sequence, at_ms, number
        FROM waiting JOIN source ON source.id = source JOIN stream ON stream.id = stream
-       WHERE waiting.mac = ? ORDER BY number LIMIT 1`,
-      mac,
+       WHERE waiting.queue = ? ORDER BY number LIMIT 1`,
+      queue,
     );
-    if (row === undefined || row[1] === null) return undefined;
-    const [epoch, after, last, before, openedMs, stream, sequence, atMs, number] = row;
+    if (row === undefined || row[2] === null) return undefined;
+    const [mac, epoch, after, last, before, openedMs, stream, sequence, atMs, number] = row;
     return {
-      ...{ mac, epoch: String(epoch), after: Number(after), last: Number(last), before: Number(before) },
+      ...{
+        mac: String(mac),
+        epoch: String(epoch),
+        queue,
+        after: Number(after),
+        last: Number(last),
+        before: Number(before),
+      },
       ...{ openedMs: Number(openedMs), number: Number(number) },
       place: { stream: String(stream), sequence: Number(sequence), atMs: Number(atMs) },
     };
   }
 
-  /** Returns the number of a Mac's holes, at most 1,000. */
-  holes(mac: string): number {
-    const some = `SELECT 1 FROM waiting WHERE mac = ? AND after_row IS NOT NULL LIMIT ${MAX_COUNT}`;
-    return this.#database.number(`SELECT count(*) FROM (${some})`, mac) ?? 0;
+  /** Returns the number of a queue's holes, at most 1,000. */
+  holes(queue: string): number {
+    const some = `SELECT 1 FROM waiting WHERE queue = ? AND after_row IS NOT NULL LIMIT ${MAX_COUNT}`;
+    return this.#database.number(`SELECT count(*) FROM (${some})`, queue) ?? 0;
   }
 
-  /** Adds an event to its Mac's queue. */
+  /** Adds an event to its queue. */
   add(stream: string, source: number, event: MacEvent, missing: Missing | undefined, nowMs: number): void {
-    const { mac, row, sequence, messageId, atMs, type, keyId, body } = event;
+    const { mac, epoch, row, sequence, messageId, atMs, type, keyId, body } = event;
+    const queue = queueOf(mac, epoch);
     // Everything before the event is here, or else everything up to the last row before the missing ones.
     const known = `SELECT max(sequence) FROM event WHERE source = ? AND row = ? AND event.stream = stream.id`;
     this.#database.run(
-      `INSERT OR IGNORE INTO held (mac, stream, floor)
+      `INSERT OR IGNORE INTO held (queue, stream, floor)
        SELECT ?, id, ${missing === undefined ? '? - 1' : `ifnull((${known}), 0)`} FROM stream WHERE created = ?`,
-      ...[mac, ...(missing === undefined ? [sequence] : [source, missing.after]), stream],
+      ...[queue, ...(missing === undefined ? [sequence] : [source, missing.after]), stream],
     );
     this.#database.run(
-      `INSERT INTO waiting (mac, stream, source, row, sequence, message_id, at_ms, type, key_id, body,
+      `INSERT INTO waiting (queue, stream, source, row, sequence, message_id, at_ms, type, key_id, body,
          after_row, last_row, opened_ms)
        VALUES (?, ${STREAM_ID}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[mac, stream, source, row, sequence, messageId, atMs, type, keyId, body],
+      ...[queue, stream, source, row, sequence, messageId, atMs, type, keyId, body],
       ...[missing?.after ?? null, missing?.last ?? null, nowMs],
     );
   }
@@ -84,18 +129,27 @@ export class WaitingTable {
     this.#database.run('UPDATE waiting SET after_row = ? WHERE number = ?', upTo < last ? upTo : null, number);
   }
 
-  /** Deletes a Mac's waiting events up to this one, which are about to be inserted. */
-  deleteUpTo({ mac, number, stream, sequence }: StoredEvent): void {
-    this.#database.run('DELETE FROM waiting WHERE mac = ? AND number <= ?', mac, number);
-    const isMore = this.#database.get('SELECT 1 FROM waiting WHERE mac = ? LIMIT 1', mac) !== undefined;
-    const move = `UPDATE held SET stream = ${STREAM_ID}, floor = ? WHERE mac = ?`;
-    if (isMore) this.#database.run(move, stream, sequence, mac);
-    else this.#database.run('DELETE FROM held WHERE mac = ?', mac);
+  /** Deletes the waiting events up to this one, which are about to be inserted. */
+  deleteUpTo({ mac, epoch, number, stream, sequence }: StoredEvent): void {
+    const queue = queueOf(mac, epoch);
+    this.#database.run('DELETE FROM waiting WHERE queue = ? AND number <= ?', queue, number);
+    const isMore = this.#database.get('SELECT 1 FROM waiting WHERE queue = ? LIMIT 1', queue) !== undefined;
+    const move = `UPDATE held SET stream = ${STREAM_ID}, floor = ? WHERE queue = ?`;
+    if (isMore) this.#database.run(move, stream, sequence, queue);
+    else this.#database.run('DELETE FROM held WHERE queue = ?', queue);
   }
 
-  /** Uses up a number without an event, which durable readers record as gone. */
-  addGap(): void {
+  /**
+   * Uses up a number without an event, which durable readers record as gone. Returns false if the queue has lost too much
+   * in the last hour.
+   */
+  addGap(queue: string, nowMs: number): boolean {
+    const sql = 'SELECT count(*), min(at_ms) FROM gap WHERE queue = ? AND at_ms > ?';
+    const [count, firstMs] = this.#database.get(sql, queue, nowMs - LOSS_MS.all) ?? [];
+    const isMuch = Number(count) >= (isOfChanges(queue) ? MAX_LOSSES.changes : MAX_LOSSES.rows);
+    if (isMuch && nowMs - Number(firstMs) > LOSS_MS.first) return false;
     this.#database.run("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'event'");
-    this.#database.run("INSERT INTO gap SELECT seq FROM sqlite_sequence WHERE name = 'event'");
+    this.#database.run("INSERT INTO gap SELECT seq, ?, ? FROM sqlite_sequence WHERE name = 'event'", queue, nowMs);
+    return true;
   }
 }

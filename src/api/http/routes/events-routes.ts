@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { allowedWait } from '../../../domain/caller.ts';
 import type { IncludeSet } from '../../../domain/include.ts';
 import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../domain/offset.ts';
+import type { EventFeed } from '../../../domain/ports/feed-ports.ts';
 import type { Clock } from '../../../domain/ports/host-ports.ts';
 import type { StreamForm, StreamRequest } from '../../../domain/ports/streams-ports.ts';
 import { Wakeup } from '../../../runtime/wakeup.ts';
@@ -11,7 +12,7 @@ import { API } from '../../../schema/routes.ts';
 import type { Answer, LiveAnswer } from '../answer.ts';
 import { unauthorized } from '../api-keys.ts';
 import type { Exchange } from '../exchange.ts';
-import { nextPage } from '../pagination.ts';
+import { nextPage, partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Number of entries to read, in a few milliseconds, before other requests get a turn. */
@@ -30,7 +31,7 @@ export interface EventSource {
    * Resolves once the requested includes, and the log after the offset, are loaded. Returns undefined if they already
    * are.
    */
-  readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
+  readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
   /** Opens a stream. Rejects with an AppError. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
   readonly clock: Clock;
@@ -65,7 +66,8 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
   const { caller } = exchange;
   const live = await openStream({ after: resumed ?? after, changes, include, narrowing, caller }, form);
   // Proxies such as nginx would otherwise hold events back until their buffer is full.
-  return { status: 200, live, headers: { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' } };
+  const headers = { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no', ...lacking(caller.feed, changes) };
+  return { status: 200, live, headers };
 }
 
 async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
@@ -73,7 +75,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const { feed, json } = exchange.caller;
   const { after, changes, limit, include, wait = 0, ...narrowing } = readQuery(eventsQuery, exchange.query);
   const wanted = feed.wanted(narrowing) ?? EVERYTHING;
-  await ready(include, after);
+  await ready(include, after, changes);
   let position = feed.resolve(after, { changes });
   // If the log restarts from here on, reading stops, and the next request reports the restart.
   const generation = feed.changeGeneration();
@@ -106,6 +108,8 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       readPage,
       isDone: () => texts.length > 0 || isExpired(),
     });
+  // While this request waited, a hub may have learned that it lacks events.
+  if (wait > 0 || limit > BATCH_SIZE) await ready(include, after, changes);
   // The answer always has a position to continue from, even after entries that a limited key may not see.
   const link = nextPage(`${API}/events`, {
     changes: changes || undefined,
@@ -115,7 +119,13 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     wait: wait || undefined,
     after: feed.offsetText(position, changes ? generation : undefined),
   });
-  return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers: { Link: link } };
+  const headers = { Link: link, ...lacking(feed, changes) };
+  return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers };
+}
+
+/** Names the Macs whose changes a hub does not have. */
+function lacking(feed: EventFeed, changes: boolean): Readonly<Record<string, string>> {
+  return changes ? partialHeader({ missing: feed.withoutChanges?.() ?? [] }) : {};
 }
 
 interface Waiting {

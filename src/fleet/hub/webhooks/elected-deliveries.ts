@@ -9,7 +9,7 @@ import type {
   WebhookStore,
 } from '../../../domain/ports/webhooks-ports.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
-import type { StoredWebhook } from '../../../domain/webhook.ts';
+import { type StoredWebhook, wantsChanges } from '../../../domain/webhook.ts';
 import { BUCKETS } from '../../protocol/layout.ts';
 import { Lease } from '../../protocol/lease.ts';
 import type { HubParts } from '../hub-parts.ts';
@@ -263,9 +263,9 @@ export class ElectedDeliveries {
   #adopt({ found: { history, webhooks }, wasOwn }: Term): void {
     const { store, history: own } = this.#parts;
     const adopted = webhooks.map((webhook) => {
-      const { id, after, held } = webhook;
+      const { id, held } = webhook;
       // No other hub has delivered since, so the local position is the same or later.
-      const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(id, after);
+      const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(webhook);
       // Row numbers have a meaning only at one hub.
       const isNamed = held === null || history === own;
       return storedWebhook(isNamed ? webhook : { ...webhook, held: { ...held, row_id: offset.rowId + 1 } }, offset);
@@ -275,15 +275,15 @@ export class ElectedDeliveries {
     for (const webhook of adopted) store.adopt(webhook, history === own);
   }
 
-  #offsetOf(id: string, after: string): Offset {
+  #offsetOf(webhook: WebhooksState['webhooks'][number]): Offset {
     const { feed, log } = this.#parts;
-    const given = decodeOffset(after);
+    const given = decodeOffset(webhook.after);
     try {
-      if (given !== undefined) return feed.resolve(given);
+      if (given !== undefined) return feed.resolve(given, { changes: wantsChanges(webhook) });
     } catch (error) {
       if (!isAppError(error) || error.status !== 410) throw error;
     }
-    log.warn('the position of a webhook is no longer kept; continuing with the oldest event', { webhook: id });
+    log.warn('the position of a webhook is no longer kept; continuing with the oldest event', { webhook: webhook.id });
     return feed.resolve({ rowId: 0 });
   }
 

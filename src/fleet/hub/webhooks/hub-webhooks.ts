@@ -2,13 +2,7 @@ import type { Subscription } from '@nats-io/nats-core';
 import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../../../domain/ports/webhooks-ports.ts';
 import { problem } from '../../../domain/problems.ts';
 import { type WebhookSummary, webhookSummary } from '../../../domain/status.ts';
-import {
-  type DeliveryRecord,
-  type StoredWebhook,
-  type WebhookStatus,
-  type WebhookTestResult,
-  wantsChanges,
-} from '../../../domain/webhook.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../../../domain/webhook.ts';
 import { HUB_NEWS } from '../../protocol/layout.ts';
 import { within } from '../within.ts';
 import { ElectedDeliveries, type ElectedDeliveriesParts } from './elected-deliveries.ts';
@@ -166,6 +160,6 @@ export class HubWebhooks implements WebhookRegistry {
 /** Throws 501 for changes and includes (decision N2). The result contains no set, so it can be sent as JSON. */
 function possible<Given extends Partial<Pick<NewWebhook, 'events' | 'include'>>>(given: Given): Omit<Given, 'include'> {
   const { include, ...others } = given;
-  if (wantsChanges({ events: given.events ?? [] }) || (include?.size ?? 0) > 0) throw problem('not_at_a_hub');
+  if ((include?.size ?? 0) > 0) throw problem('not_at_a_hub');
   return others;
 }

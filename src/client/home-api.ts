@@ -10,7 +10,7 @@ export class HomeApi {
     this.#requests = requests;
   }
 
-  /** Returns the home page of the console. Begins counting, unless it has begun already. */
+  /** Returns the console's overview. The service begins to count events and sends at the first request. */
   overview(): Promise<Overview> {
     return this.#requests.one('GET', 'overview', 'status');
   }

@@ -81,7 +81,7 @@ function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
 }
 
 /**
- * Takes write access to the folder from other users, who could replace the verified program before it is started.
+ * Removes other users' write access to the folder: they could replace the verified program before it is started.
  * Throws `node_not_fetched` if the folder belongs to another user, as under sudo.
  */
 function refuseOtherWriters(folder: string): void {

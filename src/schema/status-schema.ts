@@ -167,7 +167,7 @@ export const statusSchema = shapeOf<StatusReport>()(
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
       fleet: fleet.optional().meta({ description: 'The connection to the fleet; absent if this Mac is in none.' }),
-      canary: canary.optional().meta({ description: 'The canary, sent to `canary.self`; absent without it.' }),
+      canary: canary.optional().meta({ description: 'State of the canary; absent if `canary.self` is not set.' }),
     })
     .meta({ id: 'Status' }),
 );

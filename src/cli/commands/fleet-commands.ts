@@ -96,7 +96,8 @@ export function revokeMac(mac: string, options: OneMacOptions, context: ClientCo
     const revoked = [
       `${mac} is no longer a user of the servers, and its key was deleted here.`,
       ...reload(folder),
-      'Until the reload it keeps working and may reappear at hubs. If it does, run this command again afterwards.',
+      `Until the servers have reloaded, ${mac} keeps working and may reappear at hubs.`,
+      'If it does, run this command again after the reload.',
       'Its events stay in the stream until they are too old.',
     ];
     if (!isKnown && !isForgotten) assertKnown(mac, folder);

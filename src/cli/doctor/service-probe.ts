@@ -81,8 +81,9 @@ export async function askService(
     readonly prompt: boolean;
     readonly pauseMs: (ms: number) => Promise<void>;
     readonly fleetServers?: readonly string[];
-    /** The setting for rows that refer to another message, and the file that contains it. */
+    /** The setting `backend.associated_rows`. */
     readonly associatedRows: AssociatedRows;
+    /** Path of the configuration file. */
     readonly configFile: string;
   },
 ): Promise<Asked> {

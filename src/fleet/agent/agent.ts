@@ -23,19 +23,19 @@ export interface AgentParts {
   readonly store: FleetStore;
   readonly feed: EventFeed;
   readonly messages: MessageLog;
-  /** The owner's ports, because a hub reads and sends in the owner's name. */
+  /** This port and the next two act as the owner, because a hub reads and sends with the owner's rights. */
   readonly reader: MessageReader;
   readonly attachments: AttachmentReader;
   readonly sender: CallerSender;
   readonly json: (entry: LogEntry) => string;
   readonly checkSend: (request: unknown) => Checked<Pick<SendRequest, 'recipient' | 'body' | 'attachments'>>;
-  /** Reports whether the outcome of this Idempotency-Key is kept here (decision D9), and therefore final. */
+  /** Reports whether this Mac stores an outcome for this Idempotency-Key, which makes it final (decision D9). */
   readonly isKept: (key: string) => boolean;
   readonly health: () => BackendHealth;
   /** Returns the owner's numbers and addresses. Throws while chat.db is unavailable. */
   readonly addresses: () => readonly string[];
   readonly rowOfGuid: (guid: string) => number | undefined;
-  /** Identifies the hardware, unlike anything on a copied disk; undefined if it has no id. */
+  /** Returns the id of the hardware, which a copied disk does not carry along; undefined if it has none. */
   readonly machine: () => Promise<MachineId | undefined>;
   readonly clock: Clock;
   readonly log: Log;
@@ -105,7 +105,7 @@ export class FleetAgent {
     membership.onChange(() => this.#follow());
   }
 
-  /** Starts the agent's work. Before this call it is only connected. */
+  /** Starts publishing, sending and answering. Before this call the agent is only connected. */
   start(): void {
     this.#isStarted = true;
     this.#uplink.start();
@@ -130,7 +130,7 @@ export class FleetAgent {
     };
   }
 
-  /** Returns what the owner has to fix; undefined if nothing. */
+  /** Returns a sentence about a problem that the owner has to fix; undefined if there is none. */
   warning(): string | undefined {
     if (!this.#connection.isConnected) return undefined;
     const trouble = this.#membership.trouble ?? this.#uplink.trouble;
@@ -176,7 +176,7 @@ export class FleetAgent {
     try {
       return await claimIdentity(connection, envelope, claimant);
     } catch (error) {
-      // A fleet with the users.conf of an earlier version has no claims.
+      // The users.conf of an earlier version does not permit claims, so no machine has any.
       if (isForbidden(error)) return undefined;
       throw error;
     }
@@ -186,7 +186,7 @@ export class FleetAgent {
     try {
       return this.#parts.addresses();
     } catch {
-      return []; // health says why
+      return []; // chat.db is unavailable, which health reports
     }
   }
 }

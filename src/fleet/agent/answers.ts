@@ -31,7 +31,7 @@ export class Answers {
   #subscriptions: readonly Subscription[] = [];
   #running = 0;
 
-  /** `changesEpoch` is undefined while the stream is being asked. */
+  /** `changesEpoch` returns undefined until the uplink has read its chain of changes from the stream. */
   constructor(parts: JoinedParts, changesEpoch: () => string | undefined) {
     this.#parts = parts;
     this.#changesEpoch = changesEpoch;
@@ -69,7 +69,7 @@ export class Answers {
     try {
       respond(message, mac, operation, reply, envelope);
     } catch (error) {
-      // The connection is gone, and the hub's request has failed with it.
+      // The connection was lost, so the hub's request fails too.
       log.debug('a question of the fleet was not answered', { operation, error });
     }
   }
@@ -118,7 +118,7 @@ export class Answers {
     );
   }
 
-  /** Returns the first rows between two; an empty list means that there are no more. */
+  /** Returns the first rows after `after` and before `before`, without canaries. An empty list means that there are none. */
   #rows(after: number, before: number): readonly LogEntry[] {
     for (let from = after; ; ) {
       const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);

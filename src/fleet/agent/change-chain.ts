@@ -15,7 +15,7 @@ import {
 } from '../protocol/event-message.ts';
 import type { JoinedParts } from './agent.ts';
 
-/** Returns the chain of rows, or of changes, as this Mac's newest message in the stream describes it. */
+/** Returns the chain of rows or of changes that this Mac's newest message names; undefined if it names none. */
 export function chainIn(
   last: EventMessage & { readonly sequence: number },
   isOfChanges: boolean,
@@ -25,9 +25,9 @@ export function chainIn(
 }
 
 /**
- * Chooses where changes continue: after the last one in the stream, if it is one of this change log. Otherwise the chain
- * begins now, with sequence 0, and hubs ask for what they lack. `known` is undefined if this Mac's newest message in the
- * stream names no change.
+ * Chooses where the chain of changes continues: after its newest change in the stream, if that change is in this change
+ * log. Otherwise a new chain begins at the newest change, with sequence 0, and hubs ask for the changes that they lack.
+ * `known` is the chain in the stream; undefined if there is none.
  */
 export function changesAfter(
   mac: string,
@@ -46,7 +46,7 @@ export function changesAfter(
   if (known?.epoch.startsWith(base) === true) {
     const id = idOf(known.epoch, known.row);
     if (known.row <= newest.change && (known.id === '' || id === '' || known.id === id)) return known;
-    // An old copy of the change log uses numbers again.
+    // A restored copy of the change log reuses numbers, so the chain needs another epoch.
     epoch = `${base}_${randomBytes(4).toString('hex')}`;
   }
   return { epoch, row: newest.change, sequence: 0, id: idOf(epoch, newest.change) };
@@ -64,8 +64,8 @@ export function chainStart(
 }
 
 /**
- * Returns the first changes after a number, as the stream holds them, each with its `changeKey`; null if they are no
- * longer kept, and an empty list if there are none before `before`.
+ * Returns the first changes after `after` and before `before`, without canaries. An empty list means that there are
+ * none; null, that the log no longer has them.
  */
 export function loggedChanges(
   feed: EventFeed,
@@ -87,9 +87,9 @@ export function loggedChanges(
   }
 }
 
-/** Returns what stands for the guid of a row in the message id of a change. */
+/** Returns the text that `eventId` hashes for a change. For a row it hashes the guid. */
 export function changeKey({ change, rowId, event }: LogEntry): string {
-  // The range of messages.changed grows with new rows.
+  // A key must never change, and the range of ids in messages.changed grows with new rows.
   const what =
     event.type === 'message.updated' ? [rowId, event.changes] : event.type === 'message.removed' ? [rowId] : [];
   return JSON.stringify(['change', change, event.type, ...what]);

@@ -6,9 +6,9 @@ import type { MachineClaim } from '../protocol/machine-claim.ts';
 
 /** Time for another agent with the same id to answer. */
 const ANSWER_MS = 2000;
-/** Interval at which a refused agent checks whether the other one is gone. */
+/** Interval at which a refused agent checks whether the other agent or machine still has the id. */
 const AGAIN_MS = 30_000;
-/** Wait before another attempt if the broker does not know yet which machine has this identity. */
+/** Wait before another attempt if the claim could not be read or written. */
 const RETRY_MS = 1000;
 
 export type MembershipState = 'away' | 'joined' | 'refused';
@@ -29,8 +29,8 @@ export interface MembershipParts {
 
 /**
  * Decides whether this agent may act for its Mac: it is connected, no other agent answers to the same id, and the
- * identity belongs to no other machine. A newcomer asks before it answers or claims anything itself, so of two that run
- * at the same time the second one stops.
+ * identity belongs to no other machine. An agent asks before it answers or claims anything itself, so if two run at the
+ * same time, the second one stops.
  */
 export class Membership {
   readonly #parts: MembershipParts;
@@ -38,7 +38,7 @@ export class Membership {
   readonly #closers: readonly Cancel[];
   #state: MembershipState = 'away';
   #who: Subscription | undefined;
-  /** Counts the attempts to join, so that an older one that is still asking has no effect. */
+  /** Number of the current attempt to join. An older attempt that is still waiting for an answer has no effect. */
   #attempt = 0;
   #again: Cancel | undefined;
   #trouble: string | undefined;
@@ -108,14 +108,14 @@ export class Membership {
     this.#leave();
   }
 
-  /** If this agent was refused, gives the others time to come first, even after the broker lost the claim. */
+  /** Checks now, or later if this agent was refused: the accepted one goes first, even if the broker lost its claim. */
   #connected(): void {
     if (this.#state !== 'refused') return void this.check();
     this.#again?.();
     this.#again = this.#parts.clock.after(AGAIN_MS, () => void this.check());
   }
 
-  /** Reports whether another agent answers. A paused agent does not, and learns from the stream that it is too late. */
+  /** Reports whether another agent answers. A paused one does not; once it resumes, the stream refuses its events. */
   async #isAnswered(): Promise<boolean> {
     const { connection, mac, instance } = this.#parts;
     try {

@@ -13,7 +13,7 @@ export interface Known {
   readonly last: ChainState | undefined;
   /** True if `position` refers to this stream. */
   readonly isSameStream: boolean;
-  /** Describes chat.db at a row. */
+  /** Returns the guid at a row, and the highest row id of chat.db. */
   readonly identity: (at: Offset) => LogIdentity;
   /** Returns the position before the oldest row that a new stream receives. */
   readonly backfill: () => Promise<Offset>;
@@ -34,10 +34,10 @@ export async function startAfter(known: Known): Promise<Start> {
   const isUnnamed = guid === null || last.id === '';
   const isOurs = isUnnamed ? last.epoch === known.epoch : eventId(mac, last.epoch, guid) === last.id;
   if (isOurs && last.row <= highestRowId) {
-    // The row is in this chat.db, so its epoch is right even if this Mac has forgotten it.
+    // chat.db has this row, so the epoch in the stream is right even if this Mac has forgotten it.
     return { after: rowOffset(last.row), epoch: last.epoch, previousRow: last.row };
   }
-  // The stream is ahead of this chat.db, or holds another one's rows, so row ids would repeat in this epoch.
+  // The stream is ahead of this chat.db, or holds the rows of another one. In the same epoch, row ids would repeat.
   const epoch = last.epoch === known.epoch ? randomUUID() : known.epoch;
   return { ...(await fromMemory(known)), epoch, previousRow: 0 };
 }
@@ -50,7 +50,7 @@ async function fromMemory(known: Known): Promise<Start> {
   return { after, epoch, previousRow: after.rowId };
 }
 
-/** Starts a stream that has nothing from this Mac with the last hours and everything not acknowledged before. */
+/** Resumes in a stream without messages of this Mac: with the last hours, and with all rows not acknowledged before. */
 async function afresh({ position, backfill, epoch }: Known): Promise<Start> {
   const start = await backfill();
   const after = position !== undefined && position.rowId < start.rowId ? position : start;

@@ -48,7 +48,7 @@ export class PresenceBeat {
     if (wasOn) await this.#put(true);
   }
 
-  /** Runs once per connection, because the difference hardly changes. */
+  /** Measures once per connection, because the difference hardly changes. */
   async #measureClock(): Promise<void> {
     const { connection, envelope, mac } = this.#parts;
     const jsm = await managerOf(connection.nc);

@@ -16,7 +16,7 @@ const RETRY_MS = 1000;
 /** Takes sends from this Mac's work queue, one at a time. Sends once per Idempotency-Key, even if either side crashes. */
 export class SendQueue {
   readonly #parts: JoinedParts;
-  /** The loop that takes sends. Starting another loop ends this one. */
+  /** Ends the running loop of `#take`. Each `start` ends the earlier loop. */
   #run: AbortController | undefined;
   #handling: Promise<void> = Promise.resolve();
 
@@ -91,7 +91,7 @@ export class SendQueue {
       await this.#tell(order, reply);
       message.ack();
     } catch (error) {
-      // The queue delivers it again, and the stored outcome of its key then answers it.
+      // The queue delivers the send again, which is then answered with the stored outcome of its key.
       log.warn('the outcome of a send could not be reported to the fleet', { reason: (error as Error).message });
     } finally {
       cancel?.();
@@ -118,20 +118,20 @@ export class SendQueue {
     const { connection, envelope, mac, isKept } = this.#parts;
     const hash = keyHash(key);
     const outcome = packOutcome(envelope, mac, key, { requestHash: hashOfRequest(request), reply });
-    // A refusal before the claim is not final: the client may use the key again.
+    // A send refused before its key was stored has no final outcome: the client may use the key again.
     if (isKept(key) && !isOfAnother(reply))
       await connection.js.publish(`$KV.${BUCKETS.outcomes}.${outcomeKey(mac, hash)}`, outcome);
     connection.nc.publish(outcomeSubject(mac, hash), outcome);
   }
 }
 
-/** Reports whether another send with this key caused the refusal. Its stored outcome must stay. */
+/** Reports whether another send with this key caused the refusal. The other send's stored outcome must stay. */
 function isOfAnother(reply: Reply): boolean {
   return 'problem' in reply && ['send_in_progress', 'idempotency_key_reused'].includes(reply.problem.code);
 }
 
 /**
- * Runs `answer`, and ignores that a message of a closed connection can no longer be answered: the queue delivers it
+ * Runs `answer` and ignores its errors. A message of a closed connection cannot be answered, and the queue delivers it
  * again.
  */
 function quietly(answer: () => void): void {

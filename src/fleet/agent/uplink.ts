@@ -21,13 +21,14 @@ import { chainIn, chainStart, changeKey, changesAfter } from './change-chain.ts'
 import { startAfter } from './position.ts';
 
 const PUBLISH_MS = 5000;
-/** Space that headers need within the server's maximum message size. */
+/** Bytes reserved for headers within the server's maximum message size. */
 const HEADER_BYTES = 4096;
 const HOUR_MS = 3_600_000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/** This Mac's last messages in the stream. The next one names the last of all, and the last of its chain. */
+/** This Mac's newest messages in the stream. Its next message names the newest one, and the newest of its own chain. */
 interface Chain {
+  /** Sequence of the newest message; 0 if there is none. */
   sequence: number;
   rows: ChainState;
   /** Undefined if this Mac publishes no changes. */
@@ -43,9 +44,9 @@ export class Uplink implements ConsumerTask<undefined> {
   readonly name = 'fleet';
   readonly #parts: JoinedParts;
   readonly #consumer: EventConsumer;
-  /** Undefined until the stream was asked for it. */
+  /** Read from the stream; undefined before that, and after a failure. */
   #chain: Chain | undefined;
-  /** The highest sequence that this run has seen at its subject. */
+  /** The highest sequence that this run has seen at this Mac's subject. */
   #seen = 0;
   /** Failed attempts since the last acknowledgement. */
   #failures = 0;
@@ -59,7 +60,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#consumer = parts.feed.consume(this, { changes: parts.settings.changes });
   }
 
-  /** The position up to which everything is in the stream. */
+  /** The position up to which the stream has acknowledged every event. */
   get position(): Offset | undefined {
     return this.#parts.store.position();
   }
@@ -69,7 +70,7 @@ export class Uplink implements ConsumerTask<undefined> {
     return this.#trouble;
   }
 
-  /** This Mac's newest message in the stream; undefined until the stream was asked. */
+  /** This Mac's newest message in the stream; undefined until the chain has been read from the stream. */
   get last(): LastPublished | undefined {
     const stream = this.#parts.store.stream();
     if (this.#chain === undefined || stream === undefined) return undefined;
@@ -89,7 +90,7 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   storedOffset(): Offset {
-    // The consumer also asks after chat.db was replaced, which starts a new epoch.
+    // The consumer also calls this after chat.db was replaced, when the chain has the wrong epoch.
     this.#chain = undefined;
     const { store, feed, settings } = this.#parts;
     return store.position() ?? feed.lastPublished({ changes: settings.changes });
@@ -102,7 +103,7 @@ export class Uplink implements ConsumerTask<undefined> {
   async handle(entry: LogEntry): Promise<Handled<undefined>> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
-    // Canaries are not for hubs (decision AA4), which see no gap: the next event names the row published before them.
+    // Hubs receive no canaries (decision AA4), and see no gap: the next event names the row published before the canary.
     if (entry.isCanary === true) return { isDone: true };
     const { mac } = this.#parts;
     const isChange = entry.change !== undefined;
@@ -112,7 +113,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const id = eventId(mac, before.epoch, isChange ? changeKey(entry) : entry.guid);
     try {
       const sequence = await this.#publish(chain, id, this.#encode(entry, chain, before, { row, id }));
-      // If anything changed while publishing, this makes the chain be read from the stream again.
+      // The chain was dropped while this message was on its way. The error makes `#prepare` read the stream again.
       if (chain !== this.#chain) throw new Error('out of step');
       chain[isChange ? 'changes' : 'rows'] = { epoch: before.epoch, row, sequence, id };
       this.#failures = 0;
@@ -129,11 +130,11 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   progress(offset: Offset): void {
-    // Until the stream has been asked, nothing is known to be acknowledged.
+    // Without a chain it is unknown what the stream has acknowledged.
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
   }
 
-  /** Appends a message to this Mac's others. Returns its sequence. */
+  /** Publishes a message after this Mac's newest one. Returns its sequence; rejects if the newest one is another. */
   async #publish(chain: Chain, msgID: string, { headers, body }: ReturnType<typeof encodeEvent>): Promise<number> {
     const { connection, mac } = this.#parts;
     const published = connection.js.publish(eventSubject(mac), body, {
@@ -164,7 +165,7 @@ export class Uplink implements ConsumerTask<undefined> {
     try {
       await this.#askStream();
     } catch (error) {
-      // Without chat.db there is nothing to compare. The consumer tries again.
+      // An AppError means that chat.db is unavailable. The consumer tries again.
       if (isAppError(error)) throw error;
       this.#failed(error);
     }
@@ -173,7 +174,7 @@ export class Uplink implements ConsumerTask<undefined> {
   /** Rebuilds the chain from the stream. */
   async #askStream(): Promise<void> {
     const { connection, membership, mac, instance, store, messages, feed, settings } = this.#parts;
-    // Starts the detection.
+    // The first call starts the detection of changes.
     if (settings.changes) feed.resolve(undefined, { changes: true });
     const jsm = await managerOf(connection.nc);
     const { created } = await this.#whileJoined(jsm.streams.info(EVENTS.stream));
@@ -192,7 +193,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const isSameStream = store.stream() === created;
     const lastRow = last && chainIn(last, false);
     const start = await startAfter({
-      // A chain of changes may be in a stream without rows.
+      // Row 0: the stream holds changes of this Mac, but no rows.
       ...{ mac, epoch, position, last: lastRow?.row === 0 ? undefined : lastRow, isSameStream },
       identity: (at) => messages.identity(at),
       backfill: () => this.#backfill(),
@@ -218,7 +219,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#chain = chain;
   }
 
-  /** Publishes where the chain of changes begins, because a hub must not take earlier changes for delivered. */
+  /** Publishes where the chain of changes begins. Otherwise hubs would not notice that they lack earlier changes. */
   async #startChanges(chain: Chain, changes: ChainState): Promise<void> {
     const id = randomUUID();
     const sequence = await this.#publish(chain, id, chainStart(this.#parts, id, changes, chain.rows));
@@ -259,7 +260,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#chain = undefined;
     this.#failures += 1;
     const reason = error instanceof Error ? error.message : String(error);
-    // After a single failure, asking the stream again usually succeeds.
+    // A single failure is not reported, because reading the stream again usually solves it.
     if (isConflict(error) || this.#failures === 1) return;
     if (reason !== this.#trouble && this.#parts.membership.isJoined) {
       this.#parts.log.warn('events cannot be published to the fleet, retrying', { reason });

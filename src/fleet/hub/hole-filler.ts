@@ -18,8 +18,8 @@ export interface HoleFillerParts extends HubParts {
 }
 
 /**
- * Reads rows and changes that the stream lacks from their Macs, each queue independently, while the stream is copied.
- * Only the events behind a hole wait. A hole stays open until its Mac has supplied the rows, or no Mac can any more.
+ * While the stream is copied, asks each Mac for the rows and changes that the stream lacks, each queue independently.
+ * Only the events behind a hole wait. A hole stays open until its Mac has supplied the rows, or they are given up.
  */
 export class HoleFiller {
   readonly #parts: HoleFillerParts;

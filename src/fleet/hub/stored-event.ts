@@ -23,7 +23,7 @@ export interface MacEvent {
   readonly read?: Event | ChangeEvent | undefined;
 }
 
-/** An event as it is opened. */
+/** The members of an event that are needed to open its body. */
 export type SealedEvent = Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'type' | 'keyId' | 'body'>;
 
 /** An event from the stream. */

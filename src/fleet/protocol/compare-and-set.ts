@@ -30,7 +30,7 @@ export function isFull(error: unknown): boolean {
   return error instanceof JetStreamApiError && FULL.has(error.code);
 }
 
-/** Reports whether the server refused a message because another one than the named one precedes it. */
+/** Reports whether the server refused a message because its predecessor is not the expected one. */
 export function isConflict(error: unknown): boolean {
   return (
     error instanceof JetStreamApiError &&

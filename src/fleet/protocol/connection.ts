@@ -26,7 +26,7 @@ export interface ConnectionHost {
   readonly log: Log;
   /** Name of this client: a Mac id, or the result of `hubName`. Its inboxes carry this name. */
   readonly name: string;
-  /** Longest wait between attempts in milliseconds, if not 8 s. Only for the few clients that may reconnect sooner. */
+  /** Longest wait between attempts in milliseconds; 8 s by default. Lower only for clients that are few. */
   readonly maxReconnectMs?: number;
 }
 
@@ -51,7 +51,7 @@ export function readSeed(keyFile: string): string {
 }
 
 /**
- * Returns the envelope with the content keys that the configuration names; one for plain messages if it names none.
+ * Returns the envelope with the keys in `fleet.content_key_file`, or an envelope for plain messages if that is not set.
  * Throws AppError `fleet_file_unreadable` or `fleet_key_unusable`.
  */
 export function readEnvelope(
@@ -92,7 +92,7 @@ export class FleetConnection {
     return this.#host.name;
   }
 
-  /** Public half of the nkey it connects with; "" without one. */
+  /** Public half of this connection's nkey; "" without one. */
   get publicKey(): string {
     return this.#publicKey;
   }
@@ -233,8 +233,8 @@ export class FleetConnection {
 }
 
 /**
- * Keeps a listener for errors. The NATS client removes its own from a socket that has ended, and the error of a pending
- * write would then end the process (transport-node 3.4.0, `_closed`).
+ * Keeps a listener for errors on the socket. The NATS client removes its own once the socket has ended, and the error of
+ * a pending write would then end the process (transport-node 3.4.0, `_closed`).
  */
 function keepErrorListener(nc: NatsConnection): void {
   const { socket } =

@@ -11,7 +11,7 @@ const MAX_KEYS = 2;
 /** Owner of the messages between hubs. No Mac has this name, so only hubs can derive its key. */
 export const HUBS = '~hubs';
 
-/** A key of one Mac. Its id identifies it in messages and reveals nothing about it. */
+/** A content key of one Mac. Messages carry its id, which does not reveal the key. */
 export interface MacKey {
   readonly id: string;
   readonly key: Uint8Array;
@@ -23,7 +23,7 @@ export interface Sealed {
   readonly keyId?: string;
 }
 
-/** Returns the keys of a Mac. The first one seals. */
+/** Returns the keys of a Mac. The first one encrypts; any of them decrypts. */
 export type KeysOf = (mac: string) => readonly MacKey[];
 
 /** Reads the key file of an agent, which contains only its Mac's keys. */
@@ -54,8 +54,8 @@ export function newFleetKeyLine(): string {
 }
 
 /**
- * Seals and opens messages (AES-256-GCM). Without keys messages are plain and sealed ones are refused; with keys plain
- * ones are refused.
+ * Seals and opens messages (AES-256-GCM). Without keys it writes plain messages and refuses sealed ones; with keys it
+ * refuses plain messages.
  */
 export class Envelope {
   readonly #keysOf: KeysOf | undefined;
@@ -111,7 +111,7 @@ interface Schema<Value> {
   safeParse(given: unknown): { readonly success: true; readonly data: Value } | { readonly success: false };
 }
 
-/** Opens what `pack` packed. Throws AppError `fleet_content_unreadable` if the schema does not accept it. */
+/** Opens a value that `pack` sealed. Throws AppError `fleet_content_unreadable` if that fails or the schema refuses it. */
 export function unpack<Value>(
   schema: Schema<Value>,
   envelope: Envelope,
@@ -127,7 +127,7 @@ export function unpack<Value>(
   return read.data;
 }
 
-/** Like `unpack`, but returns undefined for anything that it refuses. */
+/** Like `unpack`, but returns undefined instead of throwing. */
 export function unpackIf<Value>(...given: Parameters<typeof unpack<Value>>): Value | undefined {
   try {
     return unpack(...given);
@@ -136,7 +136,7 @@ export function unpackIf<Value>(...given: Parameters<typeof unpack<Value>>): Val
   }
 }
 
-/** Returns undefined unless the bytes are JSON. */
+/** Returns the parsed JSON; undefined if the bytes are not JSON. */
 export function parsedBytes(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -170,7 +170,7 @@ function readKeys(text: string): readonly Uint8Array[] {
   if (isFine && keys.length > 0 && keys.length <= MAX_KEYS) return keys;
   throw new AppError(
     'fleet_key_unusable',
-    'The file at fleet.content_key_file must hold one or two lines, each 32 bytes in base64. The first one seals.',
+    'The file at fleet.content_key_file must hold one or two keys, one per line, each 32 bytes in base64.',
     { hint: 'Make it with "postern fleet init" for a hub, or "postern fleet add" for a Mac.' },
   );
 }

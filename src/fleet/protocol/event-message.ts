@@ -12,12 +12,12 @@ export interface EventMessage {
   readonly row: number;
   /** The row published before this one. If the stream has a different row there, rows are missing. */
   readonly previousRow: number;
-  /** Sequence of the previous message of the chain; 0 if the stream had none, or if it was not checked. */
+  /** Sequence of the previous message of the chain; 0 if the message names none. */
   readonly previousSequence: number;
-  /** The Mac's other chain: that of changes for a row, that of rows for a change. */
+  /** The Mac's other chain: in a row the chain of changes, in a change the chain of rows. */
   readonly other?: ChainState | undefined;
   readonly type: string;
-  /** The row's `eventId`. */
+  /** The event's `eventId`. */
   readonly id: string;
   /** Identifies the run of the agent that published it. */
   readonly instance: string;
@@ -26,8 +26,8 @@ export interface EventMessage {
 }
 
 /**
- * The newest message of a chain. A Mac has one chain of rows and, if it publishes changes, one of changes with another
- * epoch, in which the numbers of changes stand for rows (decision N9).
+ * The newest message of a chain. A Mac has a chain of rows and, if it publishes changes, a chain of changes with its own
+ * epoch, where `row` is the number of a change (decision N9).
  */
 export interface ChainState {
   readonly epoch: string;
@@ -40,7 +40,7 @@ export interface ChainState {
 
 /** Type of the message that begins a chain of changes, or continues it in a stream that does not hold its end. */
 export const CHAIN_START = 'changes.started';
-/** Body of that message. */
+/** Body of a message of type `CHAIN_START`. */
 export const CHAIN_START_BODY = '{"type":"messages.changed","data":{"first_id":"","last_id":"","count":0}}';
 
 const CHANGES = 'c_';
@@ -54,7 +54,7 @@ export function isChangesEpoch(epoch: string): boolean {
   return epoch.startsWith(CHANGES);
 }
 
-/** Returns a row's message id, like a UUIDv5 of Mac, epoch and guid. It never changes. */
+/** Returns an event's message id, which looks like a UUIDv5. The same Mac, epoch and guid always have the same id. */
 export function eventId(mac: string, epoch: string, guid: string): string {
   const digest = createHash('sha1')
     .update(JSON.stringify(['postern event', mac, epoch, guid]))
@@ -90,9 +90,9 @@ export function encodeEvent(
 }
 
 /**
- * Reads the headers of an event; undefined if no agent wrote them. Any client with the right to publish may have
- * written them. `isDirect`: the message is the answer to a direct get, to which the server adds a `Nats-Subject`
- * header.
+ * Reads the headers of an event; undefined if no agent wrote them. They prove nothing, because any client with the right
+ * to publish can write such headers. `isDirect`: the message answers a direct get, to which the server adds a
+ * `Nats-Subject` header.
  */
 export function readEventHeaders(
   subject: string,
@@ -115,7 +115,7 @@ export function readEventHeaders(
   return { mac, epoch, row, previousRow, previousSequence, other, type, id, instance, isMetadata };
 }
 
-/** The context for which the body of an event is sealed. */
+/** The members of an event that its sealed body is bound to. */
 type SealedIn = Pick<EventMessage, 'mac' | 'epoch' | 'row'>;
 
 /** Returns the JSON of an event. Throws AppError `fleet_content_unreadable`. */

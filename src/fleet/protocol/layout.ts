@@ -2,7 +2,7 @@ import type { FleetOperation } from '../../schema/fleet-reads-schema.ts';
 
 // The names at the broker that agents, hubs and `postern fleet` share.
 
-/** The stream of events. Each Mac has one subject, because the chain of publishing is per subject. */
+/** The stream of events. Each Mac has one subject, because the server checks the order of messages per subject. */
 export const EVENTS = { stream: 'EV', subjects: 'ev.*' } as const;
 /** The work queue of sends. Each Mac has one subject and one durable consumer. */
 export const SENDS = { stream: 'SEND', subjects: 'send.*' } as const;
@@ -15,7 +15,7 @@ export const MAX_SENDS = 10_000;
 
 /** Key-value buckets. */
 export const BUCKETS = {
-  /** The presence of each Mac, by Mac id, and the pairs. */
+  /** The presence of each Mac, by Mac id; its claim, by `claimKey`; and the pairs, by `pairKey`. */
   macs: 'macs',
   /** Outcomes of sends, by `outcomeKey`. */
   outcomes: 'outcomes',
@@ -36,9 +36,9 @@ export const MAX_PARTS = 64;
 
 /** Headers of the messages in both streams, of requests and of replies. */
 export const HEADERS = {
-  /** NATS's header: `eventId` of an event, the attempt's id of a send. */
+  /** NATS's header: for an event its `eventId`, for a send the id of the attempt. */
   messageId: 'Nats-Msg-Id',
-  /** NATS's header: the sequence that must be the newest of the event's subject. */
+  /** NATS's header: the sequence that the newest message of the event's subject must have. */
   previousSequence: 'Nats-Expected-Last-Subject-Sequence',
   /** Version of the message. Readers refuse versions that they do not know. */
   version: 'V',
@@ -49,7 +49,7 @@ export const HEADERS = {
   epoch: 'Epoch',
   /** Sequence of the previous message of the same chain, if that is not the newest of the subject. */
   chainSequence: 'Prev-Seq',
-  /** State of the Mac's other chain, that of changes for a row and that of rows for a change. */
+  /** State of the Mac's other chain; see EventMessage. */
   otherChain: 'Other',
   /** The event's type. */
   type: 'Type',
@@ -64,7 +64,7 @@ export const HEADERS = {
 } as const;
 export const VERSION = 1;
 
-/** The question that an agent asks when it starts. Only another agent with the same id answers it. */
+/** The question that an agent asks before it joins. Only another agent with the same id answers it. */
 export const WHO = 'who';
 
 /** A Mac counts as away after this long without a sign of life. */
@@ -98,12 +98,12 @@ export function outcomeKey(mac: string, keyHash: string): string {
   return `${mac}.${keyHash}`;
 }
 
-/** Begins the keys in `outcomes` under which hubs claim an Idempotency-Key. No Mac id has an underscore. */
+/** Prefix of the keys in `outcomes` under which hubs claim an Idempotency-Key. No Mac id has an underscore. */
 export const SEND_CLAIMS = 'claims_';
 
 /**
- * Returns the subject at which an agent announces an outcome to waiting hubs. Unlike those in the bucket, announcements
- * are not stored.
+ * Returns the subject at which an agent announces an outcome to waiting hubs. The announcement itself is not stored; the
+ * bucket `outcomes` has the outcomes that are final.
  */
 export function outcomeSubject(mac: string, keyHash: string): string {
   return `done.${mac}.${keyHash}`;
@@ -120,12 +120,12 @@ export const HUB_NEWS = 'wh.news';
 /** Outcomes that agents announce. */
 export const OUTCOMES = 'done.>';
 
-/** Returns the name of a hub's connection. Mac ids have no capitals, so no Mac may listen to the inboxes of hubs. */
+/** Returns the name of a hub's connection. Mac ids have no capitals, so no Mac has the right to a hub's inbox. */
 export function hubName(id: string): string {
   return `HUB.${id}`;
 }
 
-/** Name of a machine that asks to join. Mac ids contain no capitals. */
+/** Name of the connection of a machine that asks to join. Mac ids have no capitals. */
 export const JOINER = 'JOIN';
 
 /** Returns the subject at which a machine asks to join as this Mac. The desk answers while an invitation is open. */

@@ -5,9 +5,9 @@ import { compareAndSet } from './compare-and-set.ts';
 
 const TICK_MS = 1000;
 const RENEW_EVERY_MS = 2000;
-/** A holder stops this long after it requested its last renewal, which is before anyone may take the lease. */
+/** A holder stops this long after it asked for its last renewal. Other processes wait longer, `EXPIRES_AFTER_MS`. */
 const LAPSES_AFTER_MS = 5000;
-/** A lease is free once it was seen unchanged for this long. Each process measures with its own monotonic clock. */
+/** A lease that has not changed for this long is free. Each process measures with its own monotonic clock. */
 const EXPIRES_AFTER_MS = 6000;
 /** Minimum time between two writes of a changed state. */
 const WRITE_EVERY_MS = 100;
@@ -40,7 +40,7 @@ export interface LeaseParts<State> {
   readonly onSeen: (state: State) => void;
   /** Called when this process has the lease. `wasOwn` is true if no other process has held it since this one did. */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
-  /** Called when the lease has ended, or may have. Nothing may be done in its name any more. */
+  /** Called when the lease has ended, or may have ended. This process must no longer act in its name. */
   readonly onLost: () => void;
   /** Ends all work in the lease's name, before it is released. */
   readonly release: () => Promise<void>;
@@ -66,7 +66,7 @@ export class Lease<State> {
   #hold: Hold | undefined;
   /** The newest record seen, which the broker may have lost since then. */
   #known: LeaseRecord<State> | undefined;
-  /** Identifies the entry that was last read, and since when it has been the same. */
+  /** The entry that was last read, and since when it has not changed. */
   #seen: { readonly stamp: string; readonly sinceMs: number } | undefined;
   #unreadySinceMs: number | undefined;
   #isUnreadable = false;
@@ -74,7 +74,7 @@ export class Lease<State> {
   #cancelTick: Cancel | undefined;
   #cancelWrite: Cancel | undefined;
   #looking: Promise<void> | undefined;
-  /** The read that follows the running one. */
+  /** The read that starts after the one in `#looking`. */
   #nextLook: Promise<void> | undefined;
   #releasing: Promise<void> | undefined;
   #last: Promise<void> = Promise.resolve();
@@ -246,7 +246,8 @@ export class Lease<State> {
   }
 
   /**
-   * Reports whether a conflict was only a write of this process that got no answer, or a broker that went back in time.
+   * Reports whether this process still holds the lease after a conflict. An earlier write without an answer causes one, and
+   * so does a broker restored from an older copy.
    */
   async #isStillOurs(bucket: KV, hold: Hold): Promise<boolean> {
     const { revision, record } = await this.#read(bucket);

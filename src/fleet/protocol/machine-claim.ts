@@ -20,7 +20,7 @@ export interface MachineClaim {
   readonly key: string;
   /** Hash of the machine's id. */
   readonly machine: string;
-  /** Undefined if its content key is unknown here. */
+  /** Undefined if they are sealed with a content key that is unknown here. */
   readonly names: ClaimNames | undefined;
 }
 
@@ -90,7 +90,7 @@ export async function claimIdentity(
       });
     } catch (error) {
       if (isConflict(error) && attempt < MAX_ATTEMPTS) continue;
-      // An existing claim need not be written again.
+      // The existing claim is enough.
       if (present === undefined) throw error;
     }
     return isOwn ? undefined : present;

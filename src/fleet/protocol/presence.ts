@@ -32,7 +32,7 @@ export function packPresence(envelope: Envelope, mac: string, presence: MacPrese
   return pack(envelope, mac, CONTEXT, presence);
 }
 
-/** Like `unpackPresence`, but returns undefined for anything that it refuses. */
+/** Like `unpackPresence`, but returns undefined instead of throwing. */
 export function readPresence(envelope: Envelope, mac: string, packed: Uint8Array): MacPresence | undefined {
   return unpackIf(macPresence, envelope, mac, CONTEXT, packed);
 }

@@ -10,7 +10,7 @@ import type { FleetConnection } from './connection.ts';
 import { type Envelope, parsedBytes } from './envelope.ts';
 import { HEADERS, inboxPrefix, MAX_PARTS, readSubject } from './layout.ts';
 
-/** Well below the megabyte that a server accepts, headers included. */
+/** Maximum bytes in one message of a reply: well below the megabyte that a server accepts, headers included. */
 const PART_BYTES = 512 * 1024;
 const MAX_SENTENCE = 500;
 
@@ -36,8 +36,8 @@ for (const [name, { code = name, status, extra = {} }] of Object.entries<Problem
 }
 
 /**
- * Returns the failure that a Mac reported, reduced to what the catalogue has for its code. Problems of keys (401, 403)
- * and of hubs, and anything else, become `mac_answer_invalid`.
+ * Returns the problem that a Mac reported, without members that the catalogue does not have for its code. Returns
+ * `mac_answer_invalid` for problems of keys (401, 403), problems of hubs and anything unknown.
  */
 export function fromProblem(given: unknown): AppError {
   const found = knownProblem(given);
@@ -47,7 +47,7 @@ export function fromProblem(given: unknown): AppError {
   return found;
 }
 
-/** Returns the failure that another hub reported. */
+/** Returns the problem that another hub reported; `webhooks_unavailable` for anything unknown. */
 export function fromHubProblem(given: unknown): AppError {
   return knownProblem(given) ?? problem('webhooks_unavailable');
 }
@@ -89,8 +89,8 @@ interface Question {
 export const UNANSWERED = new Error('no answer in time');
 
 /**
- * Asks an agent. Returns its answer as unchecked JSON, or throws the failure that it reported. Also throws what
- * `exchange` throws.
+ * Asks an agent. Returns its answer as unchecked JSON. Throws the problem that the agent reported, and what `exchange`
+ * throws.
  */
 export async function ask(
   connection: FleetConnection,
@@ -105,7 +105,7 @@ export async function ask(
 }
 
 /**
- * Asks at a subject. Returns the unchecked reply. Throws `broker_away` without a connection, `mac_away` without an
+ * Publishes a question and returns the unchecked reply. Throws `broker_away` without a connection, `mac_away` without an
  * answer, `mac_answer_invalid` unless the reply is an object in complete parts, and `fleet_content_unreadable`.
  */
 export async function exchange(

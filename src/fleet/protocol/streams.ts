@@ -112,7 +112,7 @@ export async function keepEvents(jsm: JetStreamManager, limits: Limits): Promise
   });
 }
 
-/** Returns the answer; undefined if the stream, consumer or message does not exist. */
+/** Returns the answer of `ask`; undefined if the stream, consumer or message does not exist. */
 export async function unlessMissing<Found>(ask: () => Promise<Found | null>): Promise<Found | undefined> {
   try {
     return (await ask()) ?? undefined;

@@ -35,7 +35,7 @@ function tlsOptions(
   const addresses = hosts.filter((host) => isIP(host) !== 0);
   const options = {
     ...(ca !== undefined && { ca }),
-    // For an IP address the NATS client names no host to Node, so one of the configured addresses must match.
+    // For an IP address, Node receives no host from the NATS client, so one of the configured addresses must match.
     checkServerIdentity: (host: string, certificate: PeerCertificate): Error | undefined => {
       onEnd(Date.parse(certificate.valid_to));
       if (hosts.includes(host)) return checkServerIdentity(host, certificate);

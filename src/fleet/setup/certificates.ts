@@ -50,7 +50,7 @@ export async function makeCertificates(
       copyFileSync(authority.key, join(work, 'ca.key'));
       copyFileSync(authority.certificate, join(work, 'ca.pem'));
     } else {
-      // Created before openssl writes into them, so that the keys never have another mode.
+      // Creates each key file with mode 0600 first, so that openssl never creates one that others can read.
       file('ca.key', '');
       await openssl(
         ...['req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', AUTHORITY_DAYS],

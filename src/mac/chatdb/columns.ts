@@ -162,7 +162,7 @@ export const CHAT_COLUMNS = columnList({
   service: 'value',
 });
 
-/** The newest date of a chat by its joins. */
+/** For each chat: whether it has messages, and its newest date. */
 export const CHAT_DATE_COLUMNS = columnList({ chat: 'value', hasMessages: 'value', date: 'date' });
 
 /** A join with its own date and that of its message. */

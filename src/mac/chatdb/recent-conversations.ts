@@ -62,7 +62,7 @@ export class RecentConversations {
   /** Returns undefined if the page would take more than `maxRows` reads. */
   page(snapshot: Snapshot, { limit, offset, after }: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
-    // No bound is older than its conversation, so at least as many bounds as conversations lie before a place.
+    // A bound is never older than its conversation: no more conversations than bounds lie before `after`.
     const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
     if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
     const behind = after && this.#exact.findIndex((one) => compare(one, after) > 0);

@@ -41,7 +41,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         gauge('postern_search_complete', 'Whether every message can be found by search.', isComplete ? 1 : 0);
         gauge(
           'postern_search_failing',
-          'Whether the search index is not kept up to date.',
+          'Whether the search index has stopped following new messages.',
           problem === undefined ? 0 : 1,
         );
         gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);

@@ -5,8 +5,8 @@ import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
 import { API } from '../../../schema/routes.ts';
-import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
+import { withoutUndefined } from '../without-undefined.ts';
 
 /** Returns the handlers for limited keys (decision L1). */
 export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
@@ -22,7 +22,7 @@ export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownU
     async addKey(exchange) {
       const { include } = readQuery(newKeyQuery, exchange.query);
       const { name, preset, scopes, ...settings } = readBody(keyBody, await exchange.json());
-      const key = (await access()).keys.add({ name, preset, scopes, settings: given(settings) });
+      const key = (await access()).keys.add({ name, preset, scopes, settings: withoutUndefined(settings) });
       const body = include === undefined ? key : { ...key, clients: home.clientsOf(key, ownUrl()) };
       return { status: 201, body, headers: { Location: `${API}/keys/${key.id}` } };
     },
@@ -41,7 +41,7 @@ export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownU
     },
 
     async changeKey(exchange) {
-      const changes = given(readBody(keyChangesBody, await exchange.json()));
+      const changes = withoutUndefined(readBody(keyChangesBody, await exchange.json()));
       return { status: 200, body: (await access()).keys.change(exchange.param('id'), changes) };
     },
 

@@ -11,8 +11,8 @@ import {
   webhookChangesBody,
   webhooksQuery,
 } from '../../../schema/webhook-request.ts';
-import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
+import { withoutUndefined } from '../without-undefined.ts';
 
 export function webhookRoutes() {
   return {
@@ -29,7 +29,7 @@ export function webhookRoutes() {
 
     async registerWebhook(exchange) {
       const { url, events, ...others } = readBody(webhookBody, await exchange.json());
-      const webhook = await exchange.caller.webhooks.add({ url, events, ...given(others) });
+      const webhook = await exchange.caller.webhooks.add({ url, events, ...withoutUndefined(others) });
       return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
     },
 
@@ -38,7 +38,7 @@ export function webhookRoutes() {
     },
 
     async changeWebhook(exchange) {
-      const changes = given(readBody(webhookChangesBody, await exchange.json()));
+      const changes = withoutUndefined(readBody(webhookChangesBody, await exchange.json()));
       const { id } = await exchange.caller.webhooks.change(exchange.param('id'), changes);
       return { status: 200, body: await withStatus(exchange.caller.webhooks, id) };
     },

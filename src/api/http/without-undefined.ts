@@ -1,0 +1,16 @@
+/** Removes undefined members, also inside `caps`. */
+export function withoutUndefined<Members extends object>(members: Members): WithoutUndefined<Members> {
+  return Object.fromEntries(
+    Object.entries(members)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]: [string, unknown]) => [name, name === 'caps' ? withoutUndefined(value as object) : value]),
+  ) as WithoutUndefined<Members>;
+}
+
+type WithoutUndefined<Members> = {
+  readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> extends infer Value
+    ? Name extends 'caps'
+      ? WithoutUndefined<Value>
+      : Value
+    : never;
+};

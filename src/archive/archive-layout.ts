@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { chatIdentity } from '../domain/address.ts';
-import { remembering } from '../domain/remembering.ts';
+import { memoized } from '../domain/memoized.ts';
 
 // The paths in an archive, relative to its folder.
 
@@ -20,7 +20,7 @@ const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
 const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
 
 /** Returns the same key for all guids of a conversation, whichever service or macOS assigned them. */
-export const conversationKey = remembering((guid) => {
+export const conversationKey = memoized((guid) => {
   const { style, identifier } = chatIdentity(guid) ?? { style: '', identifier: guid };
   return hash('sha256', `${style};${identifier}`, 'hex').slice(0, 16);
 });

@@ -1,4 +1,4 @@
-import { remembering } from './remembering.ts';
+import { memoized } from './memoized.ts';
 
 /**
  * Characters that are invisible or change the direction of the text around them, except line feeds and tabs. The ones
@@ -15,7 +15,7 @@ export function visible(text: string): string {
 }
 
 /** Returns the code of a character, such as ⟨U+202E⟩. Cached, because hostile texts repeat the same few characters. */
-export const writtenOut = remembering((character) => `⟨U+${hexOf(character.codePointAt(0) ?? 0)}⟩`);
+export const writtenOut = memoized((character) => `⟨U+${hexOf(character.codePointAt(0) ?? 0)}⟩`);
 
 /** Returns a code point as hexadecimal, at least four digits, in capitals. */
 export function hexOf(code: number): string {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
+import { memoized } from '../../domain/memoized.ts';
 import type { Message } from '../../domain/message.ts';
-import { remembering } from '../../domain/remembering.ts';
 import type { SearchableMessage, SearchSender } from '../../domain/search.ts';
 import { shortHash } from '../../domain/short-hash.ts';
 import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
@@ -21,9 +21,9 @@ const BEYOND_ASCII = /[^\0-\x7f]/g;
 /** An ASCII word longer than a token, which SQLite's tokenizer would not cut. */
 const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
 /** Cached, because the same words, people and conversations recur constantly. */
-const segmented = remembering(segment);
-const conversationTags = remembering((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
-const addressTags = remembering((address) => `${PRIVATE}h${hash(addressKey(address))}`);
+const segmented = memoized(segment);
+const conversationTags = memoized((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
+const addressTags = memoized((address) => `${PRIVATE}h${hash(addressKey(address))}`);
 
 /** Returns the indexed form of a message: tags, the text, and the names of its files. */
 export function documentOf(message: SearchableMessage): string {

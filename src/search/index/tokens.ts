@@ -1,4 +1,4 @@
-import { remembering } from '../../domain/remembering.ts';
+import { memoized } from '../../domain/memoized.ts';
 import type { Highlight } from '../../domain/search.ts';
 
 /** Maximum number of units in a token. Longer words are cut, because each costs space in the index. */
@@ -51,7 +51,7 @@ export function tokensOf(text: string): readonly Token[] {
         tokens.push({ text: plain.charAt(at), start: start + at, end: start + at + 1 });
       }
     } else {
-      const token = symbol ?? ascii?.slice(0, MAX_TOKEN).toLowerCase() ?? cut(rememberedFold(piece));
+      const token = symbol ?? ascii?.slice(0, MAX_TOKEN).toLowerCase() ?? cut(memoizedFold(piece));
       if (token !== '') tokens.push({ text: token, start, end: start + piece.length });
     }
   }
@@ -121,7 +121,7 @@ function fold(piece: string): string {
 }
 
 /** Cached because normalizing dominates the cost, and the same words recur constantly. */
-const rememberedFold = remembering(fold);
+const memoizedFold = memoized(fold);
 
 /** Returns the first units of a token, without half a character at the end. */
 function cut(token: string): string {

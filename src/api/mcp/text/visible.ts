@@ -1,4 +1,4 @@
-import { remembering } from '../../../domain/remembering.ts';
+import { memoized } from '../../../domain/memoized.ts';
 import { countedBlanks, hexOf, writtenOut } from '../../../domain/visible.ts';
 
 /** Line breaks of every kind, and every invisible character; symbols without a glyph are listed. */
@@ -54,7 +54,7 @@ export function visibleJson(value: unknown): string {
   return JSON.stringify(value).replace(SPECIAL, escaped);
 }
 
-const escaped = remembering((found) =>
+const escaped = memoized((found) =>
   found
     .split('')
     .map((unit) => `\\u${hexOf(unit.charCodeAt(0)).toLowerCase()}`)

@@ -19,7 +19,7 @@ import { Confirmations, type Expectation } from './confirmations.ts';
 import { type CheckedRequest, openDelivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
 import { Origins } from './origins.ts';
-import { SerialQueue } from './send-queue.ts';
+import { SerialQueue } from './serial-queue.ts';
 import { chosenPlan } from './service-choice.ts';
 import { Staging } from './staging.ts';
 import { type TolerantLookup, tolerantLookup } from './tolerant-lookup.ts';

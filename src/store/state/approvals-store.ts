@@ -3,29 +3,29 @@ import { isoSecond } from '../../domain/iso-second.ts';
 import type { ApprovalStore, StoredApproval } from '../../domain/ports/access-ports.ts';
 import { type SendPreferences, shownOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
-import { bytesOfFiles, firstNumber, kept, recordOf } from './record.ts';
+import { bytesOfFiles, columnTypes, firstNumber, recordOf } from './record.ts';
 import { durably } from './state-database.ts';
 
 const APPROVAL = recordOf({
-  id: kept.text(),
-  key_id: kept.text(),
-  state: kept.text<ApprovalState>(),
-  to: { ...kept.text(), column: 'recipient' },
-  members: kept.json<readonly string[]>(),
-  text: kept.orNull(kept.text()),
-  attachments: kept.json<readonly HeldFile[]>(),
-  shown: kept.text(),
-  ask: kept.text(),
-  requestHash: kept.text(),
-  textHmac: kept.text(),
-  createdMs: kept.number(),
-  expiresMs: kept.number(),
-  decided_at: kept.orNull(kept.text()),
-  decided_by: kept.orNull(kept.text()),
-  message_id: kept.orNull(kept.text()),
-  problem: kept.orNull(kept.text()),
-  hasKey: kept.flag(),
-  options: kept.json<SendPreferences>(),
+  id: columnTypes.text(),
+  key_id: columnTypes.text(),
+  state: columnTypes.text<ApprovalState>(),
+  to: { ...columnTypes.text(), column: 'recipient' },
+  members: columnTypes.json<readonly string[]>(),
+  text: columnTypes.orNull(columnTypes.text()),
+  attachments: columnTypes.json<readonly HeldFile[]>(),
+  shown: columnTypes.text(),
+  ask: columnTypes.text(),
+  requestHash: columnTypes.text(),
+  textHmac: columnTypes.text(),
+  createdMs: columnTypes.number(),
+  expiresMs: columnTypes.number(),
+  decided_at: columnTypes.orNull(columnTypes.text()),
+  decided_by: columnTypes.orNull(columnTypes.text()),
+  message_id: columnTypes.orNull(columnTypes.text()),
+  problem: columnTypes.orNull(columnTypes.text()),
+  hasKey: columnTypes.flag(),
+  options: columnTypes.json<SendPreferences>(),
 });
 
 /** How long approvals are kept (decision L3). The caps of all limited keys allow some 6,000 requests in that time. */

@@ -1,17 +1,17 @@
 import type { CanaryRecord, CanaryStore } from '../../domain/ports/canary-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import { kept, recordOf } from './record.ts';
+import { columnTypes, recordOf } from './record.ts';
 import { durably } from './state-database.ts';
 
 const record = recordOf<CanaryRecord>({
-  address: kept.text(),
-  number: kept.text(),
-  sentMs: kept.number(),
-  outcome: kept.text(),
-  problem: kept.orNull(kept.text()),
-  arrivedMs: kept.orNull(kept.number()),
-  delayMs: kept.orNull(kept.number()),
-  deadSinceMs: kept.orNull(kept.number()),
+  address: columnTypes.text(),
+  number: columnTypes.text(),
+  sentMs: columnTypes.number(),
+  outcome: columnTypes.text(),
+  problem: columnTypes.orNull(columnTypes.text()),
+  arrivedMs: columnTypes.orNull(columnTypes.number()),
+  delayMs: columnTypes.orNull(columnTypes.number()),
+  deadSinceMs: columnTypes.orNull(columnTypes.number()),
 });
 
 /** Stores the last canary (decision AA4). */

@@ -1,25 +1,25 @@
 import type { AccessList, ApprovalMode, Caps, Scope } from '../../domain/key.ts';
 import type { KeyStore, StoredKey } from '../../domain/ports/access-ports.ts';
 import type { Row, Sqlite, SqlValue } from '../../runtime/sqlite.ts';
-import { kept, recordOf } from './record.ts';
+import { columnTypes, recordOf } from './record.ts';
 
 const KEY = recordOf({
-  id: kept.text(),
-  name: kept.text(),
-  scopes: kept.json<readonly Scope[]>(),
-  created_at: kept.text(),
-  hash: kept.text(),
-  previousHash: kept.orNull(kept.text()),
-  previousUntilMs: kept.orNull(kept.number()),
-  last_used_at: kept.orNull(kept.text()),
-  read: kept.json<AccessList>(),
-  send: kept.json<AccessList>(),
-  approval: kept.text<ApprovalMode>(),
-  caps: kept.json<Caps>(),
-  dry_run: kept.flag(),
-  expires_at: kept.orNull(kept.text()),
-  callback_hosts: kept.json<readonly string[]>(),
-  max_wait_s: kept.number(),
+  id: columnTypes.text(),
+  name: columnTypes.text(),
+  scopes: columnTypes.json<readonly Scope[]>(),
+  created_at: columnTypes.text(),
+  hash: columnTypes.text(),
+  previousHash: columnTypes.orNull(columnTypes.text()),
+  previousUntilMs: columnTypes.orNull(columnTypes.number()),
+  last_used_at: columnTypes.orNull(columnTypes.text()),
+  read: columnTypes.json<AccessList>(),
+  send: columnTypes.json<AccessList>(),
+  approval: columnTypes.text<ApprovalMode>(),
+  caps: columnTypes.json<Caps>(),
+  dry_run: columnTypes.flag(),
+  expires_at: columnTypes.orNull(columnTypes.text()),
+  callback_hosts: columnTypes.json<readonly string[]>(),
+  max_wait_s: columnTypes.number(),
 });
 
 const MAX_REVOKED = 1000;

@@ -2,7 +2,7 @@ import type { HeldFile } from '../../domain/approval.ts';
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /** Converts a member of a record to the value of its column, and back. */
-export interface Kept<Value> {
+export interface ColumnType<Value> {
   /** Default: the member's name in snake case. */
   readonly column?: string;
   write(value: Value): SqlValue;
@@ -10,23 +10,23 @@ export interface Kept<Value> {
 }
 
 /** The usual ways to store a member. */
-export const kept = {
-  text: <Value extends string>(): Kept<Value> => ({ write: String, read: (stored) => String(stored) as Value }),
-  number: (): Kept<number> => ({ write: (value) => value, read: Number }),
-  flag: (): Kept<boolean> => ({ write: Number, read: (stored) => Number(stored) !== 0 }),
-  json: <Value>(): Kept<Value> => ({
+export const columnTypes = {
+  text: <Value extends string>(): ColumnType<Value> => ({ write: String, read: (stored) => String(stored) as Value }),
+  number: (): ColumnType<number> => ({ write: (value) => value, read: Number }),
+  flag: (): ColumnType<boolean> => ({ write: Number, read: (stored) => Number(stored) !== 0 }),
+  json: <Value>(): ColumnType<Value> => ({
     write: (value) => JSON.stringify(value),
     read: (stored) => JSON.parse(String(stored)) as Value,
   }),
-  orNull: <Value>(of: Kept<Value>): Kept<Value | null> => ({
+  orNull: <Value>(of: ColumnType<Value>): ColumnType<Value | null> => ({
     write: (value) => (value === null ? null : of.write(value)),
     read: (stored) => (stored === null ? null : of.read(stored)),
   }),
 } as const;
 
 /** Describes the columns of a record, naming each only once. */
-export function recordOf<Value extends object>(members: { readonly [Name in keyof Value]: Kept<Value[Name]> }) {
-  const all = Object.entries<Kept<unknown>>(members);
+export function recordOf<Value extends object>(members: { readonly [Name in keyof Value]: ColumnType<Value[Name]> }) {
+  const all = Object.entries<ColumnType<unknown>>(members);
   const names = all.map(
     ([name, { column }]) => column ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
   );

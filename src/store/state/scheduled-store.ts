@@ -4,27 +4,27 @@ import type { ScheduledStore, StoredScheduled } from '../../domain/ports/schedul
 import type { ScheduledState } from '../../domain/scheduled.ts';
 import { type SendPreferences, sendOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
-import { bytesOfFiles, firstNumber, kept, recordOf } from './record.ts';
+import { bytesOfFiles, columnTypes, firstNumber, recordOf } from './record.ts';
 import { durably } from './state-database.ts';
 
 const SCHEDULED = recordOf({
-  id: kept.text(),
-  key_id: kept.text(),
-  state: kept.text<ScheduledState>(),
-  to: { ...kept.text(), column: 'recipient' },
-  members: kept.orNull(kept.json<readonly string[]>()),
-  isApproved: kept.flag(),
-  text: kept.orNull(kept.text()),
-  attachments: kept.json<readonly HeldFile[]>(),
-  options: kept.json<Pick<SendPreferences, 'service' | 'fallback'>>(),
-  requestId: kept.orNull(kept.text()),
-  sendAtMs: kept.number(),
-  sendUntilMs: kept.number(),
-  createdMs: kept.number(),
-  begunMs: kept.orNull(kept.number()),
-  endedMs: kept.orNull(kept.number()),
-  message_id: kept.orNull(kept.text()),
-  problem: kept.orNull(kept.text()),
+  id: columnTypes.text(),
+  key_id: columnTypes.text(),
+  state: columnTypes.text<ScheduledState>(),
+  to: { ...columnTypes.text(), column: 'recipient' },
+  members: columnTypes.orNull(columnTypes.json<readonly string[]>()),
+  isApproved: columnTypes.flag(),
+  text: columnTypes.orNull(columnTypes.text()),
+  attachments: columnTypes.json<readonly HeldFile[]>(),
+  options: columnTypes.json<Pick<SendPreferences, 'service' | 'fallback'>>(),
+  requestId: columnTypes.orNull(columnTypes.text()),
+  sendAtMs: columnTypes.number(),
+  sendUntilMs: columnTypes.number(),
+  createdMs: columnTypes.number(),
+  begunMs: columnTypes.orNull(columnTypes.number()),
+  endedMs: columnTypes.orNull(columnTypes.number()),
+  message_id: columnTypes.orNull(columnTypes.text()),
+  problem: columnTypes.orNull(columnTypes.text()),
 });
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;

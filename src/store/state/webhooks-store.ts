@@ -17,43 +17,43 @@ import {
 import { newStoredWebhook } from '../../domain/webhook-settings.ts';
 import type { Row, Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 import { auditStore } from './audit-store.ts';
-import { kept, recordOf } from './record.ts';
+import { columnTypes, recordOf } from './record.ts';
 
 /** Number of records kept per webhook (decision H). Trimmed every 50 deliveries, so there may be more. */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 
 const WEBHOOK = recordOf({
-  id: kept.text(),
-  created_at: kept.text(),
-  keyId: kept.orNull(kept.text()),
-  wire: kept.orNull(kept.json<WebhookWire>()),
-  url: kept.text(),
-  events: kept.json<readonly WebhookEventType[]>(),
-  secret: kept.orNull(kept.text()),
-  include: kept.json<readonly Include[]>(),
-  name: kept.orNull(kept.text()),
-  enabled: { ...kept.flag(), column: 'is_enabled' },
-  headers: kept.json<Readonly<Record<string, string>>>(),
-  on_failure: kept.text<FailureMode>(),
-  filter: kept.orNull(kept.json<WebhookFilter>()),
-  previousSecret: kept.orNull(kept.text()),
-  previousUntilMs: kept.orNull(kept.number()),
-  held: kept.orNull(kept.json<HeldDelivery>()),
+  id: columnTypes.text(),
+  created_at: columnTypes.text(),
+  keyId: columnTypes.orNull(columnTypes.text()),
+  wire: columnTypes.orNull(columnTypes.json<WebhookWire>()),
+  url: columnTypes.text(),
+  events: columnTypes.json<readonly WebhookEventType[]>(),
+  secret: columnTypes.orNull(columnTypes.text()),
+  include: columnTypes.json<readonly Include[]>(),
+  name: columnTypes.orNull(columnTypes.text()),
+  enabled: { ...columnTypes.flag(), column: 'is_enabled' },
+  headers: columnTypes.json<Readonly<Record<string, string>>>(),
+  on_failure: columnTypes.text<FailureMode>(),
+  filter: columnTypes.orNull(columnTypes.json<WebhookFilter>()),
+  previousSecret: columnTypes.orNull(columnTypes.text()),
+  previousUntilMs: columnTypes.orNull(columnTypes.number()),
+  held: columnTypes.orNull(columnTypes.json<HeldDelivery>()),
 });
 const SELECT = `SELECT ${WEBHOOK.columns.replaceAll(/\w+/g, 'webhook.$&')}, row_id, change
   FROM webhook JOIN consumer ON consumer.name = 'webhook/' || id`;
 
 const RECORD = recordOf<DeliveryRecord>({
-  id: kept.text(),
-  at: kept.text(),
-  event: kept.text<DeliveryRecord['event']>(),
-  row_id: kept.number(),
-  outcome: kept.text<DeliveryRecord['outcome']>(),
-  attempts: kept.number(),
-  status: kept.orNull(kept.number()),
-  error: kept.orNull(kept.text()),
-  duration_ms: kept.number(),
+  id: columnTypes.text(),
+  at: columnTypes.text(),
+  event: columnTypes.text<DeliveryRecord['event']>(),
+  row_id: columnTypes.number(),
+  outcome: columnTypes.text<DeliveryRecord['outcome']>(),
+  attempts: columnTypes.number(),
+  status: columnTypes.orNull(columnTypes.number()),
+  error: columnTypes.orNull(columnTypes.text()),
+  duration_ms: columnTypes.number(),
 });
 
 /** Stores registered webhooks, their positions (decision F4), and the outcomes of their last deliveries. */

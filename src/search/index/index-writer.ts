@@ -1,9 +1,9 @@
 import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import { About, type Progress } from './about.ts';
 import { Documents } from './documents.ts';
 import { openIndexForWriting } from './index-database.ts';
 import { IndexFile } from './index-file.ts';
+import { IndexState, type Progress } from './index-state.ts';
 
 /** Bytes added in one transaction. An average message has 100. */
 const ADDED_BYTES = 131_072;
@@ -73,12 +73,12 @@ export class IndexWriter {
 
   /** Stores that a block of the walk is done. Returns false if the walk must start over. */
   advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): boolean {
-    const { sqlite, about } = this.#file.open(path);
+    const { sqlite, state } = this.#file.open(path);
     return sqlite.transaction(() => {
-      const { next, again } = about.progress();
+      const { next, again } = state.progress();
       if (next !== from.next || again?.first !== from.again?.first || again?.last !== from.again?.last) return false;
-      if (to.next === null) about.walkedAll();
-      else about.walked(to.next, to.reached ?? 0);
+      if (to.next === null) state.walkedAll();
+      else state.walked(to.next, to.reached ?? 0);
       return true;
     });
   }
@@ -99,12 +99,12 @@ export class IndexWriter {
 class WritableIndex {
   readonly sqlite: Sqlite;
   readonly documents: Documents;
-  readonly about: About;
+  readonly state: IndexState;
 
   constructor(path: string) {
     this.sqlite = openIndexForWriting(path);
     this.documents = new Documents(this.sqlite);
-    this.about = new About(this.sqlite);
+    this.state = new IndexState(this.sqlite);
   }
 
   close(): void {

@@ -6,10 +6,10 @@ import type { EventConsumer, EventFeed, MessageLog } from '../../domain/ports/fe
 import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import { About, type IndexPosition, type Progress } from './about.ts';
 import { type DocumentPlace, Documents } from './documents.ts';
 import { openIndex } from './index-database.ts';
 import { deleteIndex } from './index-file.ts';
+import { type IndexPosition, IndexState, type Progress } from './index-state.ts';
 import type { RowsAgain, WalkPlace } from './index-writer.ts';
 import { Pace } from './pace.ts';
 import { Updates } from './updates.ts';
@@ -44,7 +44,7 @@ export const REPLACED = new Error('chat.db was replaced');
 export class Session {
   readonly #parts: SessionParts;
   readonly #sqlite: Sqlite;
-  readonly #about: About;
+  readonly #state: IndexState;
   readonly #pace: Pace;
   readonly #updates: Updates;
   readonly #walk: () => Promise<void>;
@@ -58,11 +58,11 @@ export class Session {
     this.#sqlite = sqlite;
     const { path, source, writer, clock } = parts;
     parts.onOpened?.(path);
-    this.#about = new About(sqlite);
+    this.#state = new IndexState(sqlite);
     this.#pace = new Pace(clock);
     const documents = documentsOf(sqlite);
     const lock = new WriteLock();
-    const shared = { sqlite, source, documents, about: this.#about, pace: this.#pace };
+    const shared = { sqlite, source, documents, state: this.#state, pace: this.#pace };
     this.#updates = new Updates({
       ...{ ...shared, lock },
       putLong: (row) => lock.run(() => writer.put(path, row)),
@@ -93,7 +93,7 @@ export class Session {
   }
 
   progress(): Progress {
-    return this.#about.progress();
+    return this.#state.progress();
   }
 
   repair(places: readonly DocumentPlace[]): void {
@@ -126,14 +126,14 @@ function openCurrent(parts: SessionParts): Sqlite {
   const first = openIndex(path, parts.associatedRows);
   try {
     if (first.isNew) {
-      new About(first.sqlite).begin(newestPosition(feed), newest);
+      new IndexState(first.sqlite).begin(newestPosition(feed), newest);
       return first.sqlite;
     }
-    const about = new About(first.sqlite);
-    const seen = about.seen();
+    const state = new IndexState(first.sqlite);
+    const seen = state.seen();
     const identity = messages.identity(seen.offset);
     if (!isReplaced(seen, identity)) {
-      about.see(resumePosition(about, parts), { ...seen, inode: identity.inode });
+      state.see(resumePosition(state, parts), { ...seen, inode: identity.inode });
       return first.sqlite;
     }
   } catch (error) {
@@ -154,8 +154,8 @@ function newestPosition(feed: SessionParts['feed']): IndexPosition {
  * Returns the stored position if the change log still reaches back to it. Otherwise returns the newest position, and
  * makes the walk index everything again.
  */
-function resumePosition(about: About, { feed, log }: SessionParts): IndexPosition {
-  const position = about.position();
+function resumePosition(state: IndexState, { feed, log }: SessionParts): IndexPosition {
+  const position = state.position();
   try {
     const { rowId, change }: Offset = feed.resolve(position, { changes: true });
     return { rowId, change, generation: position.generation };
@@ -164,7 +164,7 @@ function resumePosition(about: About, { feed, log }: SessionParts): IndexPositio
     if (error.code === 'changes_disabled') return { ...rowOffset(position.rowId), generation: position.generation };
     if (error.code !== 'offset_expired') throw error;
     log.warn('the log of changes does not go back far enough: indexing all messages again');
-    about.indexAgain(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+    state.indexAgain(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
     return newestPosition(feed);
   }
 }

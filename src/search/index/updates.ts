@@ -5,9 +5,9 @@ import type { Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, Handled } from '../../domain/ports/feed-ports.ts';
 import type { IndexSource } from '../../domain/ports/search-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import type { About, IndexPosition } from './about.ts';
 import { isLong, LONG, unitsOf } from './document.ts';
 import { type DocumentPlace, type Documents, LAST_ID } from './documents.ts';
+import type { IndexPosition, IndexState } from './index-state.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
@@ -19,7 +19,7 @@ const SCANNED = 20_000;
 
 export interface UpdatesParts {
   readonly sqlite: Sqlite;
-  readonly about: About;
+  readonly state: IndexState;
   readonly documents: Documents;
   readonly source: Pick<IndexSource, 'messages'>;
   readonly pace: Pace;
@@ -61,8 +61,8 @@ export class Updates implements ConsumerTask<undefined> {
 
   constructor(parts: UpdatesParts) {
     this.#parts = parts;
-    this.#position = parts.about.position();
-    this.#seen = parts.about.seen();
+    this.#position = parts.state.position();
+    this.#seen = parts.state.seen();
   }
 
   storedOffset(): Offset {
@@ -85,7 +85,7 @@ export class Updates implements ConsumerTask<undefined> {
         this.#gone.add(rowId);
         break;
       case 'messages.changed':
-        this.#parts.about.indexAgain(Number(event.data.first_id), Number(event.data.last_id));
+        this.#parts.state.indexAgain(Number(event.data.first_id), Number(event.data.last_id));
         this.#parts.onAgain();
         break;
       default: // reactions are not indexed
@@ -163,7 +163,7 @@ export class Updates implements ConsumerTask<undefined> {
 
   /** Writes waiting updates. Stops at a long message, and returns its row without writing it. */
   #writeSlice(): number | undefined {
-    const { sqlite, about, documents } = this.#parts;
+    const { sqlite, state, documents } = this.#parts;
     let written = 0;
     let long: number | undefined;
     sqlite.transaction(() => {
@@ -180,7 +180,7 @@ export class Updates implements ConsumerTask<undefined> {
       }
       documents.finish();
       if (written === this.#waiting.length && long === undefined && !this.#hasGone) {
-        about.see(this.#position, this.#seen);
+        state.see(this.#position, this.#seen);
       }
     });
     this.#waiting.splice(0, written);

@@ -1,8 +1,8 @@
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
 import { withLittleGarbage } from '../../runtime/memory.ts';
-import type { About, Progress } from './about.ts';
 import { type DocumentPlace, Documents, LAST_ID } from './documents.ts';
+import type { IndexState, Progress } from './index-state.ts';
 import type { RowsAgain, WalkPlace } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
@@ -22,7 +22,7 @@ export interface IndexWriting {
 }
 
 export interface WalkParts {
-  readonly about: About;
+  readonly state: IndexState;
   readonly documents: Documents;
   readonly source: IndexSource;
   readonly pace: Pace;
@@ -38,9 +38,9 @@ export interface WalkParts {
  * SQLite's pages. Stores its progress after each block. After a crash, the block's messages that were already added are
  * skipped. Ends when the pace is stopped. Rejects with any failure.
  */
-export async function walkIndex({ about, documents, source, pace, clock, write, repair }: WalkParts): Promise<void> {
+export async function walkIndex({ state, documents, source, pace, clock, write, repair }: WalkParts): Promise<void> {
   while (!pace.isStopped) {
-    const { next, isComplete, checkedAtMs } = about.progress();
+    const { next, isComplete, checkedAtMs } = state.progress();
     // Setting the clock back must not delay the next walk.
     const ageMs = Math.abs(clock.now() - checkedAtMs);
     if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
@@ -49,7 +49,7 @@ export async function walkIndex({ about, documents, source, pace, clock, write, 
 
   async function walkBlock(from: string | null): Promise<void> {
     const { rows, next } = await list(from);
-    const { reached, again } = about.progress();
+    const { reached, again } = state.progress();
     const oldestFirst = rows.toReversed();
     for (let at = 0; at < oldestFirst.length && !pace.isStopped; ) {
       at += await pace.rest(() => write.add(oldestFirst.slice(at, at + GIVEN), again));
@@ -61,8 +61,8 @@ export async function walkIndex({ about, documents, source, pace, clock, write, 
     const isStored = await write.advance({ next: from, again }, to);
     if (!isStored || next !== undefined) return;
     const walkedAtMs = clock.now();
-    if (about.progress().removed > 0) await merge();
-    if (!pace.isStopped) about.checked(walkedAtMs);
+    if (state.progress().removed > 0) await merge();
+    if (!pace.isStopped) state.checked(walkedAtMs);
   }
 
   async function list(
@@ -101,10 +101,10 @@ export async function walkIndex({ about, documents, source, pace, clock, write, 
 
   /** Drops the words of removed documents from the file. A single piece is also faster to query. */
   async function merge(): Promise<void> {
-    const { removed } = about.progress();
+    const { removed } = state.progress();
     for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {
       isMore = await pace.rest(() => write.merge(isFirst));
     }
-    if (!pace.isStopped) about.merged(removed);
+    if (!pace.isStopped) state.merged(removed);
   }
 }

@@ -28,8 +28,8 @@ export interface Progress {
   readonly removed: number;
 }
 
-/** The index's description of itself: its one row of `about`. */
-export class About {
+/** The state of the index: its one row of `about`. */
+export class IndexState {
   readonly #select: Statement;
   readonly #selectCursor: Statement;
   readonly #insert: Statement;

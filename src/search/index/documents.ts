@@ -9,8 +9,8 @@ const SPREAD = 2 ** 24;
 const MAX_TRIES = 10_000;
 /** An id beyond that of every document. */
 export const LAST_ID = 2 ** 40;
-/** Pages merged at once. */
-const MERGED_PAGES = 48;
+/** Pages merged after a transaction, unless the caller names a number. */
+const PAGES_PER_TRANSACTION = 48;
 
 /** The position of a row's document in the index. */
 export interface DocumentPlace {
@@ -126,7 +126,7 @@ export class Documents {
    * Ends a transaction that changed something with one step of merging. SQLite would otherwise merge at any time and
    * take half a second.
    */
-  finish(mergedPages = MERGED_PAGES): void {
+  finish(mergedPages = PAGES_PER_TRANSACTION): void {
     if (this.#added === 0 && this.#removed === 0) return;
     this.#count.run(this.#added, this.#removed, this.#shift);
     this.#added = 0;
@@ -135,7 +135,7 @@ export class Documents {
   }
 
   /** Makes one step of merging everything into one piece, which drops removed words. Returns false once done. */
-  mergeAll(isFirst: boolean, pages = MERGED_PAGES): boolean {
+  mergeAll(isFirst: boolean, pages: number): boolean {
     const before = this.#changes();
     this.#merge.run(isFirst ? -pages : pages);
     return this.#changes() - before >= 2;

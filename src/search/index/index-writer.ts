@@ -12,7 +12,7 @@ const MAX_BYTES = 4_194_304;
 /** Messages read at once. The objects of larger reads would outlive V8's first collection. */
 const READ = 50;
 /** Pages merged after an addition, and in one step of merging everything. */
-const MERGED_PAGES = 160;
+const PAGES_PER_LONG_STEP = 160;
 
 /** Rows to index again although the index has them; null for none. */
 export type RowsAgain = { readonly first: number; readonly last: number } | null;
@@ -54,7 +54,7 @@ export class IndexWriter {
         const messages = this.#source.messages(wanted.slice(at, at + READ));
         for (const message of messages) if (message !== undefined) documents.put(message);
       }
-      documents.finish(MERGED_PAGES);
+      documents.finish(PAGES_PER_LONG_STEP);
     });
     return taken;
   }
@@ -66,7 +66,7 @@ export class IndexWriter {
     if (message === undefined) return false;
     sqlite.transaction(() => {
       documents.put(message);
-      documents.finish(MERGED_PAGES);
+      documents.finish(PAGES_PER_LONG_STEP);
     });
     return true;
   }
@@ -86,7 +86,7 @@ export class IndexWriter {
   /** Makes one step of merging everything into one piece, which drops removed words; returns false once done. */
   merge(path: string, isFirst: boolean): boolean {
     const { sqlite, documents } = this.#file.open(path);
-    const isMore = sqlite.transaction(() => documents.mergeAll(isFirst, MERGED_PAGES));
+    const isMore = sqlite.transaction(() => documents.mergeAll(isFirst, PAGES_PER_LONG_STEP));
     if (!isMore) this.close(); // its memory is not needed until the next walk
     return isMore;
   }

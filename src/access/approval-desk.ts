@@ -136,8 +136,8 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     return store;
   }
 
-  async function make({ keyId, destination, text, files: given, options, ...rest }: Holding): Promise<StoredApproval> {
-    const { askedMs, ...asked } = rest;
+  async function make(holding: Holding): Promise<StoredApproval> {
+    const { keyId, text, files: given, askedMs } = holding;
     assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
@@ -146,35 +146,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
     const createdMs = Math.max(clock.now(), askedMs);
-    // After the send's own deadline there is nothing left to decide.
-    const expiresMs = Math.min(createdMs + LIFETIME_MS, options.sendUntilMs ?? Number.POSITIVE_INFINITY);
-    const shown = {
-      to: destination.to,
-      members: destination.members,
-      text,
-      attachments: held,
-      ...shownOptions(options),
-    };
-    const hasOptions = Object.keys(options).length > 0;
-    const seen = [shown.to, shown.members, text, held, ...(hasOptions ? [options] : [])];
-    const approval: StoredApproval = {
-      id,
-      key_id: keyId,
-      state: 'held',
-      ...shown,
-      created_at: isoSecond(createdMs),
-      expires_at: isoSecond(expiresMs),
-      decided_at: null,
-      decided_by: null,
-      message_id: null,
-      problem: null,
-      shown: hash('sha256', JSON.stringify(seen), 'hex'),
-      ...asked,
-      options,
-      textHmac: audit.hmac(text),
-      createdMs,
-      expiresMs,
-    };
+    const approval = newApproval(holding, { id, attachments: held, createdMs, textHmac: audit.hmac(text) });
     try {
       assertRoom(keyId);
       store.prune(createdMs);
@@ -231,6 +203,41 @@ export function approvalDesk(parts: ApprovalDeskParts) {
       textHmac,
     });
   }
+}
+
+/** Creates the record of a send that is being held. */
+function newApproval(
+  { keyId, destination, text, options, ask, requestHash, hasKey }: Holding,
+  { attachments, createdMs, ...made }: Pick<StoredApproval, 'id' | 'attachments' | 'createdMs' | 'textHmac'>,
+): StoredApproval {
+  const { to, members } = destination;
+  // After the send's own deadline there is nothing left to decide.
+  const expiresMs = Math.min(createdMs + LIFETIME_MS, options.sendUntilMs ?? Number.POSITIVE_INFINITY);
+  const hasOptions = Object.keys(options).length > 0;
+  const seen = [to, members, text, attachments, ...(hasOptions ? [options] : [])];
+  return {
+    ...made,
+    key_id: keyId,
+    state: 'held',
+    to,
+    members,
+    text,
+    attachments,
+    ...shownOptions(options),
+    created_at: isoSecond(createdMs),
+    expires_at: isoSecond(expiresMs),
+    decided_at: null,
+    decided_by: null,
+    message_id: null,
+    problem: null,
+    shown: hash('sha256', JSON.stringify(seen), 'hex'),
+    ask,
+    requestHash,
+    hasKey,
+    options,
+    createdMs,
+    expiresMs,
+  };
 }
 
 export type ApprovalDesk = ReturnType<typeof approvalDesk>;

@@ -32,7 +32,10 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
   const { config, host, state, connection, idempotency, messages: reader, ...others } = parts;
   const { clock, log } = host;
   return {
-    ...{ ...others, reader, clock, log },
+    ...others,
+    reader,
+    clock,
+    log,
     stores: {
       keys: keyStore(state),
       approvals: approvalStore(state),

@@ -153,7 +153,11 @@ export class Canary implements CanaryStatus {
       if (this.#provedChat() === undefined) return;
       // Saves before sending: even after a crash, this canary is not sent again, and the next one follows in six hours.
       this.#save({
-        ...{ address, number, sentMs: clock.now(), outcome: 'waiting', problem: null },
+        address,
+        number,
+        sentMs: clock.now(),
+        outcome: 'waiting',
+        problem: null,
         arrivedMs: before?.arrivedMs ?? null,
         delayMs: before?.delayMs ?? null,
         deadSinceMs: before?.deadSinceMs ?? null,
@@ -211,7 +215,10 @@ export class Canary implements CanaryStatus {
     const conversationId = this.#provedChat();
     if (conversationId === undefined) return undefined;
     const { items } = await this.#parts.reader.listMessages({
-      ...{ conversationId, order: 'desc', limit: ROWS, offset: 0 },
+      conversationId,
+      order: 'desc',
+      limit: ROWS,
+      offset: 0,
       include: WITH_DETAILS,
       include_canary: true,
     });

@@ -47,7 +47,7 @@ export async function makePages(parts: PagesParts): Promise<void> {
       if (signal.aborted) return;
       const mark = conversation.markOf(year.record);
       if (year.record.page !== mark || !areThere(folder, year)) {
-        await writeYear({ ...parts, ...{ calendar, window, conversation }, record: year.record, pages: year.pages });
+        await writeYear({ ...parts, calendar, window, conversation, record: year.record, pages: year.pages });
         removeOthers(folder, year.record, year.pages);
         index.setPage(year.record.id, mark);
         isChanged = true;

@@ -94,7 +94,11 @@ export function decodeOffset(text: string): ClientOffset | undefined {
 function decodeStreamOffset(plain: string, text: string): StreamOffset | undefined {
   const [, stream = '', sequence, messageId = '', atMs, copy, floor, changeFloor] = STREAM_FORMAT.exec(plain) ?? [];
   const offset = {
-    ...{ stream, sequence: Number(sequence), messageId, atMs: Number(atMs), copy },
+    stream,
+    sequence: Number(sequence),
+    messageId,
+    atMs: Number(atMs),
+    copy,
     floor: floor === undefined || floor === '' ? undefined : Number(floor),
     changeFloor: changeFloor === undefined ? undefined : Number(changeFloor),
   };

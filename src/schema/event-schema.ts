@@ -40,7 +40,9 @@ export const changeEventSchema = shapeOf<ChangeEvent>()(
         type: z.literal('messages.changed'),
         data: z
           .object({
-            ...{ first_id: z.string(), last_id: z.string(), count: z.int() },
+            first_id: z.string(),
+            last_id: z.string(),
+            count: z.int(),
             mac: ofAHub,
           })
           .meta({ description: 'Rows to read again: the first, the last, and how many of them changed.' }),

@@ -172,7 +172,9 @@ export class Messages {
       return { exitCode: 0 };
     }
     const row = this.#outgoing(command, target.service, target.chat);
-    const fails = scenario?.name === 'error_22' ? 22 : scenario?.name === 'error_25' ? 25 : undefined;
+    let fails: number | undefined;
+    if (scenario?.name === 'error_22') fails = 22;
+    if (scenario?.name === 'error_25') fails = 25;
     this.#deliver(target.chat, row, command, fails);
     return failure ?? { exitCode: 0 };
   }

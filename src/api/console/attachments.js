@@ -47,7 +47,10 @@ export const attachmentsIn = ({ id, attachments, details: { attachments: known =
       bytes: bytes ?? Number.POSITIVE_INFINITY,
       type: typeOf(name),
       isHere: state === 'available',
-      ...{ transcript, width, height, sticker },
+      transcript,
+      width,
+      height,
+      sticker,
     };
   });
 

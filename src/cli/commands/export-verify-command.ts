@@ -55,7 +55,9 @@ async function compare(
   const messages = openMessages(options, context);
   const step = progressOf<readonly [number, number]>(context, systemClock, ([done, total]) => ({
     doing: 'Comparing',
-    ...{ done, total, unit: 'messages' },
+    done,
+    total,
+    unit: 'messages',
   }));
   try {
     return await comparison.with({

@@ -75,7 +75,10 @@ export class BatchCache {
     const framing = this.#framing;
     let bytes: Buffer | undefined;
     return {
-      ...{ texts, last, size, isFull },
+      texts,
+      last,
+      size,
+      isFull,
       get bytes() {
         bytes ??= framed(texts, size, framing);
         return bytes;

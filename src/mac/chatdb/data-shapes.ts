@@ -99,7 +99,8 @@ function guids(rows: readonly (readonly unknown[])[]): Readonly<Record<string, n
     rows.map(([guid]) => [guid, 1]),
     (guid) => {
       const found = GUID.exec(String(guid));
-      return found === null ? 'other' : found[1] === undefined ? 'uuid' : 'prefixed';
+      if (found === null) return 'other';
+      return found[1] === undefined ? 'uuid' : 'prefixed';
     },
   );
 }

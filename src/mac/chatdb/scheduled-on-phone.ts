@@ -34,7 +34,11 @@ export function scheduledOnPhone(connection: Connection): readonly ScheduledSend
           text: message.body,
           attachments: [],
           send_at: message.timestamp,
-          ...{ send_until: null, created_at: null, ended_at: null, message_id: message.id, problem: null },
+          send_until: null,
+          created_at: null,
+          ended_at: null,
+          message_id: message.id,
+          problem: null,
         },
       ];
     });

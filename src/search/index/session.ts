@@ -64,7 +64,8 @@ export class Session {
     const lock = new WriteLock();
     const shared = { sqlite, source, documents, state: this.#state, pace: this.#pace };
     this.#updates = new Updates({
-      ...{ ...shared, lock },
+      ...shared,
+      lock,
       putLong: (row) => lock.run(() => writer.put(path, row)),
       onReplaced: () => {
         this.#fail(REPLACED);

@@ -37,7 +37,8 @@ export function statisticStore(database: Sqlite): StatisticStore {
     read: (kind: StatisticKind, span: StatisticSpan, fromMs: number) =>
       read.all(kind, span, fromMs).map(
         ([subject, atMs, name, count]): StatisticCount => ({
-          ...{ kind, span },
+          kind,
+          span,
           subject: String(subject),
           atMs: Number(atMs),
           name: String(name),

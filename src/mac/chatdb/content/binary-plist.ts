@@ -108,7 +108,8 @@ class PlistFile {
     const body = at + 1;
     switch (head >> 4) {
       case 0x0:
-        return low === 8 ? false : low === 9 ? true : null;
+        if (low === 8) return false;
+        return low === 9 ? true : null;
       case 0x1:
         return this.#integer(body, 2 ** low);
       case 0x2:

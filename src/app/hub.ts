@@ -113,7 +113,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       offsetText: (offset) => feed.offsetText(offset),
     });
     const ready = (include: IncludeSet, after?: ClientOffset, hasChanges = false): Promise<void> | undefined => {
-      // The Mac itself adds includes to its messages (decision N2).
+      // A hub cannot add includes to events (decision N2).
       if (include.size > 0) throw problem('not_at_a_hub');
       if (readiness.isKeyWrong) throw problem('hub_key_wrong');
       return copy.isFilled ? reached(after, hasChanges) : whenFilled(after, hasChanges);
@@ -125,7 +125,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       offsets.assertComplete(after, hasChanges);
       return undefined;
     };
-    // A client that starts to listen now must not receive the stream's backlog.
+    // A new client must not receive events that the hub is still reading from the past.
     const whenFilled = async (after: ClientOffset | undefined, hasChanges: boolean): Promise<void> => {
       await copy.filled(REACH_MS);
       if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
@@ -234,7 +234,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
   }
 }
 
-/** Returns the source of readers that ask for changes, which have no log of their own at a hub (decision N9). */
+/** Returns the source of rows and changes for readers that ask for changes. A hub has no change log (decision N9). */
 function rowsAndChanges(channel: Channel, events: HubEventLog): ChangeSource {
   return {
     ...{ channel, generation: GENERATION, isKept: () => true },

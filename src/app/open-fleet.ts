@@ -49,7 +49,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
       attachmentMistakes: (paths) => owner.sender.attachmentMistakes(paths),
       send: (request) => countedSend(owner.sender.send(request), counters),
     },
-    // Hubs give events offsets of their own.
+    // Without a generation, the JSON has no offset of this Mac: hubs add their own offsets.
     json: (entry) => withEditDate(json, { ...entry, generation: undefined }),
     isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
     addresses: () => owned.addresses(),
@@ -61,7 +61,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
   });
 }
 
-/** Returns the JSON of an event; with the date of the last edit if it is about one. */
+/** Returns the JSON of an event. If the event is about an edit or an unsent message, adds the date as `edited_at`. */
 function withEditDate(json: EventJson, entry: LogEntry): string {
   const text = json(entry, NO_INCLUDES);
   const { event } = entry;

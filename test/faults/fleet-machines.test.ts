@@ -80,7 +80,7 @@ describeWithNats('an identity of a fleet', () => {
     await copy.start();
     expect((await copy.fleet(({ state }) => state === 'refused')).problem).toBe(refused.problem);
     await eventually(async () => expect(await machines()).toEqual([[hostname(), hostname()]]));
-    expect((await hub.client.health()).backend.message).toContain('has the key of m1, which is');
+    expect((await hub.client.health()).backend.message).toContain('has the key of m1, but m1 belongs to');
     const report = await fleetReport(folder, Date.now());
     expect(report.problems).toContainEqual(
       expect.stringContaining('If it replaces that machine: postern fleet adopt m1'),

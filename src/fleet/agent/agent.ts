@@ -141,8 +141,8 @@ export class FleetAgent {
     if (holder === undefined) {
       return `Another Mac is in the fleet as ${this.#mac}, ${rest}: give it another fleet.mac.`;
     }
-    const whose = holder.names === undefined ? 'another machine' : `the machine "${holder.names.holder.name}"`;
-    return `In the fleet ${this.#mac} is ${whose}, which has the same key, ${rest}. If it replaces that one, type at the desk: postern fleet adopt ${this.#mac}`;
+    const owner = holder.names === undefined ? 'another machine' : `the machine "${holder.names.holder.name}"`;
+    return `In the fleet, ${this.#mac} belongs to ${owner}, which has the same key, ${rest}. If it replaces the other machine, run at the desk: postern fleet adopt ${this.#mac}`;
   }
 
   /** Publishes the changed health of this Mac. */

@@ -118,7 +118,7 @@ export class Answers {
     );
   }
 
-  /** Returns the first rows after `after` and before `before`, without canaries. An empty list means that there are none. */
+  /** Returns the first rows after `after` and before `before`, without canaries; an empty list if there are none. */
   #rows(after: number, before: number): readonly LogEntry[] {
     for (let from = after; ; ) {
       const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);

@@ -13,7 +13,7 @@ const PULL_MS = 30_000;
 const WORKING_MS = 10_000;
 const RETRY_MS = 1000;
 
-/** Takes sends from this Mac's work queue, one at a time. Sends once per Idempotency-Key, even if either side crashes. */
+/** Takes sends from this Mac's work queue, one at a time. Sends once per Idempotency-Key, even after a crash. */
 export class SendQueue {
   readonly #parts: JoinedParts;
   /** Ends the running loop of `#take`. Each `start` ends the earlier loop. */

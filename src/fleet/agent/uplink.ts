@@ -103,7 +103,7 @@ export class Uplink implements ConsumerTask<undefined> {
   async handle(entry: LogEntry): Promise<Handled<undefined>> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
-    // Hubs receive no canaries (decision AA4), and see no gap: the next event names the row published before the canary.
+    // Hubs receive no canaries (decision AA4). They see no gap: the next event names the row published before.
     if (entry.isCanary === true) return { isDone: true };
     const { mac } = this.#parts;
     const isChange = entry.change !== undefined;

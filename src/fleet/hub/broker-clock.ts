@@ -25,7 +25,7 @@ export class BrokerClock {
     this.#cancelConnect = parts.connection.onConnect(() => this.#measureAgain());
   }
 
-  /** How far the broker's clock is ahead of this machine's; undefined before the first measurement. */
+  /** Milliseconds by which the broker's clock is ahead of this machine's; undefined before the first measurement. */
   get aheadMs(): number | undefined {
     return this.#aheadMs;
   }

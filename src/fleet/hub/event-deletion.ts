@@ -4,8 +4,8 @@ import type { HubDatabase } from './hub-database.ts';
 const STEP = 2000;
 
 /**
- * Deletes some events that are older than `beforeMs`, or below the stream's first sequence, at all their places. Never
- * deletes the newest one. Returns true if there may be more. Callers hold a transaction.
+ * Deletes up to `STEP` events, each of whose places is older than `beforeMs` or below the stream's first sequence.
+ * Never deletes the newest event. Returns true if there may be more to delete. Callers hold a transaction.
  */
 export function deleteOldEvents(
   database: HubDatabase,

@@ -9,7 +9,7 @@ const COLUMNS = `event.number, stream.created, event.sequence, event.message_id,
   event.row, event.type, event.key_id, event.body, event.floor, event.change_floor`;
 const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON source.id = event.source';
 
-/** The condition that an event is a new row, and no change. */
+/** SQL condition: the event is a new row, not a change. */
 const IS_ROW = `event.type NOT IN (${CHANGE_EVENT_TYPES.map((type) => `'${type}'`).join()})`;
 
 /** Looks up events in hub.db by number, place and time. */
@@ -41,7 +41,7 @@ export class EventIndex {
     return found && toEvent(found);
   }
 
-  /** Returns waiting events of a queue up to the first missing rows, at most `limit`. Their numbers are those of waiting. */
+  /** Returns the waiting events before a queue's first hole, at most `limit`, with their numbers in `waiting`. */
   waiting(queue: string, limit: number): readonly StoredEvent[] {
     const columns = COLUMNS.replace('event.floor, event.change_floor', 'NULL, NULL');
     const hole = 'SELECT min(number) FROM waiting WHERE queue = ? AND after_row IS NOT NULL';
@@ -59,7 +59,7 @@ export class EventIndex {
     return this.events(0, Number.MAX_SAFE_INTEGER, 1)[0];
   }
 
-  /** Returns the number of the event stored at exactly this place and time, now or earlier. */
+  /** Returns the number of the event that is or was stored at exactly this place and time. */
   numberAt({ stream, sequence, messageId, atMs }: StreamPlace): number | undefined {
     return this.#database.number(
       `SELECT min(number) FROM event WHERE message_id = ? AND (
@@ -84,7 +84,7 @@ export class EventIndex {
     return lowest([irregular, regular].map((sql) => this.#database.number(sql, stream, sequence)));
   }
 
-  /** Returns the lowest number of all events that a stream has lost and not received again; undefined if there are none. */
+  /** Returns the lowest number of the events that a stream has lost and not received again; undefined if none. */
   firstLost(stream: string): number | undefined {
     const sql = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence = ?`;
     return this.#database.number(sql, stream, LOST);
@@ -109,13 +109,13 @@ export class EventIndex {
     return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
-  /** Reports whether rows, or with `changes` rows or changes, are missing for good between two numbers. */
+  /** Reports whether rows are missing for good between two numbers; with `changes`, rows or changes. */
   hasGap(after: number, upTo: number, changes = false): boolean {
     const sql = `SELECT 1 FROM gap WHERE number > ? AND number <= ? AND (${changes ? 'TRUE' : IS_OF_ROWS})`;
     return this.#database.get(sql, after, upTo) !== undefined;
   }
 
-  /** Reports whether each number of a range is that of a change, or of changes that are missing for good. */
+  /** Reports whether each number of a range belongs to a change, or to changes that are missing for good. */
   isOfChanges(first: number, last: number): boolean {
     const sql = `SELECT (SELECT count(*) FROM event WHERE number BETWEEN ? AND ? AND NOT (${IS_ROW}))
       + (SELECT count(*) FROM gap WHERE number BETWEEN ? AND ? AND NOT (${IS_OF_ROWS}))`;

@@ -45,7 +45,7 @@ export class HubEventLog implements MessageLog {
     }
   }
 
-  /** Returns the readable events. */
+  /** Returns the log entries of the readable events. */
   readable(events: readonly StoredEvent[]): readonly LogEntry[] {
     return events.flatMap((event) => this.#entryOf(event) ?? []);
   }
@@ -56,12 +56,12 @@ export class HubEventLog implements MessageLog {
     if (read === undefined) return undefined;
     const merged = this.#pairChanges.merged(stored, read);
     const event = merged.type === 'message.updated' ? { ...merged, edited_at: undefined } : merged;
-    // A change is no row: its message has other changes.
+    // The message's guid does not identify a change, because a message can have several.
     const guid = isChangesEpoch(epoch) || !('guid' in event.data) ? '' : event.data.guid;
     return {
       offset: rowOffset(number),
       rowId: number,
-      // Two Macs in one conversation have the same guids for its messages.
+      // Two Macs in one conversation share the guids of its messages, so the Mac is part of the key.
       guid: guid === '' ? qualify(mac, `${epoch} row ${row}`) : qualify(event.data.mac ?? mac, guid),
       event,
       generation: GENERATION,

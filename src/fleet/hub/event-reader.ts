@@ -22,14 +22,14 @@ export class EventReader {
     const json = jsonOf(openEvent(event, event.keyId ?? undefined, event.body, this.#envelope));
     const isChange = isChangesEpoch(event.epoch);
     const read = (isChange ? changeEventSchema : eventSchema).safeParse(json);
-    // The type of a stored event decides who receives it.
+    // The type in the headers decides who receives the event, so the body must have the same one.
     const isTyped = read.success && (read.data.type === event.type || (isChange && event.type === CHAIN_START));
     if (!isTyped) throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
     const qualified = qualifiedEvent(this.#nameOf(event.mac), read.data);
     return qualified.type === 'message.updated' ? { ...qualified, edited_at: editDateIn(json) } : qualified;
   }
 
-  /** Returns undefined for an unreadable event, which no client receives. Others may have removed its key since. */
+  /** Like `read`, but returns undefined for an unreadable event, for example after its content key was removed. */
   readIf(event: MacEvent): LogEntry['event'] | undefined {
     try {
       return event.read ?? this.read(event);

@@ -17,7 +17,7 @@ import type {
 } from './stored-event.ts';
 import { isOfChanges, macOf, NOTHING, queueOf, WaitingTable } from './waiting-table.ts';
 
-/** Events that stop waiting in one step, which takes some milliseconds. */
+/** Maximum number of events released in one step, which takes a few milliseconds. */
 const STEP = 256;
 
 /** Writes the copy of the stream in hub.db (decision N1). */
@@ -39,7 +39,7 @@ export class EventStore {
     this.#position.load();
   }
 
-  /** The name of this copy in offsets. */
+  /** Id of this copy of the stream in offsets. */
   get copy(): string {
     return this.#database.id.slice(0, 8);
   }
@@ -60,7 +60,7 @@ export class EventStore {
     return this.#database.number(sql, queueOf(mac, epoch), epoch);
   }
 
-  /** Like `index.numberAt`, also for the place of a copy that was merged with the other Mac's event. */
+  /** Like `index.numberAt`, also for a copy that was merged with the event of a pair's other Mac. */
   numberAt(offset: StreamPlace): number | undefined {
     return this.index.numberAt(offset) ?? this.#copies?.numberAt(offset);
   }
@@ -88,7 +88,7 @@ export class EventStore {
     return this.#waiting.queues();
   }
 
-  /** Returns the rows that a queue waits for; undefined if it waits for none, or for something else first. */
+  /** Returns the rows that a queue waits for; undefined if there are none, or if `#isBlocked`. */
   hole(queue: string): Hole | undefined {
     return this.#isBlocked(queue) ? undefined : this.#waiting.hole(queue);
   }
@@ -99,8 +99,8 @@ export class EventStore {
   }
 
   /**
-   * Adds new events and sets the position, in one transaction. Returns the events that may be published: those behind a
-   * hole wait. Known events, which a refilled stream repeats, only get a further place.
+   * Adds new events and sets the position, in one transaction. Returns the events to publish; those behind a hole wait.
+   * An event that is known, because a refilled stream repeats it, only gets a further place.
    */
   add(events: readonly ReceivedEvent[], position: StreamPlace, nowMs: number): readonly StoredEvent[] {
     const { stream, sequence } = position;
@@ -112,7 +112,7 @@ export class EventStore {
     });
   }
 
-  /** Opens a hole if a Mac has published rows that are not here. The stream must have been read up to `sequence`. */
+  /** Opens a hole if hub.db lacks rows that a Mac has published. The stream must have been read up to `sequence`. */
   noteLast(mac: string, { stream, epoch, sequence, row }: NewestRow, nowMs: number): void {
     const known = this.lastRow(mac, epoch);
     const isLate = known === undefined && sequence > 0 && this.#isMissing(queueOf(mac, epoch), stream, sequence);
@@ -126,11 +126,11 @@ export class EventStore {
     });
   }
 
-  /** Adds the rows of a hole from its start up to `upTo`, as far as there are any. */
+  /** Adds supplied rows, and moves the start of their hole to `upTo`. Returns the events to publish. */
   fill({ mac, epoch, queue }: Hole, rows: readonly FilledRow[], upTo: number): readonly StoredEvent[] {
     return this.#changed(() => {
       const hole = this.hole(queue);
-      // A refilled stream may have supplied some of them since.
+      // A refilled stream may have supplied some of the rows since.
       if (hole?.epoch !== epoch || upTo <= hole.after) return [];
       const missing = rows.filter(({ row }) => row > hole.after);
       const added = missing.flatMap((row) =>
@@ -155,7 +155,7 @@ export class EventStore {
     });
   }
 
-  /** Adds some of a queue's events that need not wait any more. Returns undefined if there are none. */
+  /** Inserts some events that no longer need to wait, and returns them. Returns undefined if there are none. */
   release(queue: string): readonly StoredEvent[] | undefined {
     return this.#changed(() => this.#release(queue));
   }
@@ -186,14 +186,14 @@ export class EventStore {
     this.#setLastRow(source, row);
     const isWaiting = this.#waiting.has(queue) || this.#isBlocked(queue);
     if (!isWaiting && !isHole) return this.#insert(stream, source, event);
-    // Nobody has changes from before a chain, so offsets before its place are refused at every hub.
+    // No Mac can supply changes from before its chain, so every hub refuses offsets from before the chain's start.
     if (isStart && known === undefined && !isWaiting && this.#waiting.addGap(queue, atMs)) return [];
     const missing = isHole ? { after: known ?? previousRow, last: previousRow } : undefined;
     this.#waiting.add(stream, source, isStart ? { ...event, ...NOTHING } : event, missing, nowMs);
     return [];
   }
 
-  /** Reports whether a queue waits for the merging of a pair, or as changes for rows. */
+  /** Reports whether a queue must wait: for the merging of its pair, or, as a queue of changes, for the Mac's rows. */
   #isBlocked(queue: string): boolean {
     const mac = macOf(queue);
     return this.#copies?.isMerging(mac) === true || (isOfChanges(queue) && this.#waiting.has(mac));
@@ -204,8 +204,8 @@ export class EventStore {
   }
 
   /**
-   * Reports whether this hub missed the message before the first one that it has from an epoch. Sequence 0 means that
-   * the stream held nothing from the Mac, so that one was missed only if the Mac is known from another epoch.
+   * Reports whether this hub missed the predecessor of the first message that it has from an epoch. Sequence 0 means
+   * that the stream held nothing from the Mac: then this hub missed rows only if it knows the Mac from another epoch.
    */
   #isMissing(queue: string, stream: string, sequence: number): boolean {
     if (sequence === 0) {
@@ -215,7 +215,7 @@ export class EventStore {
     return this.#database.get(sql, stream, sequence) !== undefined;
   }
 
-  /** Handles an event from a refilled stream that was seen before, or that was missing. */
+  /** Handles an event that is not after the newest known row: a refilled stream repeats it, or supplies it late. */
   #addKnown(stream: string, source: number, event: ReceivedEvent): readonly StoredEvent[] {
     const { mac, epoch, row, previousRow, sequence, atMs } = event;
     const queue = queueOf(mac, epoch);
@@ -238,7 +238,7 @@ export class EventStore {
     return [];
   }
 
-  /** Inserts an event. Returns nothing for a copy of an event that the other Mac of a pair has published. */
+  /** Inserts and returns an event. Returns an empty list if the other Mac of a pair has published the same event. */
   #insert(stream: string, source: number, event: MacEvent): readonly StoredEvent[] {
     if (this.#copies?.merge(stream, event) === true) return [];
     const [floor, changeFloor] = this.#floors(stream, event.sequence);
@@ -265,7 +265,7 @@ export class EventStore {
     const waited = this.index.waiting(queue, STEP);
     const last = waited.at(-1);
     if (last === undefined) return undefined;
-    // Deleted before they are inserted, so that they no longer count as missing.
+    // Deletes the events before inserting them, so that they do not lower their own floors.
     this.#waiting.deleteUpTo(last);
     return waited.flatMap((event) => (event.type === NOTHING.type ? [] : this.#insertLate(event.stream, event)));
   }
@@ -287,7 +287,7 @@ export class EventStore {
     return this.#database.number(sql, queue, epoch) ?? 0;
   }
 
-  /** Runs a transaction. If it fails, the state in memory is read again. */
+  /** Runs a transaction. If it fails, discards the state in memory and reads it again. */
   #changed<Result>(change: () => Result): Result {
     try {
       return this.#database.transaction(change);

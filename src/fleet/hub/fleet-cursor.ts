@@ -7,8 +7,8 @@ const NS_PER_MS = 1_000_000n;
 const NS_PER_S = 1_000_000_000n;
 
 /**
- * The position in a list over several Macs: everything beyond this second was shown, and of the second itself as many
- * messages of each Mac as `shown` says. Macs without messages in this second are left out, which keeps the cursor
+ * The position in a list over several Macs: everything before the second `timestamp` in the list's order was shown, and
+ * `shown` messages of each Mac in that second. Macs without messages in the second are left out, which keeps the cursor
  * short.
  */
 export interface FleetCursor {
@@ -16,7 +16,7 @@ export interface FleetCursor {
   readonly shown: Readonly<Record<string, number>>;
 }
 
-/** Returns the cursor behind the items of a page that began at `before`. */
+/** Returns the cursor after the items of a page that began at `before`. */
 export function cursorBehind(
   items: readonly { readonly mac: string; readonly item: Message }[],
   before: FleetCursor | undefined,
@@ -48,7 +48,7 @@ export function readCursor(text: string): FleetCursor {
   throw problem('invalid_cursor');
 }
 
-/** Returns the query for one Mac whose answer begins after the cursor. */
+/** Returns the query for the messages of one Mac after the cursor. */
 export function behind(cursor: FleetCursor, mac: string, query: MessageQuery): MessageQuery {
   const second = BigInt(Date.parse(cursor.timestamp)) * NS_PER_MS;
   const offset = cursor.shown[mac] ?? 0;

@@ -28,9 +28,9 @@ export class HoleFiller {
   readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;
   #isClosed = false;
-  /** The Macs that supplied rows that this hub cannot read, since it started. */
+  /** The Macs that have supplied rows that this hub cannot read, since the hub started. */
   readonly unreadable = new Set<string>();
-  /** Numbers of rows that Macs supplied, and of losses that were given up. */
+  /** How many rows Macs have supplied, and how often rows were given up. */
   readonly counts = { filled: 0, missing: 0 };
 
   constructor(parts: HoleFillerParts) {
@@ -66,7 +66,7 @@ export class HoleFiller {
         else break;
       }
       this.#failures.delete(queue);
-      // Changes have waited for these rows.
+      // The Mac's changes may have waited for these rows.
       if (!isOfChanges(queue)) void this.#fillAll(changesOf(queue));
     } catch (error) {
       const { count } = this.#failures.get(queue) ?? { count: 0 };
@@ -84,12 +84,12 @@ export class HoleFiller {
     const { reads, store, clock, log, keptMs, onEvents } = this.#parts;
     const { mac, epoch, after, last } = hole;
     const ageMs = clock.now() - hole.openedMs;
-    if (ageMs > (keptMs() ?? Number.POSITIVE_INFINITY)) return this.#giveUp(hole, 'they are too old by now');
+    if (ageMs > (keptMs() ?? Number.POSITIVE_INFINITY)) return this.#giveUp(hole, 'the stream no longer keeps them');
     if (ageMs > UNKNOWN_MS && this.#isUnknown(mac)) return this.#giveUp(hole, 'the Mac is no longer in the fleet');
-    if (after === last) return this.#giveUp(hole, 'nobody knows the first of them');
+    if (after === last) return this.#giveUp(hole, 'it is unknown where they begin');
     const events = await reads.ask(mac, 'events', { epoch, after, before: last + 1 });
     if (this.#isClosed) return;
-    if (events === null) return this.#giveUp(hole, 'it has another database by now');
+    if (events === null) return this.#giveUp(hole, 'the Mac no longer has them');
     const rows = inOrder(events, after, last);
     const supplied: FilledRow[] = [];
     for (const row of rows) {

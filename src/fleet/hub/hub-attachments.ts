@@ -21,7 +21,7 @@ export class HubAttachments implements AttachmentReader {
       return file && { mac, asked, file };
     });
     if (found === undefined) return undefined;
-    // All chunks come from one Mac, because the files of the two may differ.
+    // All chunks come from one Mac, because the two Macs of a pair may have different files.
     const { mac, asked } = found;
     const { name, mimeType, bytes, version } = found.file;
     const reads = this.#reads;

@@ -8,23 +8,22 @@ export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
 /**
  * - `source`: the rows or the changes of a Mac in one epoch. For `queue` see `queueOf`.
- * - `event`: the events and changes, numbered in the order in which this hub could serve them. Numbers are never reused.
- *   `stream` and `sequence` are the event's first place; for the floors see StreamOffset.
+ * - `event`: the events and changes, numbered in the order in which this hub could serve them. Numbers are never
+ *   reused. `stream` and `sequence` are the event's first place; for the floors see StreamOffset.
  * - `later_place`: the places of events in a refilled stream, and the first places of events whose numbers are not in
  *   the order of their sequences.
- * - `waiting`: the events that wait, each queue's in order. With `after_row`, the stream lacks the rows after it up to
- *   `last_row`. One without a `type` is no event: its Mac has named its row as published.
- * - `held`: the queues with waiting events. Everything up to the sequence `floor` is here.
+ * - `waiting`: the events that wait, each queue in order. If `after_row` is set, the stream lacks the rows after it, up
+ *   to `last_row`. An entry with an empty `type` is no event: it only marks where rows are missing.
+ * - `held`: the queues with waiting events. hub.db has everything up to the sequence `floor` from them.
  * - `gap`: numbers at which rows or changes of a queue are missing for good, and since when.
  * - `position`: the last message examined. `doubtful_after`: see EventStore.doubtfulAfter.
  * - `stream.first_sequence`: this hub has seen every message from this sequence on.
- * - `pair.merged_to`: the number up to which the events that the two Macs had published before were merged; NULL once
- *   all are.
- * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the two
- *   Macs that has shown the message. `content` is set for messages that came late.
+ * - `pair.merged_to`: the number up to which the two Macs' earlier events were merged; NULL once all are.
+ * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the
+ *   two Macs that has shown the message. `content` is set for messages that came late.
  * - `told`: what clients were told of the messages of pairs, in order; see PairChanges.
- * - `merged_place`: places of the stream that hold the second copy of a published event. A client that has everything up
- *   to such a place has everything up to `number`.
+ * - `merged_place`: places of the stream that hold the second copy of a published event. A client that has everything
+ *   up to such a place has everything up to `number`.
  */
 const SCHEMA = `
   CREATE TABLE stream (id INTEGER PRIMARY KEY, created TEXT NOT NULL UNIQUE, first_sequence INTEGER NOT NULL);
@@ -99,7 +98,7 @@ const SCHEMA = `
   INSERT INTO copy VALUES (lower(hex(randomblob(16))));
 `;
 
-/** hub.db with its prepared statements. */
+/** Runs SQL on hub.db and keeps the prepared statements. */
 export class HubDatabase {
   /** Differs for every new file, because the numbers of two files mean different events. */
   readonly id: string;

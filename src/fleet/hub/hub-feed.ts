@@ -17,8 +17,8 @@ import type { Macs } from './macs.ts';
 import type { Offsets } from './offsets.ts';
 
 /**
- * The feed over hub.db, with offsets of the stream in place of row ids (decision N1). Changes share the numbers of the
- * rows (decision N9), so that one number says what a reader has, with changes or without.
+ * The feed over hub.db, with offsets of the stream in place of row ids (decision N1). Rows and changes are numbered
+ * together (decision N9), so one number is the position of a reader with or without changes.
  */
 export class HubFeed implements EventFeed {
   readonly #feed: EventFeed;
@@ -69,13 +69,13 @@ export class HubFeed implements EventFeed {
   }
 
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
-    // A reader that begins with everything that is kept has no changes from before.
+    // A reader of changes that starts from 0 expects no earlier changes, so earlier gaps do not count.
     const start = offset.rowId === 0 && options?.changes === true ? this.#store.index.lastNumber : offset.rowId;
     return this.#complete(this.#feed.resume(offset, onMore, options), start, options);
   }
 
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer {
-    // A reader without changes does not miss their numbers.
+    // A reader without changes misses nothing where the numbers belong to changes.
     const gone: ConsumerTask<Outcome>['gone'] = (first, last, now) =>
       now.changes !== true && this.#store.index.isOfChanges(first, last) ? undefined : task.gone(first, last, now);
     return this.#feed.consume({ ...task, gone }, options);
@@ -86,15 +86,15 @@ export class HubFeed implements EventFeed {
   }
 
   /**
-   * Wraps a reader so that it throws `offset_expired` instead of passing rows that are missing for good, or with
-   * `changes` also changes.
+   * Wraps a reader so that it throws `offset_expired` instead of skipping rows that are missing for good; with
+   * `changes`, also instead of skipping changes.
    */
   #complete(reader: FeedReader, start: number, { changes }: FeedOptions = {}): FeedReader {
     let number = start;
     return {
       take: (limit) => {
         const batch = reader.take(limit);
-        // This call only counts missed events, and may follow the end of a client.
+        // `take(0)` only counts missed events, and can follow the end of a client.
         if (limit === 0) return batch;
         if (this.#store.index.hasGap(number, batch.upTo.rowId, changes)) throw problem('events_missing');
         number = Math.max(number, batch.upTo.rowId);

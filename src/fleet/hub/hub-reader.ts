@@ -55,7 +55,7 @@ export class HubReader implements MessageReader {
       const message = await reads.ask(place.mac, 'message', { id: place.id, include: includeNames(asked) });
       return message && qualifiedMessage(macs.nameOf(place.mac), message);
     };
-    // A second Mac that does not answer changes nothing.
+    // If the second Mac fails, the answer of the first is enough.
     const [, second] = places;
     const [one, other] = await Promise.all([reads.first(places, ask), second && ask(second).catch(() => undefined)]);
     const message = one && other ? mergedMessage(one, other) : one;
@@ -122,7 +122,7 @@ export class HubReader implements MessageReader {
     return { items, ...(next !== undefined && { next }), ...missingOf(away, all.missing) };
   }
 
-  /** Returns the lists of all members that are not away, or of one member, and the ids of those that are away. */
+  /** Returns a list for each present member, and the ids of members that are away. `only` selects one member. */
   #lists<Item>(
     load: (mac: string, member: string, place?: string) => ReturnType<MacList<Item>['load']>,
     only?: string,

@@ -19,13 +19,13 @@ import type { SendLeases } from './send-leases.ts';
 
 /** The Mac refuses a send that it has not begun this long after the request. */
 const DEADLINE_MS = 60_000;
-/** Wait for an outcome. Longer than the deadline, because a send may begin just before it. */
+/** How long to wait for an outcome: longer than the deadline, because a Mac may begin to send just before that. */
 const WAIT_MS = 90_000;
 const PUBLISH_MS = 5000;
 const PUBLISH_ATTEMPTS = 3;
 /** Interval at which the stored outcome is read, in case its announcement was missed. */
 const LOOK_MS = 5000;
-/** The server's codes for a queue that has as many messages as it may. */
+/** The server's codes for a queue that has reached its maximum number of messages. */
 const QUEUE_FULL = new Set([10077, 10110, 10122]);
 
 export interface HubSenderParts extends HubParts {
@@ -116,7 +116,7 @@ export class HubSender implements CallerSender {
     const { mac } = order;
     const known = macs.get(mac);
     if (known === undefined || macs.isAway(known)) throw problem('mac_away', { mac });
-    // Asked even without files, because a dead Mac stays listed for a while and does not answer this.
+    // Asks even without files, because a dead Mac stays listed for a while, but does not answer.
     const mistakes = await reads.ask(mac, 'attachmentMistakes', { paths: order.attachments });
     if (mistakes.length > 0) throw invalidRequest(mistakes);
     const outcome = await this.#outcome(order);

@@ -115,7 +115,7 @@ export class HubStatus {
     const { member, isPair } = macs.nameOf(mac);
     const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';
     const { holder, refused } = macs.machinesOf(mac) ?? {};
-    // A Mac is also past rows that it does not publish, its canaries.
+    // `publishedRow` includes canaries, which the Mac skips.
     const copied = presence && Math.max(store.lastRow(mac, presence.epoch) ?? 0, presence.publishedRow);
     return {
       id: mac,
@@ -138,7 +138,10 @@ export class HubStatus {
 
 function refusalMessage(mac: string, names: ClaimNames | undefined): readonly string[] {
   if (names?.refused === undefined) return [];
-  return [`"${names.refused.name}" has the key of ${mac}, which is "${names.holder.name}", and takes no part.`];
+  const { holder, refused } = names;
+  return [
+    `"${refused.name}" has the key of ${mac}, but ${mac} belongs to "${holder.name}": "${refused.name}" takes no part.`,
+  ];
 }
 
 /** Returns the addresses of a Mac that others announce too. A compromised Mac may announce anyone's address. */

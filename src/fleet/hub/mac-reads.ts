@@ -15,11 +15,11 @@ export interface MacReadsParts extends Pick<HubParts, 'connection' | 'envelope' 
   readonly guidOfRow: (mac: string, row: number) => string | undefined;
 }
 
-/** Limit for an answer. An attachment may have to be converted first. */
+/** Time limits for an answer, in milliseconds. An attachment may have to be converted first. */
 const LIMIT_MS = { attachment: 30_000, others: 10_000 };
-/** Limit for a Mac that did not answer its last request. */
+/** Time limit for a Mac that did not answer its last request. */
 const SUSPECT_MS = 500;
-/** Limit for a Mac for which another one can stand in. */
+/** Time limit for a Mac of a pair, because the other Mac can answer instead. */
 const PAIRED_MS = 3000;
 
 /** A Mac to ask, with its own id for the object. */

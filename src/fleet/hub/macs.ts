@@ -41,8 +41,8 @@ export interface KnownMac {
 export type MacsParts = Pick<HubParts, 'connection' | 'envelope' | 'pairs' | 'brokerClock' | 'clock' | 'log'>;
 
 /**
- * The Macs of the fleet with their presence, which they write every ten seconds. The stored presence is read at every
- * connect; later ones arrive as messages.
+ * The Macs of the fleet with their presence, which each Mac writes every ten seconds. Reads the stored presence at
+ * every connect; later changes arrive as messages.
  */
 export class Macs {
   readonly #parts: MacsParts;
@@ -161,7 +161,7 @@ export class Macs {
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
-    // A pair that the broker has forgotten remains a pair. A deleted pair leaves a deletion marker.
+    // Known pairs are looked up too: a deletion marker ends a pair, but a broker that lost its data does not.
     for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(
       [...stored].map(async (mac) => {
@@ -194,7 +194,7 @@ export class Macs {
     return true;
   }
 
-  /** Applies the entry of a pair; undefined if the entry was deleted. Returns false for any other key. */
+  /** Applies the entry of a pair; `value` is undefined if it was deleted. Returns false for any other key. */
   #notePair(key: string, value: Uint8Array | undefined): boolean {
     const { pairs, log } = this.#parts;
     const mac = macOfPairKey(key);

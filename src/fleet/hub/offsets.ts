@@ -4,8 +4,8 @@ import { problem } from '../../domain/problems.ts';
 import type { EventStore } from './event-store.ts';
 
 /**
- * How many milliseconds before its own time an unknown offset is resolved, so that events are repeated rather than
- * lost.
+ * An offset that this hub does not know is resolved this many milliseconds before its own time, so that events are
+ * repeated rather than lost.
  */
 const OVERLAP_MS = 600_000;
 const HOUR_MS = 3_600_000;
@@ -62,11 +62,11 @@ export class Offsets {
     // The offset is just before the oldest event.
     if (oldest.stream === stream && oldest.sequence === completeUpTo + 1) return oldest.number - 1;
     if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) throw tooOld();
-    // Never resolved by sequence: after an old copy of the broker was restored, events stored below it may be new to
-    // the client.
+    // The sequence proves nothing: after an old copy of the broker was restored, events at lower sequences may be new
+    // to the client.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
-    // The hub that issued the offset may have read the stream only after it lost these.
+    // The hub that issued the offset may have read the stream only after the stream had lost these events.
     const lost = index.firstLost(this.#store.position?.stream ?? stream);
     const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1];
     return Math.min(before, ...known.filter((number) => number !== undefined));

@@ -37,9 +37,11 @@ export function bitOf({ mac }: MacEvent, pair: Pair): number {
 
 /**
  * Recognizes the changes that both Macs of a pair report, so that clients receive each once (decision N9). The table
- * `told` has what clients were told of each message: `part` is what changed, `value` the state since then, or "" if it is
- * not visible, `at` the date of an edit, or "". `teller` is the Mac that said so first, `macs` has the bit of each that has
- * said it.
+ * `told` has a row for each change that clients were told:
+ * - `part`: the kind of change.
+ * - `value`: the state after it; "" if the state is not visible.
+ * - `at`: the date of an edit; "" for anything else.
+ * - `teller`: the Mac that reported it first. `macs` has the bit of each Mac that has reported it.
  */
 export class PairChanges {
   readonly #database: HubDatabase;
@@ -52,7 +54,7 @@ export class PairChanges {
     this.#reader = reader;
   }
 
-  /** Returns the number of the event that has told the same; undefined if there is anything new. */
+  /** Returns the number of the event that told clients the same; undefined if the change contains anything new. */
   numberOf(pair: Pair, event: MacEvent): number | undefined {
     const { mac: member } = pair;
     const { guid, items } = this.#itemsOf(member, event);
@@ -81,8 +83,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns an event about the message that clients know, with what the other Mac has told before: its text and, in a
-   * change, the furthest status.
+   * Returns the event as clients should see it: with the ids of the message that they know, the text that the other Mac
+   * reported before and, in a change, the furthest status.
    */
   merged(stored: StoredEvent, event: LogEntry['event']): LogEntry['event'] {
     const member = this.#pairs.of(stored.mac)?.mac;
@@ -107,18 +109,18 @@ export class PairChanges {
     return { ...event, changes, data: { ...event.data, ...message, ...text, status } };
   }
 
-  /** Reports whether one of the Macs has seen the message deleted, and none restored since. */
+  /** Reports whether one of the Macs has seen the message deleted, and none has seen it restored since. */
   isDeleted(mac: string, guid: string): boolean {
     const member = this.#pairs.of(mac)?.mac;
     return member !== undefined && GONE.has(this.#last(member, guid, DELETION)[0]);
   }
 
-  /** Forgets all but the newest. */
+  /** Forgets what older events told, except the newest `kept` numbers. */
   cut(kept: number): void {
     this.#database.run('DELETE FROM told WHERE number < (SELECT max(number) FROM told) - ?', kept);
   }
 
-  /** Returns the text that was told last before an event, or in it; nothing if none was. */
+  /** Returns the newest text that an earlier event told; {} if there is none, or if the event tells a newer one. */
   #textBefore(member: string, guid: string, number: number): Partial<Pick<Message, 'body' | 'attachments'>> {
     const sql = `SELECT max(number) FROM told WHERE ${OF_PART} AND number <= ?`;
     const told = this.#database.number(sql, member, guid, 'content', number) ?? number;
@@ -126,7 +128,7 @@ export class PairChanges {
     const event = source && this.#reader.readIf(source);
     if (event?.type !== 'message.updated') return {};
     const { body, attachments } = event.data;
-    // Paths of files belong to one Mac.
+    // The path of an attachment is valid only on its own Mac.
     return attachments.length === 0 ? { body, attachments } : { body };
   }
 
@@ -136,8 +138,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns where a later edit was told; or where the other Mac has said the same, since this one last said something
-   * new; or where it was said last.
+   * Returns where clients were told this already: as a later edit; by the other Mac, after the last news from this one;
+   * or as the present state. Returns undefined if it is new.
    */
   #find(member: string, guid: string, bit: number, { part, value, at }: Item) {
     const later = `SELECT number FROM told WHERE ${OF_PART} AND at > ? ORDER BY place LIMIT 1`;
@@ -154,7 +156,7 @@ export class PairChanges {
     return isState ? { place: Number(place), number: Number(lastNumber) } : undefined;
   }
 
-  /** Notes that both Macs have said this, and whatever was said before. */
+  /** Notes that both Macs have reported the change at `place`, and all changes of this part before it. */
   #mark(member: string, guid: string, { part }: Item, place: number): void {
     this.#database.run(`UPDATE told SET macs = 3 WHERE ${OF_PART} AND place <= ?`, member, guid, part, place);
   }
@@ -168,8 +170,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns the guid under which clients know a message. The Mac may have another one, or none for a removed message;
-   * the events of its rows tell, as long as they are kept.
+   * Returns the guid under which clients know a message. The Mac may use another guid, and a removed message has none:
+   * the event of the Mac's row then supplies it, as long as that event is kept.
    */
   #guidOf(member: string, { mac }: MacEvent, { data }: ChangeOfOne): string {
     const index = new EventIndex(this.#database);

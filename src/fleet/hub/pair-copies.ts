@@ -11,7 +11,7 @@ import type { MacEvent, StoredEvent, StreamMessage, StreamPlace } from './stored
 
 const MS_PER_S = 1000;
 const DAY_MS = 86_400_000;
-/** Events looked at in one step of merging. */
+/** Maximum number of events examined in one step of merging. */
 const STEP = 500;
 /** Number of newest events whose guids are remembered. */
 const MAX_KNOWN = 1_000_000;
@@ -36,14 +36,14 @@ export class PairCopies {
   }
 
   /**
-   * Returns true, and records the place, if the other Mac has already published the event, or if no Mac should. A client
-   * that was given the copy has everything up to the number `upTo`.
+   * Returns true, and records the place, if the event must not be published: the other Mac has published it already, or
+   * it is history of the standby. A client at this place has everything up to the number `upTo`.
    */
   merge(stream: string, event: MacEvent, upTo = Number.MAX_SAFE_INTEGER): boolean {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
     const { sequence, atMs, messageId } = event;
-    // For an event of an earlier stream, the events after it may not be in this stream yet.
+    // If the event came from an earlier stream, this stream may not have the events after it yet.
     this.#database.run(
       `INSERT OR IGNORE INTO merged_place (stream, sequence, at_ms, message_id, number)
        SELECT id, ?, ?, ?, ifnull((SELECT number FROM event WHERE number = ? AND event.stream <> stream.id),
@@ -52,7 +52,7 @@ export class PairCopies {
     );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
-    // A refilled stream may hold the event at this place only, or here first.
+    // A refilled stream may hold the event only at this place, or at this place first.
     this.#database.run(
       `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)
        SELECT here.id, ?, ?, number FROM event, stream AS here WHERE number = ? AND here.created = ?
@@ -119,12 +119,12 @@ export class PairCopies {
     if (data === undefined) return;
     this.#pairs.noteEvent(this.#pairs.nameOf(event.mac));
     if (data.guid === '') return;
-    // Only a row that is late too may be the same message under another guid (decision AA2).
+    // Only another late row can be the same message under another guid (decision AA2).
     const content = isLate(event, data) ? contentOf(pair.mac, data) : undefined;
     this.#insert(pair.mac, data.guid, event.number, bitOf(event, pair), content);
   }
 
-  /** For an offset that names a merged copy, returns the event number after which the client continues. */
+  /** Returns the number after which a client at a merged copy's place continues; undefined for any other place. */
   numberAt({ stream, sequence, messageId, atMs }: StreamPlace): number | undefined {
     const where = `WHERE stream = ${STREAM_ID} AND sequence = ? AND at_ms = ? AND message_id = ?`;
     return this.#database.number(`SELECT number FROM merged_place ${where}`, stream, sequence, atMs, messageId);

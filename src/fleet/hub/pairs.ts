@@ -2,7 +2,7 @@ import type { MacName } from '../../domain/fleet.ts';
 import type { Pair } from '../protocol/pair.ts';
 import type { HubDatabase } from './hub-database.ts';
 
-/** The pairs of the fleet (decision N6). hub.db stores them, so that a broker that loses its data splits none. */
+/** The pairs of the fleet (decision N6). hub.db stores them, so that they survive a broker that loses its data. */
 export class Pairs {
   readonly #database: HubDatabase;
   /** Each pair, under the ids of both of its Macs. */
@@ -47,7 +47,7 @@ export class Pairs {
     this.#leading.set(member, mac);
   }
 
-  /** Adds a pair. Returns false if the pair is known, or if one of its Macs is in another one. */
+  /** Adds a pair. Returns false if the pair is known, or if one of its Macs is in another pair. */
   add(pair: Pair): boolean {
     const { mac, standby, sinceMs } = pair;
     if (this.#pairs.has(mac) || this.#pairs.has(standby)) return false;

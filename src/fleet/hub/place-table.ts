@@ -1,7 +1,7 @@
 import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import type { MacEvent, StreamPlace } from './stored-event.ts';
 
-/** The sequence of an event that the stream has lost. It sorts after every place until the stream has the event again. */
+/** Stands for the sequence of an event that the stream has lost. It sorts after every real sequence. */
 export const LOST = Number.MAX_SAFE_INTEGER;
 const HOUR_MS = 3_600_000;
 
@@ -28,7 +28,7 @@ export class PlaceTable {
     this.#database.run(sql, stream, sequence, atMs, number);
   }
 
-  /** Records where reading continues: after `before`, or earlier if the stream lost its end or was recreated. */
+  /** Prepares for the next message, at `sequence`. Marks events as lost if the stream lost its end or was recreated. */
   follow(before: StreamPlace | undefined, { stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): void {
     if (before?.stream === stream && sequence <= before.sequence) this.#lose(stream, sequence);
     // A stream that follows another one must be read from its start.
@@ -38,8 +38,8 @@ export class PlaceTable {
   }
 
   /**
-   * Records that a source, which publishes in the order of its rows, is at its newest row: events that it has not
-   * republished by now are lost.
+   * Removes the marks of a source's lost events once the source has published its newest row. It publishes in the order
+   * of its rows, so it will not republish the others.
    */
   settle(source: number): void {
     const marks = `stream IN (SELECT id FROM stream) AND sequence = ${LOST}`;
@@ -67,7 +67,8 @@ export class PlaceTable {
   }
 
   /**
-   * Marks the events from this sequence on as lost by the stream. Hubs that read it only since then may not have them.
+   * Marks the events from this sequence on as lost by the stream. Hubs that read the stream only afterwards may lack
+   * them.
    */
   #lose(stream: string, sequence: number): void {
     const lost = (table: string): string =>

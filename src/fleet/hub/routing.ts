@@ -63,7 +63,7 @@ async function memberWithConversation(recipient: string, { macs, reads }: HubPar
   return one;
 }
 
-/** Returns `away` for a Mac that does not answer. */
+/** Asks whether a Mac or pair has a conversation. Returns `away` if it does not answer. */
 async function asked(of: QualifiedId, reads: MacReads): Promise<'there' | 'not_there' | 'away'> {
   try {
     const found = await reads.first(reads.placesOf(of), ({ mac, id }) => reads.ask(mac, 'conversation', { id }));

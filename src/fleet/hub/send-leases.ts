@@ -67,7 +67,7 @@ export class SendLeases {
     return { revision: entry?.revision ?? 0, named };
   }
 
-  /** Returns undefined if another hub has moved the lease in the meantime. */
+  /** Chooses the Mac and moves the lease to it. Returns undefined if another hub has just moved the lease. */
   async #attempt(member: string, idempotencyKey: string, bucket: KV): Promise<string | undefined> {
     const { macs, clock, log } = this.#parts;
     const { revision, named } = await within(this.#read(bucket, member), clock, TIME_LIMIT_MS);

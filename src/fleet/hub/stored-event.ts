@@ -53,7 +53,7 @@ export interface Hole {
   readonly epoch: string;
   /** The queue that waits for them. */
   readonly queue: string;
-  /** The rows after this one, up to `last`, are missing. Equals `last` if no Mac can name the first of them. */
+  /** The rows after this one, up to `last`, are missing. Equals `last` if it is unknown where they begin. */
   readonly after: number;
   readonly last: number;
   /** The row that revealed the hole. */
@@ -61,7 +61,7 @@ export interface Hole {
   readonly openedMs: number;
   /** The place of the message that revealed the hole. The missing rows share it. */
   readonly place: Pick<StreamPlace, 'stream' | 'sequence' | 'atMs'>;
-  /** The number of that message among the waiting ones. */
+  /** The number of that message in the table `waiting`. */
   readonly number: number;
 }
 

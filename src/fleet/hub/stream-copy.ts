@@ -19,7 +19,7 @@ const RETRY_MS = 1000;
 const NS_PER_MS = 1_000_000;
 
 export interface StreamCopyParts extends HubParts {
-  /** Called with new events, in order. The next ones wait for it. */
+  /** Called with new events, in order. Copying continues once the promise resolves. */
   readonly onEvents: (events: readonly StoredEvent[]) => Promise<void>;
   /** Called with a message that is not an event, and the reason. Its body never reaches a log. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
@@ -30,8 +30,8 @@ export interface StreamCopyParts extends HubParts {
 }
 
 /**
- * Copies the stream into hub.db, in order, with one ordered consumer. It first compares the stream with the copy: a
- * stream that was recreated, or lost its end, is read again from the point where it differs.
+ * Copies the stream into hub.db, in order, with one ordered consumer. First compares the stream with the copy: if the
+ * stream was recreated or lost its end, reads it again from the point where it differs.
  */
 export class StreamCopy {
   readonly #parts: StreamCopyParts;
@@ -90,8 +90,8 @@ export class StreamCopy {
   }
 
   /**
-   * Resolves once the place of an offset is copied. Returns undefined if it is already copied. Resolves without it if
-   * the stream does not have the place and the copy is in step with the stream. Rejects with 503 `hub_behind` after
+   * Resolves once the place of an offset is copied. Returns undefined if it is already copied. Resolves at once if the
+   * stream does not have the place and the copy is in step with the stream. Rejects with 503 `hub_behind` after
    * `withinMs`.
    */
   reached(place: StreamPlace, withinMs: number): Promise<void> | undefined {

@@ -133,7 +133,7 @@ export class StreamEvents {
     store.doubtfulAfter = undefined;
   }
 
-  /** Continues with what was begun: merging the events of new pairs, and filling holes. */
+  /** Starts or continues merging the events of new pairs and filling holes. */
   #note(): void {
     if (this.#parts.pairs.merging !== undefined) void this.#merge();
     this.#holes.note();
@@ -158,7 +158,7 @@ export class StreamEvents {
     const { events, channel, all, clock, onPublished } = this.#parts;
     const entries = events.readable(stored);
     const rows = entries.filter(isRow);
-    // Readers of rows are at the newest one, whatever changes follow it.
+    // Readers of rows skip to the newest row, even if changes follow it.
     const ends = [
       [channel, rows, stored.findLast(({ epoch }) => !isChangesEpoch(epoch))],
       [all, entries, stored.at(-1)],
@@ -168,7 +168,7 @@ export class StreamEvents {
       if (last !== undefined) one.skipTo(rowOffset(last.number));
     }
     if (rows.length > 0) onPublished();
-    // Lets requests and sockets proceed first, then the readers that were caught up.
+    // First lets requests and sockets proceed, then waits for the readers that were caught up.
     await new Promise<void>((resolve) => void setImmediate(resolve));
     await Promise.all([channel, all].map((one) => one.drained(clock, DRAIN_WAIT_MS)));
   }
@@ -197,7 +197,7 @@ export class StreamEvents {
     });
   }
 
-  /** Deletes old events by the broker's time, measured now because this machine's clock may have been changed since. */
+  /** Deletes old events by the broker's time. Measures it now, because this machine's clock may have been changed. */
   async #cut(): Promise<boolean> {
     const { store, connection, brokerClock } = this.#parts;
     if (this.#info === undefined || !connection.isConnected) return false;

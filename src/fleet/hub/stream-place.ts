@@ -72,6 +72,6 @@ export async function firstToRead(
     }
     sequence -= step;
   }
-  // The stream keeps nothing that was copied.
+  // The stream no longer has any message that was copied.
   return first;
 }

@@ -8,21 +8,21 @@ const MAX_COUNT = 1000;
 /** Rows that the stream lacks: those after `after`, up to `last`. */
 export type Missing = Pick<Hole, 'after' | 'last'>;
 
-/** An entry that is no event. */
+/** The members of an entry that is not an event. */
 export const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Array() };
 
 /** Ends the names of the queues of changes. No Mac id has a space. */
 const OF_CHANGES = ' changes';
 /**
- * Maximum number of losses of a queue in an hour, because missing rows end every client's connection, and missing changes
- * those of readers with changes. Any number may follow within five seconds of the first.
+ * Maximum number of gaps of a queue in an hour. A gap in rows ends every client's connection, and a gap in changes ends
+ * those of readers of changes. Any number is allowed within five seconds of the first.
  */
 const MAX_LOSSES = { rows: 1, changes: 4 };
 const LOSS_MS = { first: 5000, all: 3_600_000 };
 
 /**
- * Returns the name of the queue in which the rows, or the changes, of a Mac wait: the Mac's id for rows. Changes wait for
- * rows too, because clients would otherwise receive a row after its change; rows never wait for changes.
+ * Returns the name of the queue for the rows or the changes of a Mac; the Mac's id for rows. Changes also wait for
+ * rows, because clients would otherwise receive a row after its change. Rows never wait for changes.
  */
 export function queueOf(mac: string, epoch = ''): string {
   return isChangesEpoch(epoch) ? changesOf(mac) : mac;
@@ -40,12 +40,12 @@ export function isOfChanges(queue: string): boolean {
   return queue.endsWith(OF_CHANGES);
 }
 
-/** The condition, in SQL, that a queue is one of rows. */
+/** SQL condition: the queue holds rows, not changes. */
 export const IS_OF_ROWS = `queue NOT LIKE '%${OF_CHANGES}'`;
 
 /**
- * The events that wait behind rows that the stream lacks, in queues. No method slows down as a queue grows. Callers hold
- * a transaction.
+ * Stores the events that wait behind missing rows, in queues. No method slows down as a queue grows. Callers hold a
+ * transaction.
  */
 export class WaitingTable {
   readonly #database: HubDatabase;
@@ -62,13 +62,13 @@ export class WaitingTable {
     return this.#database.get('SELECT 1 FROM held WHERE queue = ?', queue) !== undefined;
   }
 
-  /** Returns the sequences up to which no rows wait, and neither rows nor changes; undefined if none wait. */
+  /** Returns the sequence up to which no rows wait, and that up to which nothing waits; undefined without a limit. */
   floors(stream: string): readonly (number | undefined)[] {
     const sql = `SELECT min(CASE WHEN stream = ${STREAM_ID} THEN floor ELSE 0 END) FROM held`;
     return [`${sql} WHERE ${IS_OF_ROWS}`, sql].map((one) => this.#database.number(one, stream));
   }
 
-  /** Returns the rows that a queue waits for; undefined if it waits for none. */
+  /** Returns the hole at the front of a queue; undefined if its first event has none before it. */
   hole(queue: string): Hole | undefined {
     const row = this.#database.get(
       `SELECT mac, epoch, after_row, waiting.last_row, row, opened_ms, created, sequence, at_ms, number
@@ -102,7 +102,7 @@ export class WaitingTable {
   add(stream: string, source: number, event: MacEvent, missing: Missing | undefined, nowMs: number): void {
     const { mac, epoch, row, sequence, messageId, atMs, type, keyId, body } = event;
     const queue = queueOf(mac, epoch);
-    // Everything before the event is here, or else everything up to the last row before the missing ones.
+    // hub.db has everything before the event; if rows are missing, everything up to the last row before them.
     const known = `SELECT max(sequence) FROM event WHERE source = ? AND row = ? AND event.stream = stream.id`;
     this.#database.run(
       `INSERT OR IGNORE INTO held (queue, stream, floor)
@@ -124,7 +124,7 @@ export class WaitingTable {
     this.#database.run(sql, stream, sequence, atMs, source, row);
   }
 
-  /** Moves the start of a hole, once the rows up to `upTo` are here or given up, and ends it after its last row. */
+  /** Moves the start of a hole to `upTo`, once the rows up to it are stored or given up. Closes it at its last row. */
   shrink({ number, last }: Hole, upTo: number): void {
     this.#database.run('UPDATE waiting SET after_row = ? WHERE number = ?', upTo < last ? upTo : null, number);
   }
@@ -140,8 +140,8 @@ export class WaitingTable {
   }
 
   /**
-   * Uses up a number without an event, which durable readers record as gone. Returns false if the queue has lost too much
-   * in the last hour.
+   * Uses up a number without an event, which durable readers record as gone. Returns false if the queue has had too
+   * many gaps in the last hour.
    */
   addGap(queue: string, nowMs: number): boolean {
     const sql = 'SELECT count(*), min(at_ms) FROM gap WHERE queue = ? AND at_ms > ?';

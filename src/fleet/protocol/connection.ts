@@ -233,8 +233,8 @@ export class FleetConnection {
 }
 
 /**
- * Keeps a listener for errors on the socket. The NATS client removes its own once the socket has ended, and the error of
- * a pending write would then end the process (transport-node 3.4.0, `_closed`).
+ * Keeps a listener for errors on the socket. The NATS client removes its own once the socket has ended, and the error
+ * of a pending write would then end the process (transport-node 3.4.0, `_closed`).
  */
 function keepErrorListener(nc: NatsConnection): void {
   const { socket } =

@@ -111,7 +111,7 @@ interface Schema<Value> {
   safeParse(given: unknown): { readonly success: true; readonly data: Value } | { readonly success: false };
 }
 
-/** Opens a value that `pack` sealed. Throws AppError `fleet_content_unreadable` if that fails or the schema refuses it. */
+/** Opens a value that `pack` sealed. Throws AppError `fleet_content_unreadable`, also if the schema refuses it. */
 export function unpack<Value>(
   schema: Schema<Value>,
   envelope: Envelope,

@@ -26,8 +26,8 @@ export interface EventMessage {
 }
 
 /**
- * The newest message of a chain. A Mac has a chain of rows and, if it publishes changes, a chain of changes with its own
- * epoch, where `row` is the number of a change (decision N9).
+ * The newest message of a chain. A Mac has a chain of rows and, if it publishes changes, a chain of changes with its
+ * own epoch, where `row` is the number of a change (decision N9).
  */
 export interface ChainState {
   readonly epoch: string;
@@ -90,8 +90,8 @@ export function encodeEvent(
 }
 
 /**
- * Reads the headers of an event; undefined if no agent wrote them. They prove nothing, because any client with the right
- * to publish can write such headers. `isDirect`: the message answers a direct get, to which the server adds a
+ * Reads the headers of an event; undefined if no agent wrote them. They prove nothing, because any client with the
+ * right to publish can write such headers. `isDirect`: the message answers a direct get, to which the server adds a
  * `Nats-Subject` header.
  */
 export function readEventHeaders(

@@ -102,8 +102,8 @@ export function outcomeKey(mac: string, keyHash: string): string {
 export const SEND_CLAIMS = 'claims_';
 
 /**
- * Returns the subject at which an agent announces an outcome to waiting hubs. The announcement itself is not stored; the
- * bucket `outcomes` has the outcomes that are final.
+ * Returns the subject at which an agent announces an outcome to waiting hubs. The announcement itself is not stored;
+ * the bucket `outcomes` has the outcomes that are final.
  */
 export function outcomeSubject(mac: string, keyHash: string): string {
   return `done.${mac}.${keyHash}`;

@@ -246,8 +246,8 @@ export class Lease<State> {
   }
 
   /**
-   * Reports whether this process still holds the lease after a conflict. An earlier write without an answer causes one, and
-   * so does a broker restored from an older copy.
+   * Reports whether this process still holds the lease after a conflict. An earlier write without an answer causes a
+   * conflict, and so does a broker restored from an older copy.
    */
   async #isStillOurs(bucket: KV, hold: Hold): Promise<boolean> {
     const { revision, record } = await this.#read(bucket);

@@ -105,8 +105,8 @@ export async function ask(
 }
 
 /**
- * Publishes a question and returns the unchecked reply. Throws `broker_away` without a connection, `mac_away` without an
- * answer, `mac_answer_invalid` unless the reply is an object in complete parts, and `fleet_content_unreadable`.
+ * Publishes a question and returns the unchecked reply. Throws `broker_away` without a connection, `mac_away` without
+ * an answer, `mac_answer_invalid` unless the reply is an object in complete parts, and `fleet_content_unreadable`.
  */
 export async function exchange(
   connection: FleetConnection,

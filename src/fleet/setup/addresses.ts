@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 
 /** The address at which clients reach a server of the cluster. */
 export interface ServerAddress {
-  /** An IPv6 address has no brackets here. */
+  /** Without brackets, even for an IPv6 address. */
   readonly host: string;
   readonly port: number;
   readonly isLoopback: boolean;

@@ -80,7 +80,7 @@ export async function makeCertificates(
   }
 }
 
-/** Returns the extensions. Servers of a cluster are also clients of each other. */
+/** Returns the extensions of a server's certificate. In a cluster, each server is also a client of the others. */
 function extensionsFor(host: string): string {
   return [
     'basicConstraints = CA:FALSE',

@@ -25,11 +25,11 @@ interface FleetRecord {
   readonly operator: string;
   readonly system: string;
   readonly hub: string;
-  /** Undefined in a folder of an earlier version from which no Mac was invited. */
+  /** Undefined if an earlier version made the folder, and no Mac has been invited from it since. */
   readonly joiner?: string;
   readonly macs: Readonly<Record<string, { readonly key: string; readonly added: string }>>;
   readonly pairs?: readonly Pair[];
-  /** The last step towards a new content key. */
+  /** The last step taken towards a new content key. */
   readonly rotation?: RotationStep;
 }
 
@@ -158,7 +158,7 @@ export class FleetFolder {
     return { content: this.content, contentKeys: macKeys(mac, keys) };
   }
 
-  /** Admits a Mac, or another machine in its place, by the public half of the machine's own key. */
+  /** Admits a machine as this Mac by the public half of the machine's own key. Replaces a machine admitted before. */
   joinMac(mac: string, key: string, added: string): void {
     rmSync(this.memberFolder({ mac }), { recursive: true, force: true });
     this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
@@ -216,7 +216,7 @@ export class FleetFolder {
     return this.certificates();
   }
 
-  /** Takes the next of three steps to a new content key. After each step, every hub and Mac needs its new file. */
+  /** Takes the next of three steps to a new content key. After each, every hub and Mac needs its new `content.key`. */
   rotateContentKey(): RotationStep {
     const [first = '', second = ''] = this.#contentKeys();
     const step = NEXT_STEP[this.#record.rotation ?? 'ended'];

@@ -46,7 +46,7 @@ export interface MacState {
   readonly lastEvent: string | null;
   /** Version of Postern; null if the Mac has never connected, or the hubs' key does not open its presence. */
   readonly version: string | null;
-  /** Number of row ids that the stream is behind the Mac. */
+  /** By how many row ids the stream is behind the Mac; null if unknown. */
   readonly behind: number | null;
   /** Why the Mac cannot read Messages; null if it can. */
   readonly trouble: string | null;
@@ -170,7 +170,7 @@ function problemsOf(
     if (trouble !== null) problems.push(`${mac} cannot read Messages: ${trouble}`);
     if (machine !== null && refusedMachine !== null) {
       problems.push(
-        `"${refusedMachine.name}" has the key of ${mac}, which is "${machine.name}", and takes no part. If it replaces that machine: postern fleet adopt ${mac}.`,
+        `"${refusedMachine.name}" has the key of ${mac}, but ${mac} belongs to "${machine.name}": "${refusedMachine.name}" takes no part. If it replaces "${machine.name}": postern fleet adopt ${mac}.`,
       );
     }
     const clock = clockTrouble(clockAheadMs ?? 0);

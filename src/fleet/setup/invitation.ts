@@ -16,7 +16,7 @@ const ANSWER_MS = 5000;
 /** Maximum length of a machine's name, which its owner chose. */
 const MAX_NAME = 100;
 
-/** The content of a token. A machine that has it may join as this Mac, once, while the desk waits. */
+/** The content of a token. One machine can join with it as this Mac, while the operator's machine (the desk) waits. */
 export interface Invitation {
   readonly mac: string;
   readonly servers: readonly string[];
@@ -28,7 +28,7 @@ export interface Invitation {
   readonly secret: string;
 }
 
-/** The desk's files for a machine that joins. */
+/** What a machine that joins receives from the desk. */
 export interface MemberContent {
   readonly content: FleetContent;
   /** Text of `content.key` for this Mac; empty with `plain`. */
@@ -90,7 +90,7 @@ export async function awaitJoining(
   try {
     for await (const request of requests) {
       const asked = unpackIf(joinRequest, envelope, mac, REQUEST, request.data);
-      // It was not made with this token.
+      // The request was not sealed with the secret of this token.
       if (asked === undefined) continue;
       first ??= asked.key;
       const isTaken = asked.key !== first;
@@ -161,7 +161,7 @@ export async function joinFleet(
 
 function ended(mac: string, cause: Error): AppError {
   return new AppError('invitation_ended', `Nobody waits for ${mac} with this token.`, {
-    hint: `It is valid once, for 15 minutes, and as long as the command at the desk runs. There: postern fleet invite ${mac}`,
+    hint: `A token is valid once, for 15 minutes, while the command at the desk runs. Run there: postern fleet invite ${mac}`,
     cause,
   });
 }

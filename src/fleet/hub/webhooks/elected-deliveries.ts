@@ -29,7 +29,7 @@ const MAX_BYTES = 512 * 1024;
 const ATTEMPTS_END_WITHIN_MS = 8700;
 const RETRY_MS = 1000;
 
-/** The workers of webhooks, over a store. */
+/** The webhooks of a store, with their workers. */
 export interface Deliveries extends WebhookRegistry {
   /** Starts the worker of every webhook in the store. */
   start(): void;
@@ -38,12 +38,12 @@ export interface Deliveries extends WebhookRegistry {
 
 export interface ElectedDeliveriesParts extends Pick<HubParts, 'connection' | 'envelope' | 'clock' | 'log'> {
   readonly store: WebhookStore;
-  /** Names this hub's copy of the stream, whose numbers the store uses. */
+  /** Id of this hub's copy of the stream. Positions in the store are numbers of this copy. */
   readonly history: string;
   readonly feed: EventFeed;
   /** Reports whether this hub can serve every event of the stream. */
   readonly isReady: () => boolean;
-  /** Resolves once this hub has every event up to an offset; undefined if it has them. Rejects if it takes long. */
+  /** Resolves once this hub has every event up to an offset; undefined if it has them. Rejects after a time limit. */
   readonly reached: (offset: ClientOffset) => Promise<void> | undefined;
   readonly openDeliveries: (store: WebhookStore, mayAttempt: () => boolean) => Deliveries;
 }
@@ -86,7 +86,7 @@ export class ElectedDeliveries {
     this.#lease = new Lease<WebhooksState>({
       ...{ clock, log, isReady, key: LEASE_KEY, first: NO_WEBHOOKS },
       bucket: async () => {
-        // Without a connection, a request would wait for one and be sent too late.
+        // Without a connection, a request would wait until there is one, and be sent too late.
         if (!connection.isConnected) throw problem('broker_away');
         return connection.kv(BUCKETS.webhooks);
       },
@@ -109,7 +109,7 @@ export class ElectedDeliveries {
     this.#store = this.#noting(parts.store);
   }
 
-  /** Returns the webhooks of the fleet. Only the hub that delivers knows the offsets. */
+  /** Returns the webhooks of the fleet, with offset 0: only the hub that delivers knows their offsets. */
   list(): readonly StoredWebhook[] {
     return this.#known.webhooks.map((webhook) => storedWebhook(webhook, rowOffset(0)));
   }
@@ -223,8 +223,8 @@ export class ElectedDeliveries {
   }
 
   /**
-   * Returns the state with which the lease is renewed: before the adoption the state that was found, afterwards that of
-   * the store.
+   * Returns the state to write into the lease: the state found at the beginning of the term, or that of the store once
+   * the webhooks are adopted.
    */
   #state(): WebhooksState {
     const { history, store, feed } = this.#parts;
@@ -240,7 +240,7 @@ export class ElectedDeliveries {
     await this.#ending;
     if (term.isOver) return;
     try {
-      // Resolving the offset of a webhook too soon would start far too early.
+      // An offset that this hub has not reached yet would resolve to a much earlier event.
       for (const { after } of term.found.webhooks) {
         const offset = decodeOffset(after);
         if (offset !== undefined) await this.#parts.reached(offset);
@@ -266,7 +266,7 @@ export class ElectedDeliveries {
       const { id, held } = webhook;
       // No other hub has delivered since, so the local position is the same or later.
       const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(webhook);
-      // Row numbers have a meaning only at one hub.
+      // Event numbers have a meaning only at their own hub.
       const isNamed = held === null || history === own;
       return storedWebhook(isNamed ? webhook : { ...webhook, held: { ...held, row_id: offset.rowId + 1 } }, offset);
     });

@@ -79,7 +79,7 @@ export class HubCalls {
     try {
       const call = readQuestion(message, HUBS, OPERATION, envelope) as { method: HubCallMethod; args: unknown[] };
       const performed = perform(call.method, call.args);
-      // Another hub delivers by now, and answers.
+      // Another hub delivers by now and answers instead.
       if (performed === undefined) return;
       reply = { result: (await performed) ?? null };
     } catch (error) {

@@ -39,7 +39,7 @@ export class HubWebhooks implements WebhookRegistry {
     this.#elected.start();
   }
 
-  /** Waits for running attempts and gives the lease up. Gives up itself after 9.5 s if the broker does not answer. */
+  /** Waits for running attempts and gives the lease up. Resolves after 9.5 s even if the broker does not answer. */
   async close(): Promise<void> {
     const { clock, log } = this.#parts;
     this.#news?.unsubscribe();
@@ -157,8 +157,8 @@ export class HubWebhooks implements WebhookRegistry {
   }
 }
 
-/** Throws 501 for changes and includes (decision N2). The result contains no set, so it can be sent as JSON. */
-function possible<Given extends Partial<Pick<NewWebhook, 'events' | 'include'>>>(given: Given): Omit<Given, 'include'> {
+/** Throws 501 for includes (decision N2). The result contains no set, so it can be sent as JSON. */
+function possible<Given extends Partial<Pick<NewWebhook, 'include'>>>(given: Given): Omit<Given, 'include'> {
   const { include, ...others } = given;
   if ((include?.size ?? 0) > 0) throw problem('not_at_a_hub');
   return others;

@@ -10,13 +10,13 @@ const CONTEXT = [LEASE_KEY];
 
 /** A webhook as all hubs know it. */
 interface FleetWebhook extends Omit<StoredWebhook, 'offset' | 'include'> {
-  /** The offset, in the form of clients, up to which everything is done. */
+  /** The client offset up to which every event was handled. */
   readonly after: string;
 }
 
 /** The state of the lease. Exactly these webhooks exist, in the order of registration. */
 export interface WebhooksState {
-  /** The copy of the stream whose hub keeps the deliveries and dropped events. */
+  /** Id of the copy of the stream at the hub that keeps the deliveries and dropped events. */
   readonly history: string;
   readonly webhooks: readonly FleetWebhook[];
 }

@@ -12,19 +12,30 @@ export function preferLittleMemory(): void {
 
 /**
  * Runs long work that produces much garbage, in little memory: keeps V8 from using up to 16 MB more for new objects,
- * and from growing the heap to more than twice the size of the live objects. Only for one caller at a time, because the
- * flags apply to the whole process.
+ * and from growing the heap to more than twice the size of the live objects.
  */
-export async function withLittleGarbage<Result>(work: () => Promise<Result>): Promise<Result> {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--heap-growing-percent=100');
-  try {
-    return await work();
-  } finally {
-    // V8's defaults. With 0, V8 lets the heap grow to up to four times the size of the live objects.
-    setFlagsFromString('--semi-space-growth-factor=2');
-    setFlagsFromString('--heap-growing-percent=0');
-  }
+export const withLittleGarbage = littleGarbage(setFlagsFromString);
+
+/** The flags apply to the whole process: the first of simultaneous works sets them, the last one resets them. */
+export function littleGarbage(setFlag: (flag: string) => void) {
+  let running = 0;
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    running += 1;
+    if (running === 1) {
+      setFlag('--semi-space-growth-factor=1');
+      setFlag('--heap-growing-percent=100');
+    }
+    try {
+      return await work();
+    } finally {
+      running -= 1;
+      if (running === 0) {
+        // V8's defaults. With 0, V8 lets the heap grow to up to four times the size of the live objects.
+        setFlag('--semi-space-growth-factor=2');
+        setFlag('--heap-growing-percent=0');
+      }
+    }
+  };
 }
 
 /** Returns the resident memory of this process in bytes. */

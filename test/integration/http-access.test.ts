@@ -17,7 +17,7 @@ const HEALTH = '/api/v1/health';
 const LIST = '/api/v1/messages';
 
 describe('the key', () => {
-  test('is asked foreverywhere but at the health of the service', async () => {
+  test('is asked for everywhere but at the health of the service', async () => {
     const gateway = await open();
     for (const path of [
       LIST,

@@ -70,9 +70,9 @@ export const MESSAGES_PROBLEMS = {
   },
   chat_db_unreadable: {
     ...CHAT_DB,
-    detail: 'The Messages database cannot be read ({code}).',
+    detail: 'The Messages database cannot be read ({reason}).',
     hint: 'Postern keeps trying.',
-    example: { code: 'SQLITE_IOERR' },
+    example: { reason: 'SQLITE_IOERR' },
   },
   automation_not_allowed: {
     ...MESSAGES,

@@ -153,7 +153,7 @@ export class ReaderThread<Targets> {
     for (const call of this.#calls.values()) {
       if (call.isRetry) {
         this.#calls.delete(call.sent.id);
-        call.reject(problem('chat_db_unreadable', { code: 'the reader thread ended' }, { cause: failure }));
+        call.reject(problem('chat_db_unreadable', { reason: 'the reader thread ended' }, { cause: failure }));
       } else {
         call.isRetry = true;
         retried.push(call);

@@ -240,7 +240,7 @@ export function toUnavailable(cause: unknown): AppError {
   const code = errorCode(cause) ?? '';
   const [, name] = CAUSES.find(([codes]) => codes.test(code)) ?? [];
   return name === undefined
-    ? problem('chat_db_unreadable', { code: code || 'unknown error' }, { cause })
+    ? problem('chat_db_unreadable', { reason: code || 'unknown error' }, { cause })
     : problem(name, {}, { cause });
 }
 

@@ -48,7 +48,9 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
       // SQLite refuses the statement if the index is partial and lacks rows that the statement needs.
       database.get(`EXPLAIN ${queries.count}`, 1);
       return queries;
-    } catch {}
+    } catch {
+      // The next index may do. Unread counts are optional, so that no failure here may end the request.
+    }
   }
   return undefined;
 }

@@ -22,7 +22,7 @@ export interface ReadinessParts extends HubParts {
   readonly isLeaseUnreadable: () => boolean;
 }
 
-/** Decides whether a hub can serve (decision N4). Load balancers poll it, and a hub takes a lease only if it can. */
+/** Decides whether a hub can serve (decision N4). Load balancers poll it, and it decides whether the hub takes a lease. */
 export class Readiness {
   readonly #parts: ReadinessParts;
 

@@ -1,9 +1,10 @@
 // Completes what the compiler put into dist/: the files it does not copy, the entry, and the bundled program.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, extname, join, relative } from 'node:path';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from './tools/packages.mjs';
+import { GROUPS, groupedModules } from './tools/grouped-modules.mjs';
+import { build, TARGET } from './tools/packages.mjs';
 import { STANDALONE } from './tools/standalone.mjs';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
@@ -55,7 +56,7 @@ async function transpile() {
     outbase: '.',
     format: 'esm',
     platform: 'node',
-    target: 'node20',
+    target: TARGET,
     sourcemap: true,
     sourcesContent: false,
     plugins: [compiledImports],
@@ -74,125 +75,6 @@ const compiledImports = {
     });
   },
 };
-
-/**
- * Modules that are loaded on demand, grouped by the file that contains them. The bundle `program` is the service,
- * `commands` everything else. Groups save files: each file costs npm a millisecond or more when it unpacks the package,
- * and Node some time at startup. A module that is not listed has its own file.
- */
-const GROUPS = {
-  program: {
-    service: ['app/service', 'cli/commands/serve-command', 'cli/commands/run-command', 'cli/commands/demo-command'],
-    access: [
-      'access/*',
-      'app/access-parts',
-      'api/http/routes/on-demand-routes',
-      'schema/demo-request',
-      'schema/sign-in-schema',
-    ],
-    mcp: ['api/mcp/*'],
-    documents: ['api/openapi/*'],
-    search: ['search/*'],
-    programs: [
-      'api/oauth/*',
-      'api/wires/*',
-      'events/webhooks/subscriptions/*',
-      'api/http/issuer-door',
-      'api/http/wire-port',
-      'api/http/multipart',
-    ],
-    storage: [
-      'store/state/oauth-store',
-      'store/state/subscriptions-store',
-      'runtime/public-document',
-      'config/settings-report',
-    ],
-    fleet: ['app/hub', 'app/open-fleet', 'cli/commands/hub-command'],
-  },
-  commands: {
-    fleet: ['cli/commands/fleet-*', 'fleet/*'],
-    mac: [
-      'cli/doctor/*',
-      'cli/commands/doctor-command',
-      'cli/commands/install-command',
-      'cli/commands/uninstall-command',
-      'cli/commands/agent-command',
-      'cli/commands/logs-command',
-    ],
-    demo: ['cli/commands/demo-people-commands'],
-    files: [
-      'cli/commands/export-command',
-      'cli/commands/export-verify-command',
-      'cli/commands/backup-command',
-      'cli/commands/restore-command',
-    ],
-    programs: ['cli/commands/imsg-command', 'cli/commands/mcp-command', 'cli/mcp-channel'],
-    client: ['cli/*', 'client/*'],
-  },
-};
-const DYNAMIC_IMPORT = /(?<!typeof )\bimport\('(\.[^']+\.ts)'\)/g;
-
-/** Returns the path below src/, without the file extension. */
-const moduleOf = (file) => relative(`${root}src`, file).replace(/\.ts$/, '');
-const memberOf = (file) => moduleOf(file).replaceAll(/\W/g, '_');
-const names = (entry, file) =>
-  entry.endsWith('*') ? moduleOf(file).startsWith(entry.slice(0, -1)) : moduleOf(file) === entry;
-const groupIn = (bundle, file) =>
-  Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
-const isCommand = (file) => moduleOf(file).startsWith('cli/') && groupIn('program', file) === undefined;
-
-/** Every module that another one loads on demand. */
-const onDemand = new Set(
-  readdirSync(`${root}src`, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .flatMap(({ parentPath, name }) =>
-      [...readFileSync(join(parentPath, name), 'utf8').matchAll(DYNAMIC_IMPORT)].map(([, to]) => join(parentPath, to)),
-    ),
-);
-
-const unused = Object.values(GROUPS)
-  .flatMap((groups) => Object.values(groups).flat())
-  .filter((entry) => ![...onDemand].some((file) => names(entry, file)));
-if (unused.length > 0) throw new Error(`GROUPS names modules that nothing loads on demand: ${unused.join(', ')}`);
-
-/**
- * Puts modules into the files of GROUPS, each as a member of its file. Sets `import.meta.url` to the place of the
- * compiled module, so that modules find their scripts and pages beside themselves.
- */
-function groupedModules(bundle) {
-  const loading = (file) => {
-    if (bundle === 'program' && isCommand(file)) {
-      return `import('../commands/${groupIn('commands', file)}.mjs').then((of) => of.${memberOf(file)})`;
-    }
-    const group = groupIn(bundle, file);
-    return group && `import('group:${group}').then((of) => of.${memberOf(file)})`;
-  };
-  return {
-    name: 'grouped-modules',
-    setup({ onLoad, onResolve }) {
-      onLoad({ filter: /\/(src|installer)\/.*\.ts$/ }, ({ path }) => {
-        const compiled = relative(root, path).replace(/\.ts$/, '.js');
-        const contents = readFileSync(path, 'utf8')
-          .replaceAll('import.meta.url', `new URL('../${compiled}', import.meta.url).href`)
-          .replaceAll(DYNAMIC_IMPORT, (found, to) => loading(join(dirname(path), to)) ?? found);
-        return { contents, loader: 'ts' };
-      });
-      onResolve({ filter: /^group:/ }, ({ path }) => ({ path: path.slice('group:'.length), namespace: 'group' }));
-      onResolve({ filter: /^\.\.\/commands\/\w+\.mjs$/ }, ({ path }) => ({ path, external: true }));
-      onLoad({ filter: /./, namespace: 'group' }, ({ path: group }) => ({
-        contents: [...onDemand]
-          .filter(
-            (file) =>
-              groupIn(bundle, file) === group &&
-              (bundle === 'program' || isCommand(file) || !moduleOf(file).startsWith('cli/')),
-          )
-          .map((file) => `export * as ${memberOf(file)} from '${file}';`)
-          .join('\n'),
-        resolveDir: root,
-      }));
-    },
-  };
-}
 
 /** Packages whose licence must accompany their code. */
 const APACHE_LICENSED = [
@@ -225,7 +107,7 @@ await build({
   bundle: true,
   format: 'esm',
   platform: 'node',
-  target: 'node20',
+  target: TARGET,
   sourcemap: true,
   external: ['better-sqlite3', 'bun:sqlite', 'ws'],
   logLevel: 'warning',
@@ -240,7 +122,7 @@ const bundle = {
   splitting: true,
   format: 'esm',
   platform: 'node',
-  target: 'node20',
+  target: TARGET,
   legalComments: 'none',
   // Keeps names, so that a stack in the log can be read.
   minifyWhitespace: true,

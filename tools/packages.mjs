@@ -2,3 +2,6 @@
 // project.
 export { build } from 'esbuild';
 export { Marked } from 'marked';
+
+/** The oldest Node that runs what is built, as esbuild names it. */
+export const TARGET = 'node20';

@@ -2,7 +2,7 @@
 // as an argument; the default is dist/postern.mcpb.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build } from '../../tools/packages.mjs';
+import { build, TARGET } from '../../tools/packages.mjs';
 import { zip } from './zip.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -16,7 +16,7 @@ const { outputFiles } = await build({
   bundle: true,
   format: 'esm',
   platform: 'node',
-  target: 'node20',
+  target: TARGET,
   minify: true,
   legalComments: 'inline',
   define: { POSTERN_VERSION: JSON.stringify(version) },

@@ -8,7 +8,14 @@ const IN_MEMORY = '/dev/shm';
 const ENOUGH_BYTES = 3 * 1024 ** 3;
 const PREFIX = 'pt-';
 
-const BUILT_FROM = ['src', 'installer', 'build.mjs', 'package.json', 'tsconfig.build.json'];
+const BUILT_FROM = [
+  'src',
+  'installer',
+  'build.mjs',
+  'tools/grouped-modules.mjs',
+  'package.json',
+  'tsconfig.build.json',
+];
 
 export default function start({ rootDir }) {
   refuseStaleBuild(rootDir);

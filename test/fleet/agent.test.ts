@@ -48,7 +48,7 @@ describeWithNats('the agent of a fleet', () => {
     macs = [];
   });
 
-  test('gives a new fleet what happened of late, then everything in order, as the local API has it', async () => {
+  test('publishes recent history to a new fleet, then everything in order, as the local API shows it', async () => {
     const mac = newMac();
     mac.database?.message({ chat: 1, handle_id: 1, text: 'long ago' });
     const first = mac.write('yesterday');
@@ -66,7 +66,7 @@ describeWithNats('the agent of a fleet', () => {
     expect(await mac.fleet()).toMatchObject({ mac: id, state: 'connected', behind: 0, problem: null });
   });
 
-  test('continues where the stream is: also after a restart with an old or without its state.db', async () => {
+  test('continues after its last event in the stream, even after a restart with an old or no state.db', async () => {
     const mac = newMac();
     await mac.start();
     await mac.published(mac.write('one'));
@@ -89,7 +89,7 @@ describeWithNats('the agent of a fleet', () => {
     expect(new Set(events.map(({ epoch }) => epoch)).size).toBe(1);
   });
 
-  test('a stream that lost its end gets it again, with the same ids', async () => {
+  test('publishes the lost end of a stream again, with the same ids', async () => {
     const mac = newMac();
     const other = await NatsServer.forFleet([id]);
     mac.settings = { ...mac.settings, servers: [other.url] };
@@ -118,7 +118,7 @@ describeWithNats('the agent of a fleet', () => {
     await other.dispose();
   });
 
-  test('a stream created again is refilled, and the local service notices nothing of a broker that is away', async () => {
+  test('refills a recreated stream, and the local service works while the broker is away', async () => {
     const other = await NatsServer.forFleet([id]);
     const mac = newMac({ servers: [other.url] });
     await mac.start();
@@ -138,7 +138,7 @@ describeWithNats('the agent of a fleet', () => {
     await other.dispose();
   });
 
-  test('a replaced chat.db begins another epoch, and nothing old of it is published', async () => {
+  test('starts another epoch for a replaced chat.db, and publishes none of its old rows', async () => {
     const mac = newMac();
     await mac.start();
     for (const text of ['one', 'two', 'three']) mac.write(text);
@@ -157,7 +157,7 @@ describeWithNats('the agent of a fleet', () => {
     expect(new Set(events.map(({ epoch }) => epoch)).size).toBe(2);
   });
 
-  test('a Mac that was restored as a whole uses no row id of its epoch twice', async () => {
+  test('uses no row id twice in an epoch after the whole Mac was restored from a backup', async () => {
     const mac = newMac();
     await mac.start();
     await mac.published(mac.write('one'));
@@ -181,7 +181,7 @@ describeWithNats('the agent of a fleet', () => {
     expect(new Set(events.map(({ epoch }) => epoch)).size).toBe(2);
   });
 
-  test('of two agents with one id the second publishes nothing, and says so', async () => {
+  test('publishes nothing if another agent has the same id, and says so', async () => {
     const [first, second] = [newMac(), newMac()];
     await first.start();
     await first.fleet(({ state }) => state === 'connected');
@@ -197,7 +197,7 @@ describeWithNats('the agent of a fleet', () => {
     expect((await stream()).map(({ data }) => data.body)).toEqual(['mine', 'mine again']);
   });
 
-  test('continues behind a message of an earlier run that came late', async () => {
+  test('continues after a late message of an earlier run', async () => {
     const mac = newMac();
     await mac.start();
     await mac.published(mac.write('one'));
@@ -210,7 +210,7 @@ describeWithNats('the agent of a fleet', () => {
     expect(rowsOf(await stream())).toEqual([1, 1, 2]);
   });
 
-  test('a row that an earlier run published late is not published again, however late', async () => {
+  test('does not repeat a row that an earlier run published late', async () => {
     const jsm = await jetstreamManager(nc);
     await jsm.streams.update(EVENTS.stream, { duplicate_window: nanos(100) });
     const mac = newMac();
@@ -232,7 +232,7 @@ describeWithNats('the agent of a fleet', () => {
     expect(rowsOf(await stream())).toEqual([1, 2, 3]);
   });
 
-  test('messages that no agent wrote do not stop it', async () => {
+  test('ignores messages that no agent wrote', async () => {
     await jetstream(nc).publish(eventSubject(id), new Uint8Array([0xff, 0xfe]));
     const mac = newMac();
     mac.write('one');
@@ -243,7 +243,7 @@ describeWithNats('the agent of a fleet', () => {
     expect((await mac.fleet()).state).toBe('connected');
   });
 
-  test('a broker that comes later is found, and no event is lost', async () => {
+  test('finds a broker that starts later, and loses no event', async () => {
     const other = await NatsServer.start();
     await other.stop();
     const mac = newMac({ servers: [other.url] });
@@ -257,7 +257,7 @@ describeWithNats('the agent of a fleet', () => {
     await other.dispose();
   });
 
-  test('content is encrypted for hubs alone, or left out', async () => {
+  test('encrypts content for hubs only, or omits it', async () => {
     const fleetKey = newFleetKeyLine();
     const keyFile = join(folder, `${id}.key`);
     writeFileSync(keyFile, macKeyLine(fleetKey, id), { mode: 0o600 });
@@ -275,14 +275,14 @@ describeWithNats('the agent of a fleet', () => {
     expect((await stream(hub)).at(-1)).toMatchObject({ isMetadata: true, row: 2, data: { id: '2', body: '' } });
   });
 
-  test('a message that is too large for the broker is published without its text', async () => {
+  test('publishes a message that is too large for the broker without its text', async () => {
     const mac = newMac();
     await mac.start();
     await mac.published(mac.write('x'.repeat(1_200_000)));
     expect(await stream()).toMatchObject([{ isMetadata: true, row: 1, data: { body: '' } }]);
   });
 
-  test('says that it is here, who it belongs to and how it is, and that it leaves', async () => {
+  test('announces its presence, its addresses and health, and that it leaves', async () => {
     const mac = newMac();
     mac.database?.message({ chat: 1, handle_id: 1, destination_caller_id: '+15550199' });
     const said: unknown[] = [];

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const folder = temporaryFolder();
 
 describeWithNats('a broker whose storage is full', () => {
-  test('refuses sends with 503, with and without a key, and the Mac says that its events wait', async () => {
+  test('refuses sends with 503, with and without a key, and the Mac reports that its events wait', async () => {
     const store = JSON.stringify(mkdtempSync(join(folder, 'store-')));
     const server = await NatsServer.start(`jetstream { store_dir: ${store}, max_file_store: 400KB }`);
     await server.createFleet(['m1', 'm2']);

@@ -17,9 +17,9 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** Tests what docs/fleet.md, "Backup", promises to somebody who restores an older copy of the broker's store. */
+/** Tests the promises of docs/fleet.md, "Backup", about a restored older copy of the broker's store. */
 describeWithNats("an older copy of the broker's store, restored", () => {
-  test('gets what it lacks from the Macs, sends nothing that waited in it, and repeats nothing at a hub', async () => {
+  test('receives the missing events from the Macs, sends none of its old sends, and repeats nothing at a hub', async () => {
     const server = await NatsServer.forFleet(['m1']);
     closers.push(() => server.dispose());
     const mac = new FleetMac(join(folder, 'm1'), { servers: [server.url], mac: 'm1' });

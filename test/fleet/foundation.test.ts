@@ -27,7 +27,7 @@ function fleetOf(toml: string) {
 }
 
 describe('[fleet] in config.toml', () => {
-  test('is not there by default, and has its defaults by where the servers are', () => {
+  test('is absent by default, and its defaults depend on where the servers are', () => {
     expect(fleetOf('')).toBeUndefined();
     expect(fleetOf('[fleet]')).toBeUndefined();
     expect(fleetOf('[fleet]\nservers = ["nats://127.0.0.1:4222"]')).toEqual({
@@ -67,7 +67,7 @@ test('a qualified id is split at its first ~', () => {
   }
 });
 
-test('every row that a message names is named with its Mac', () => {
+test('every row id in a message is qualified with its Mac', () => {
   const details = { reply_to: { id: '3' }, part_of: { id: '4', guid: 'G' }, reactions: [{ id: '5', message_id: '7' }] };
   const message = { id: '7', conversation_id: 'any;-;a', details } as unknown as Message;
   expect(qualifiedMessage(nameOfOne('m7'), message)).toMatchObject({
@@ -87,7 +87,7 @@ describe('the envelope', () => {
   const text = Buffer.from('Grüße');
   const unreadable = expect.objectContaining({ code: 'fleet_content_unreadable' });
 
-  test('opens what the other side sealed, in its place alone, and nothing that was changed', () => {
+  test('opens a sealed message only in its own context, and only unchanged', () => {
     const sealed = agent.seal('m1', ['ev', 'e', '7'], text);
     expect(Buffer.from(sealed.bytes).includes('Gr')).toBe(false);
     expect(Buffer.from(hub.open('m1', ['ev', 'e', '7'], sealed)).toString()).toBe('Grüße');
@@ -99,14 +99,14 @@ describe('the envelope', () => {
     expect(() => hub.open('m1', ['ev', 'e', '7'], { ...sealed, bytes: new Uint8Array(3) })).toThrow(unreadable);
   });
 
-  test('a key of one Mac opens nothing of another', () => {
+  test('does not open a message of one Mac with the key of another', () => {
     const other = new Envelope(agentKeys(macKeyLine(fleetKey, 'm2')));
     const sealed = other.seal('m2', [], text);
     expect(() => agent.open('m2', [], sealed)).toThrow(unreadable);
     expect(Buffer.from(hub.open('m2', [], sealed)).toString()).toBe('Grüße');
   });
 
-  test('takes two keys while they are exchanged, and nothing plain where there are keys, nor the reverse', () => {
+  test('accepts two keys during a rotation, and refuses plain messages with keys and sealed ones without', () => {
     const newKey = newFleetKeyLine();
     const both = new Envelope(hubKeys(`${newKey}\n${fleetKey}\n`));
     const old = agent.seal('m1', [], text);
@@ -124,7 +124,7 @@ describe('the envelope', () => {
     },
   );
 
-  test('an event crosses it, and headers that no agent wrote are refused', () => {
+  test('carries an event, and refuses headers that no agent wrote', () => {
     const message = {
       mac: 'm1',
       epoch: 'e1',
@@ -171,7 +171,7 @@ describeWithNats('with a broker', () => {
   });
   afterAll(() => server.dispose());
 
-  test('a question is answered in as many messages as it takes, a problem stays one, and nobody is a problem too', async () => {
+  test('an answer takes as many messages as needed, and a problem or a missing Mac becomes a problem', async () => {
     const [agent, hub] = [connectTo('m1'), connectTo('hub-1')];
     await Promise.all([connected(agent), connected(hub)]);
     const envelope = new Envelope();
@@ -196,7 +196,7 @@ describeWithNats('with a broker', () => {
     await Promise.all([agent.close(), hub.close()]);
   });
 
-  test('a connection outlives the server, and one that never was is still tried', async () => {
+  test('a connection survives a restart of the server, and keeps trying if there was none', async () => {
     const connection = connectTo('m1');
     await connected(connection);
     let connections = 0;
@@ -214,7 +214,7 @@ describeWithNats('with a broker', () => {
     await Promise.all([connection.close(), late.close()]);
   });
 
-  test('a key file that cannot be used is said, and the client continues', async () => {
+  test('an unusable key file is reported, and the client keeps trying', async () => {
     const keyFile = join(folder, 'seed');
     writeFileSync(keyFile, 'not a seed');
     const connection = new FleetConnection({ servers: [server.url], keyFile, caFile: '' }, { ...host, name: 'm1' });

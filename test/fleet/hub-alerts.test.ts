@@ -11,7 +11,7 @@ import { StandInAgent } from '../support/stand-in-agent.ts';
 const RULES = readFileSync('docs/fleet-alerts.yml', 'utf8');
 
 describeWithNats('alarms of a fleet', () => {
-  test('are about metrics that a hub has, and show a webhook that is behind', async () => {
+  test('use only metrics that a hub has, and notice a webhook that is behind', async () => {
     const server = await NatsServer.forFleet(['m1']);
     const hub = await HubFixture.start([server.url]);
     const agent = await StandInAgent.connect(server.url, 'm1');

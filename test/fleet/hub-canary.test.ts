@@ -29,7 +29,7 @@ describeWithNats('canaries of a Mac reach no hub', () => {
     await server.dispose();
   });
 
-  /** Writes a canary as Messages shows it: the own row and the incoming copy. Returns the row id of the copy. */
+  /** Writes a canary as Messages does: the sent row and its incoming copy. Returns the row id of the copy. */
   function writeCanary(number: number): number {
     const row = {
       chat: 1,
@@ -41,7 +41,7 @@ describeWithNats('canaries of a Mac reach no hub', () => {
     return mac.database?.message(row) ?? 0;
   }
 
-  test('through the stream, which has no hole where they were, and the Mac is not behind', async () => {
+  test('through the stream, and they leave neither a hole nor a Mac that counts as behind', async () => {
     const one = mac.write('one');
     const canary = writeCanary(1);
     await mac.published(canary);
@@ -58,7 +58,7 @@ describeWithNats('canaries of a Mac reach no hub', () => {
     expect(JSON.stringify(hub.log.lines)).not.toContain('rows that the stream lacked');
   });
 
-  test('nor as rows that a hub asks for because the stream lost them', async () => {
+  test('or as rows that a hub requests because the stream lost them', async () => {
     const before = await allIdsAfter(hub);
     await hub.close();
     const three = mac.write('three');

@@ -17,7 +17,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const folder = temporaryFolder();
 const EXPIRED = [410, 'offset_expired'];
 
-describeWithNats('who asks a hub for changes receives every change, or is told', () => {
+describeWithNats('a client that asks a hub for changes receives every change, or learns of the loss', () => {
   let server: NatsServer;
   let hub: HubFixture;
   let mac: FleetMac;
@@ -48,7 +48,7 @@ describeWithNats('who asks a hub for changes receives every change, or is told',
     await server.dispose();
   });
 
-  /** Waits until the stream has everything of the Mac. */
+  /** Waits until the stream has all rows and changes of the Mac. */
   const published = (): Promise<unknown> => mac.published(mac.write('then'));
   const logged = (count: number): Promise<void> =>
     eventually(async () => expect(await mac.get('/status')).toMatchObject({ changes: { logged: count } }));
@@ -60,7 +60,7 @@ describeWithNats('who asks a hub for changes receives every change, or is told',
     });
   const isExpired = (at = hub): Promise<void> =>
     eventually(async () => {
-      // The next event shows that something is missing.
+      // Only the next event reveals that something is missing.
       mac.write('next');
       expect(await new ChangesReader(reader.after).read(at)).toEqual(EXPIRED);
     }, 20_000);
@@ -79,7 +79,7 @@ describeWithNats('who asks a hub for changes receives every change, or is told',
     expect(changes.map(([, , what]) => what)).toEqual(['edited', 'read']);
   });
 
-  test('when the Mac no longer has them either: 410 for who asks for changes, and nothing for the others', async () => {
+  test('when the Mac no longer has them either: 410 for readers of changes, and no effect on others', async () => {
     const { offset } = (await eventsOf(hub)).at(-1) ?? {};
     const [plain, asking] = [await listenTo(hub), await listenTo(hub, `&changes=true&after=${reader.after}`)];
     for (const events of [['message.updated'], ['message.received']] as const) {
@@ -112,7 +112,7 @@ describeWithNats('who asks a hub for changes receives every change, or is told',
     expect(await outcomes('message.received')).not.toContain('gone');
   });
 
-  test('when the broker lost everything: nothing is missing at this hub, and a new hub says what it does not know', async () => {
+  test('when the broker lost everything: this hub misses nothing, and a new hub answers 410', async () => {
     await server.stop();
     edit(mac, row, 'edited while it was away');
     await eventually(async () => expect(await mac.get('/events?changes=true&after=0')).toHaveLength(1));
@@ -134,7 +134,7 @@ describeWithNats('who asks a hub for changes receives every change, or is told',
     await other.dispose();
   });
 
-  test('when a hub loses its copy, it has the changes of the stream again', async () => {
+  test('when a hub loses its copy: it reads the changes from the stream again', async () => {
     edit(mac, row, 'edited');
     await gets('edited');
     await published();
@@ -148,7 +148,7 @@ describeWithNats('who asks a hub for changes receives every change, or is told',
     await other.dispose();
   });
 
-  test('when chat.db is replaced, or an old state.db comes back, which uses numbers again', async () => {
+  test('when chat.db is replaced, or a restored state.db reuses numbers', async () => {
     await mac.stop();
     for (const name of readdirSync(join(mac.folder, 'config'))) {
       if (name.startsWith('state.db')) copyFileSync(join(mac.folder, 'config', name), join(folder, name));
@@ -172,7 +172,7 @@ describeWithNats('who asks a hub for changes receives every change, or is told',
     await isExpired();
   });
 
-  test('a Mac that begins again and again, or speaks of the messages of another, costs nobody else more than a resync', async () => {
+  test('when a Mac restarts its chain repeatedly, or names messages of another: others need one resync at most', async () => {
     const evil = await StandInAgent.connect(server.url, 'm2');
     let sent = 0;
     const publish = (type: string, row: number, log: number, data: object): Promise<void> => {
@@ -192,7 +192,7 @@ describeWithNats('who asks a hub for changes receives every change, or is told',
     const { offset } = (await eventsOf(hub)).at(-1) ?? {};
     const plain = await listenTo(hub);
     for (let log = 2; log < 50; log += 1) await begin(log);
-    // A row that is none, a change in the place of a row, and changes that nobody has.
+    // A message that is not a row, a change in place of a row, and changes that no Mac has.
     await publish('message.received', 3, 1, eventOfRow(3).data);
     await evil.publish(1, 3);
     await evil.announce('i', [], { epoch: changesEpoch(99, 'e'), row: 1_000_000, sequence: evil.sequence });

@@ -39,7 +39,7 @@ describeWithNats('changes of a pair', () => {
     await server.dispose();
   });
 
-  test('come once, whoever sees them first or alone, also to webhooks; what one saw deleted is not shown', async () => {
+  test('arrive once, also at webhooks, whichever Mac sees them; a message that one saw deleted is hidden', async () => {
     const [m1, m2] = macs as readonly [FleetMac, FleetMac];
     const headers = { 'X-API-Key': KEY, 'Content-Type': 'application/json' };
     const body = JSON.stringify({
@@ -80,7 +80,7 @@ describeWithNats('changes of a pair', () => {
         ['message.removed', ID],
       ]),
     );
-    // The second Mac shows the message as read with the edited text, although it is edited there only later.
+    // The second Mac reports the message as read before it has the edit, but the hub shows the edited text.
     expect(receiver.deliveries[1]?.event.data).toMatchObject({ body: 'edited', status: 'read' });
   });
 });

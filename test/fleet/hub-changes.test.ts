@@ -35,7 +35,7 @@ describeWithNats('changes at a hub', () => {
     await server.dispose();
   });
 
-  test('reach who asks for them, in order with the rows, and nobody else', async () => {
+  test('reach only clients that ask for them, in order with the rows', async () => {
     await reader.read(hub);
     expect(reader.partial).toBe('m2');
     const [plain, asking] = [await listenTo(hub), await listenTo(hub, '&changes=true')];
@@ -64,7 +64,7 @@ describeWithNats('changes at a hub', () => {
     expect(await allIdsAfter(hub)).toEqual([`m1~${row}`, `m1~${next}`]);
     await eventually(() => Promise.resolve(expect(asking.ids).toHaveLength(5)));
     expect(plain.ids).toEqual([`m1~${row}`, `m1~${next}`]);
-    // An offset with changes is one without them too.
+    // An offset from a stream with changes also works without them.
     expect(await allIdsAfter(hub, reader.offsets[1])).toEqual([`m1~${next}`]);
     expect((await hub.client.status()).macs?.map(({ id, changes }) => [id, changes])).toEqual([
       ['m1', true],
@@ -72,7 +72,7 @@ describeWithNats('changes at a hub', () => {
     ]);
   });
 
-  test('reach webhooks, and a webhook for rows does not miss their numbers', async () => {
+  test('reach webhooks, and a webhook for rows does not count their numbers as missed', async () => {
     for (const events of [['message.updated', 'message.removed'], ['message.received']] as const) {
       await hub.client.addWebhook({ url: receiver.url, events, secret: 'a secret of 16 bytes' });
     }
@@ -93,7 +93,7 @@ describeWithNats('changes at a hub', () => {
     }
   });
 
-  test('go on after restarts of the Mac and of the hub, without a gap and without a repeat', async () => {
+  test('continue after restarts of the Mac and the hub, without a gap or a repeat', async () => {
     const row = mac.write('text');
     await mac.published(row);
     await reader.read(hub);

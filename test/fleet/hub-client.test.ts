@@ -17,7 +17,7 @@ async function openHub(): Promise<ClientTarget> {
   const chat = database.chat('any;-;+15550100', ['+15550100']);
   const handle = database.handle('+15550100');
   let newestRow = 0;
-  // Writes a message of this moment: a new fleet receives only recent ones.
+  // Writes a message with the current time, because a new fleet receives only recent messages.
   const write = (text: string): number => {
     newestRow = database.message({ chat, text, handle_id: handle, date: appleDate(Date.now()) });
     return newestRow;

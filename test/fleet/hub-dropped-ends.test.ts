@@ -9,7 +9,7 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
   const fleet = new LossyFleet({ isFollowing: true });
 
   const newestOf = async (some: HubFixture): Promise<string> => (await eventsOf(some)).at(-1)?.offset ?? '';
-  test('come although their Mac has published nothing since', async () => {
+  test('arrive although their Mac has published nothing since', async () => {
     await fleet.m1.supply();
     await fleet.m1.publish(1, 2);
     const one = await fleet.hubAt();
@@ -30,7 +30,7 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
     expect((await one.client.status()).macs?.map(({ open_holes: holes }) => holes)).toEqual([0]);
   });
 
-  test('come when they were the newest of the whole stream', async () => {
+  test('arrive if they were the newest of the whole stream', async () => {
     await fleet.m1.supply();
     await fleet.m1.publish(1, 2);
     const one = await fleet.hubAt();
@@ -41,13 +41,13 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
     await one.start();
     await fleet.m1.announce();
     await hasEvents(one, rowsOf('m1', 1, 5));
-    // The Mac continues, while the stream has nothing older.
+    // The Mac continues to publish, but the stream holds no older events.
     fleet.m1.follow({ sequence: 0 });
     await fleet.m1.publish(6, 7);
     await hasEvents(one, rowsOf('m1', 1, 7));
   });
 
-  test('are not skipped by a client that goes to a hub that has them, before their Mac has named them', async () => {
+  test('are not skipped by a client that changes to a hub that has them before their Mac has announced them', async () => {
     await fleet.m1.publish(1, 2);
     const [one, other] = [await fleet.hubAt(), await fleet.hubAt()];
     await hasEvents(one, rowsOf('m1', 1, 2));
@@ -80,7 +80,7 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
     });
   });
 
-  test('of a new chat.db end what was resumed: nobody knows the first of them', async () => {
+  test('end resumed connections if chat.db is new, because it is unknown where the rows begin', async () => {
     await fleet.m1.publish(1, 2);
     await fleet.m2.publish(1);
     const one = await fleet.hubAt();
@@ -96,7 +96,7 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
     expect(await codeAfter(one, before)).toEqual([410, 'offset_expired']);
   });
 
-  test('of a new chat.db that came whole change nothing for anybody', async () => {
+  test('affect no client if all rows of a new chat.db arrived', async () => {
     await fleet.m1.publish(1, 2);
     const one = await fleet.hubAt();
     await hasEvents(one, rowsOf('m1', 1, 2));
@@ -110,7 +110,7 @@ describeWithNats('rows that the stream dropped before a hub could read them', ()
     await eventually(async () => expect(await allIdsAfter(one, before)).toEqual(rowsOf('m1', 1, 2)));
   });
 
-  test('before a hub was made are no loss to its clients', async () => {
+  test('are no loss to clients of a hub that was created later', async () => {
     await fleet.m1.publish(1, 4);
     await fleet.m1.announce();
     await fleet.server.purgeEvents();

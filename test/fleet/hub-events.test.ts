@@ -76,7 +76,7 @@ describeWithNats('the events of a hub', () => {
     m2 = await agentOf(server, 'm2');
   });
 
-  test('carry their Mac, qualified ids and an offset, in the order of the stream', async () => {
+  test('have their Mac, qualified ids and an offset, in the order of the stream', async () => {
     await m1.publish(1);
     await m2.publish(1);
     await m1.publish(2);
@@ -136,7 +136,7 @@ describeWithNats('the events of a hub', () => {
     await eventually(() => expect(resumed).toEqual(['m1~2', 'm1~3', 'm2~7']));
   });
 
-  test('have no gap and no repeat for one who continues at a hub that was down, or at another hub', async () => {
+  test('have no gap and no repeat for a client that continues at a restarted hub, or at another hub', async () => {
     const hub = await hubOf(server);
     const other = await hubOf(server);
     await m1.publish(1, 5);
@@ -152,7 +152,7 @@ describeWithNats('the events of a hub', () => {
     await eventually(() => expect([there, here]).toEqual([expected, expected]));
   });
 
-  test('are told by row ids to nobody, and an offset behind which something is gone is refused', async () => {
+  test('have no row ids as offsets, and an offset before deleted events is refused', async () => {
     const hub = await hubOf(server);
     await m1.publish(1, 2);
     await has(hub, ['m1~1', 'm1~2']);
@@ -168,13 +168,13 @@ describeWithNats('the events of a hub', () => {
       410,
       expect.objectContaining({ code: 'offset_expired', oldest: '0' }),
     ]);
-    // Another message is in its place, so what came before it is unknown.
+    // Another message is at the place of the offset, so the client may lack earlier events.
     const unknown = encodeStreamOffset({ stream, sequence: sequence + 1, messageId: 'unknown', atMs });
     expect(await idsAfter(hub, unknown)).toEqual(['m1~1', 'm1~2']);
     expect((await hub.get('/events?after=0&include=details')).status).toBe(501);
   });
 
-  test('come once when the stream was created again and refilled, in the order that was seen first', async () => {
+  test('arrive once when the stream was recreated and refilled, in the order that was seen first', async () => {
     const hub = await hubOf(server);
     await m1.publish(1, 3);
     await m2.publish(1, 2);
@@ -186,14 +186,14 @@ describeWithNats('the events of a hub', () => {
     await server.deleteStore();
     await server.launch();
     await server.createFleet(['m1', 'm2']);
-    // Like agents, each publishes what it has; here the other one is first.
+    // Both publish their rows again as agents do, but in the other order.
     await m2.publish(1, 3, 0);
     await m1.publish(1, 4, 0);
     await has(hub, [...all, 'm2~3', 'm1~4']);
     await eventually(() => expect(live).toEqual(['m2~3', 'm1~4']));
     expect(await idsAfter(hub, before[2]?.offset)).toEqual(['m2~1', 'm2~2', 'm2~3', 'm1~4']);
 
-    // A hub that never saw the old stream repeats what it cannot know, but loses nothing.
+    // A hub that never saw the old stream repeats events, but loses none.
     const fresh = await hubOf(server);
     await has(fresh, ['m2~1', 'm2~2', 'm2~3', 'm1~1', 'm1~2', 'm1~3', 'm1~4']);
     expect(await idsAfter(fresh, before[2]?.offset)).toEqual(await idsAfter(fresh));
@@ -201,7 +201,7 @@ describeWithNats('the events of a hub', () => {
     expect(await idsAfter(fresh, now)).toEqual(await idsAfter(fresh));
   });
 
-  test('of a stream that lost its end come once too, and sequences that are given again confuse nobody', async () => {
+  test('of a stream that lost its end arrive once too, although the stream reuses sequences', async () => {
     const hub = await hubOf(server);
     await m1.publish(1, 2);
     await has(hub, ['m1~1', 'm1~2']);
@@ -228,7 +228,7 @@ describeWithNats('the events of a hub', () => {
     expect(await idsAfter(fresh, before[2]?.offset)).toEqual(await idsAfter(fresh));
   });
 
-  test('are there again when hub.db was deleted', async () => {
+  test('are copied again after hub.db was deleted', async () => {
     const hub = await hubOf(server);
     await m1.publish(1, 2);
     await has(hub, ['m1~1', 'm1~2']);
@@ -240,7 +240,7 @@ describeWithNats('the events of a hub', () => {
     expect(await idsAfter(hub, first?.offset)).toEqual(['m1~2']);
   });
 
-  test('are only new ones for a client of a new hub that listens from now on', async () => {
+  test('are only new ones for a client that starts to listen at a new hub', async () => {
     await m1.publish(1, 300);
     const hub = await hubOf(server);
     await hub.close();
@@ -252,7 +252,7 @@ describeWithNats('the events of a hub', () => {
     expect(live).toEqual(['m1~301']);
   });
 
-  test('continue past what no agent wrote, which is counted and not quoted', async () => {
+  test('continue after messages that no agent wrote, which are counted and not quoted', async () => {
     const hub = await hubOf(server);
     await m1.publish(1);
     const fine = {

@@ -51,7 +51,7 @@ describeWithNats('one Mac that misbehaves', () => {
     }
   });
 
-  test('and hangs is waited for once, and half a second from then on', async () => {
+  test('and hangs delays a request once, and by only half a second after that', async () => {
     await hub.get('/messages');
     const startMs = clock.monotonic();
     await hub.get('/messages');
@@ -64,7 +64,7 @@ describeWithNats('one Mac that misbehaves', () => {
     expect((await hub.get('/messages')).headers.get('postern-partial')).toBe('evil');
   });
 
-  test('and announces the address of another one gets nothing sent by it, and the status names both', async () => {
+  test('and announces the address of another Mac receives no sends for it, and the status names both', async () => {
     const send = (from: string) =>
       fetch(`${hub.api}/messages`, {
         method: 'POST',
@@ -81,7 +81,7 @@ describeWithNats('one Mac that misbehaves', () => {
       'twin-1',
       'twin-2',
     ]);
-    // It can be addressed by its id, but nothing here takes its sends.
+    // A send can name the Mac by its id, but no agent here takes it.
     expect(((await (await send('twin-1')).json()) as { code: string }).code).toBe('mac_away');
   });
 });
@@ -97,7 +97,7 @@ test.each<[string, Partial<ProblemMessage>]>([
   expect(fromProblem({ message: 'x', ...given })).toMatchObject({ code: 'mac_answer_invalid', status: 502 });
 });
 
-test('what a Mac says of a problem cannot change its members, nor a terminal', () => {
+test('a problem from a Mac can neither add members to the answer nor control a terminal', () => {
   const found = fromProblem({
     ...{ status: 404, code: 'message_not_found', message: 'gone\n\u001b[2J', hint: `x\u202e${'y'.repeat(5000)}` },
     extra: { status: 200, type: 'x', title: 'x', detail: 'x', code: 'x', errors: [], hint: 'x', more: 1 },

@@ -8,7 +8,7 @@ import { describeWithNats } from '../support/nats-server.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY } from '../support/service.ts';
 
-describeWithNats('a client of hubs loses nothing without being told', () => {
+describeWithNats('a client of hubs loses nothing without a notice', () => {
   const fleet = new LossyFleet();
 
   const offsetOf = (events: readonly ShownEvent[], id: string): string =>
@@ -19,7 +19,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     await fleet.server.createFleet(['m1', 'm2']);
   }
 
-  test('at another hub, after the stream was created again and filled in another order', async () => {
+  test('at another hub, after the stream was recreated and refilled in another order', async () => {
     const [hub, other] = [await fleet.hubAt(), await fleet.hubAt()];
     for (let row = 1; row <= 20; row += 1) {
       await fleet.m1.publish(row);
@@ -99,7 +99,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     await eventually(async () => expect((await hub.client.health()).backend.message).toContain('rows 6 to 605'));
     const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();
     expect(metrics).toMatch(/^postern_fleet_missing_total 0$/m);
-    // Also over a restart.
+    // A restart of the hub changes nothing.
     await hub.close();
     await hub.start();
     const again = await listenTo(hub, `&after=${offsetOf(await eventsOf(hub), 'm2~1')}`);
@@ -111,7 +111,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect((await hub.client.status()).macs?.map(({ open_holes: holes }) => holes)).toEqual([0]);
   });
 
-  test('at a hub without the hole that the first one has, and the other way round they come again', async () => {
+  test('at a hub without the hole of the first one; in the other direction events are repeated', async () => {
     await fleet.m1.publish(1, 2);
     const hub = await fleet.hubAt();
     await hasEvents(hub, rowsOf('m1', 1, 2));
@@ -128,7 +128,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect(await allIdsAfter(hub, here)).toEqual([]);
     expect(await allIdsAfter(other, here)).toEqual(expect.arrayContaining(['m1~3', 'm1~4']));
     const there = (await eventsOf(other)).at(-1)?.offset ?? '';
-    // A client gets waiting events again, so that a Mac cannot have it refused for as long as it likes.
+    // The hub repeats waiting events. Otherwise a Mac could keep a client out for as long as it likes.
     const live = await listenTo(hub, `&after=${there}`);
     await fleet.m2.publish(4);
     await fleet.m1.supply();
@@ -171,7 +171,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect(metrics).toMatch(/^postern_fleet_missing_total 1$/m);
   });
 
-  test('when a newer Mac sends rows that the hub cannot read: the offset is 410, and health names the Mac', async () => {
+  test('when the hub cannot read rows of a newer Mac: the offset is 410, and health names the Mac', async () => {
     const hub = await fleet.hubAt();
     fleet.m1.newerRows.add(3).add(4);
     await fleet.m1.supply();
@@ -190,7 +190,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect(metrics).toMatch(/^postern_fleet_missing_total 2$/m);
   });
 
-  test('and is not sent backwards by a hub that is behind: its offset is kept', async () => {
+  test('and keeps its offset when a hub is behind', async () => {
     const line = fleet.closing(await Line.to(fleet.server.port));
     const [hub, behind] = [await fleet.hubAt(), await fleet.hubAt(line.url)];
     await fleet.m1.publish(1, 2);
@@ -209,7 +209,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     await eventually(async () => expect(await allIdsAfter(behind, newest)).toEqual([]));
   });
 
-  test('and a Mac that loses rows again and again ends connections once an hour, and holds up only itself then', async () => {
+  test('and a Mac that loses rows repeatedly ends connections once an hour, and then delays only itself', async () => {
     await fleet.m1.supply({ isReplaced: true });
     const hub = await fleet.hubAt();
     let row = 1;
@@ -230,7 +230,7 @@ describeWithNats('a client of hubs loses nothing without being told', () => {
     expect((await hub.client.health()).backend.message).toContain('Events of m1 wait');
   });
 
-  test('and one Mac that answers nothing holds up nobody else', async () => {
+  test('and one Mac that does not answer delays no other Mac', async () => {
     await fleet.m1.answer('events', undefined);
     const hub = await fleet.hubAt();
     await fleet.m1.publish(1);

@@ -110,7 +110,7 @@ describeWithNats('the Macs behind a hub', () => {
       expect(await hub.client.conversations({ limit: 1, offset: 1 })).toEqual(conversations.slice(1));
     });
 
-    test('and what cannot be asked of several is refused', async () => {
+    test('and a request that several Macs cannot answer is refused', async () => {
       const deep = await hub.get('/messages?offset=1001');
       expect([deep.status, ((await deep.json()) as Problem).detail]).toEqual([
         400,
@@ -144,7 +144,7 @@ describeWithNats('the Macs behind a hub', () => {
       expect((await hub.get(`/messages/m1~${row}/attachments/1`)).status).toBe(404);
     });
 
-    test('with the sentence of a row that is no text, in its details and as the last message', async () => {
+    test('with the sentence for a row without text, in its details and as the last message', async () => {
       const columns = { item_type: 3, group_action_type: 0, date: appleDate(Date.now()) };
       const row = m1.database?.message({ chat: 1, handle_id: 1, ...columns });
       const sentence = '+15550100 left the conversation.';
@@ -159,7 +159,7 @@ describeWithNats('the Macs behind a hub', () => {
   });
 
   describe('send', () => {
-    test('by the Mac that is named, by its id, an own address or a qualified conversation', async () => {
+    test('by the Mac that is named by its id, its address or a qualified conversation', async () => {
       const sent = await send({ recipient: '+15550199', body: 'by name', from: 'm3' });
       const message = (await sent.json()) as Message;
       expect([sent.status, message.mac, message.body]).toEqual([201, 'm3', 'by name']);
@@ -182,7 +182,7 @@ describeWithNats('the Macs behind a hub', () => {
       ]);
     });
 
-    test('by none that nobody named: what is not clear is refused, and what is wrong is said', async () => {
+    test('only by a Mac that is certain: an ambiguous send is refused, and a wrong one is explained', async () => {
       const unclear = await send({ recipient: '+15550100', body: 'x' });
       expect([unclear.status, await unclear.json()]).toEqual([
         422,
@@ -203,7 +203,7 @@ describeWithNats('the Macs behind a hub', () => {
       ]);
     });
 
-    test('once for a key, at whatever hub it is repeated', async () => {
+    test('once for a key, whichever hub the client repeats it at', async () => {
       const other = await HubFixture.start([server.url]);
       try {
         await waitFor(async () => ((await other.client.status()).macs ?? []).length === 3);
@@ -217,7 +217,7 @@ describeWithNats('the Macs behind a hub', () => {
           }),
         ]);
         const statuses = [here.status, there.status].sort();
-        // One of them may have met the other while it ran.
+        // One of the sends may have found the other still running.
         expect([
           [201, 201],
           [201, 409],
@@ -234,7 +234,7 @@ describeWithNats('the Macs behind a hub', () => {
     });
   });
 
-  test('are listed with what they say of themselves, in status and metrics', async () => {
+  test('are listed with their presence, in status and metrics', async () => {
     const { macs = [], newest_event: newest, backend } = await hub.client.status();
     expect(backend).toEqual({ connected: true, message: null });
     expect(newest.offset).toMatch(/^[\w-]{40,}$/);
@@ -248,7 +248,7 @@ describeWithNats('the Macs behind a hub', () => {
     });
   });
 
-  test('give what the stream lacks, in its place', async () => {
+  test('supply rows that the stream lacks, in their order', async () => {
     const nc = await clientOf(server);
     await m1.published(m1.write('before the hole'));
     const has = (text: string) =>
@@ -274,7 +274,7 @@ describeWithNats('the Macs behind a hub', () => {
     await present(3);
   });
 
-  test('that are away are named, and refused at once; the others answer', async () => {
+  test('are named in lists while they are away, and requests to them fail at once; the others answer', async () => {
     await m2.stop();
     await present(2);
     const list = await hub.get('/messages?limit=200');
@@ -293,7 +293,7 @@ describeWithNats('the Macs behind a hub', () => {
     await present(3);
   });
 
-  test('that died without a word are refused at once too', async () => {
+  test('are away too after they died without a notice', async () => {
     const nc = await clientOf(server);
     const presence = { version: '0', instance: 'i', epoch: 'e', newestRow: 0, publishedRow: 0, addresses: [], atMs: 0 };
     const dead = { ...presence, health: { connected: true, message: null }, isLeaving: false };
@@ -315,7 +315,7 @@ describeWithNats('the Macs behind a hub', () => {
     }
     const sent = await send({ recipient: '+15550199', from: 'm3', body: 'x' });
     expect([sent.status, ((await sent.json()) as Problem).code]).toEqual([503, 'broker_away']);
-    // Copied events are there.
+    // Events that the hub has copied stay readable.
     expect((await getJson<Conversation[]>('/events?after=0&limit=1')).length).toBe(1);
     await server.launch();
     await hub.connected();

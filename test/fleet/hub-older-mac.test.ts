@@ -27,7 +27,7 @@ const RECORDED = JSON.parse(
 const folder = temporaryFolder();
 
 describeWithNats('a hub whose Macs are upgraded after it', () => {
-  test('reads what an earlier build published, and then the upgraded Mac: nothing lost, repeated or out of order', async () => {
+  test('reads events of an earlier build, then of the upgraded Mac: none lost, repeated or out of order', async () => {
     const server = await NatsServer.forFleet(['m1']);
     const file = join(folder, 'content.key');
     writeFileSync(file, `${RECORDED.contentKey}\n`, { mode: 0o600 });

@@ -51,7 +51,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     await server.dispose();
   });
 
-  /** Writes a message as iCloud delivers it to one of them. */
+  /** Writes a message as iCloud delivers it to one of the Macs. */
   function write(
     mac: FleetMac,
     guid: string,
@@ -62,7 +62,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     return mac.database?.message(row) ?? 0;
   }
 
-  test('has every message once, under an id that outlives either Mac', async () => {
+  test('has every message once, under an id that works without either Mac', async () => {
     const alone = write(m1, 'ALONE');
     await hasEvents(hub, [`m1~${alone}`]);
     await makePair(server);
@@ -88,7 +88,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     expect(await statusOf(hub, '/messages/m1~gNONE')).toBe(404);
   });
 
-  test('shows an edit and a receipt that one of them alone has seen', async () => {
+  test('shows an edit and a receipt that only one of them has seen', async () => {
     const own = { is_from_me: 1, handle_id: 0 };
     const row = write(m1, 'EDITED', own);
     write(m2, 'EDITED', own);
@@ -107,7 +107,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     expect(await message(hub, 'm1~gEDITED')).not.toHaveProperty('details');
   });
 
-  test('continues when one of them is off: events, messages, lists and ids of before', async () => {
+  test('continues when one of them is off: events, messages, lists and earlier ids', async () => {
     await m1.stop();
     write(m2, 'ONLY-2');
     await eventually(async () => expect((await allIdsAfter(hub)).at(-1)).toBe('m1~gONLY-2'));
@@ -147,7 +147,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     await eventually(async () => expect(await allIdsAfter(hub)).toEqual([...before, 'm1~gAFTER']), 30_000);
     const other = await HubFixture.start([server.url]);
     await eventually(async () => expect((await allIdsAfter(other)).sort()).toEqual([...before, 'm1~gAFTER'].sort()));
-    // Wherever a client stopped, the other hub skips nothing.
+    // From every offset, the other hub skips nothing.
     for (const [from, to] of [
       [hub, other],
       [other, hub],
@@ -161,7 +161,7 @@ describeWithNats('a pair of Macs at a hub', () => {
     await other.dispose();
   });
 
-  test('ends when one of them is revoked, also for a hub that was off', async () => {
+  test('ends when one of them is revoked, even for a hub that was off at that time', async () => {
     await hub.close();
     const nc = await clientOf(server);
     await removeMac(await jetstreamManager(nc), 'm2');
@@ -211,7 +211,7 @@ describeWithNats('sends of a pair', () => {
   /** Returns how often each Mac has sent a text. */
   const sent = (text: string) => sims.map(({ calls }) => calls.filter(({ values }) => values.BODY === text).length);
 
-  test('leave by one Mac for all hubs, once for a key', async () => {
+  test('go through one Mac for all hubs, once for a key', async () => {
     const request = { recipient: '+15550144', from: 'm2', body: 'once' };
     const answers = await Promise.all([...hubs, ...hubs].map((hub) => send(hub, request, 'k1')));
     expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
@@ -226,7 +226,7 @@ describeWithNats('sends of a pair', () => {
     expect([reply.mac, sent('reply')]).toEqual(['m1', [1, 0]]);
   });
 
-  test('leave by the other Mac when one is off, and continue there when it is back', async () => {
+  test('go through the other Mac when one is off, and stay there when it is back', async () => {
     await macs[0]?.stop();
     await present(hubs[0], 1);
     for (const [n, hub] of hubs.entries()) {
@@ -239,7 +239,7 @@ describeWithNats('sends of a pair', () => {
     expect(sent('sticky')).toEqual([0, 1]);
   });
 
-  test('whose outcome nobody knows are never tried by the other Mac', async () => {
+  test('with an unknown outcome are never tried by the other Mac', async () => {
     const request = { recipient: '+15550144', from: 'm1', body: 'unknown' };
     // What a hub leaves behind that ends right after choosing the holder.
     const connection = new FleetConnection(
@@ -262,7 +262,7 @@ describeWithNats('sends of a pair', () => {
     expect([(await send(hubs[1], request, 'k2')).status, sent('unknown')]).toEqual([201, [0, 1]]);
   });
 
-  test('are not repeated by the other Mac after the broker forgot which one a key belongs to', async () => {
+  test('are not repeated by the other Mac after the broker forgot which Mac used a key', async () => {
     const nc = await clientOf(server);
     const { streams } = await jetstreamManager(nc);
     for (const bucket of ['outcomes', 'webhooks']) await streams.purge(`KV_${bucket}`);

@@ -58,7 +58,7 @@ describeWithNats('a hub that cannot serve says so to a balancer', () => {
   const isNot = (hub: HubFixture, ...reasons: readonly string[]) =>
     eventually(async () => expect(await hub.ready()).toEqual([503, { ready: false, reasons }]));
 
-  test('with another content key: events are refused, webhooks stay where they are, and health says it', async () => {
+  test('with another content key: events are refused, webhooks do not move, and health says why', async () => {
     const receiver = await Receiver.start();
     const hub = await hubWith(keyLine, clocks[0]);
     await isReady(hub);
@@ -82,7 +82,7 @@ describeWithNats('a hub that cannot serve says so to a balancer', () => {
     await Promise.all([hub.dispose(), other.dispose(), receiver.close()]);
   });
 
-  test('with a clock that is wrong: nothing is cut or expires by it', async () => {
+  test('with a wrong clock: no event is deleted and no send expires because of it', async () => {
     const clock = clocks[2];
     const hub = await hubWith(keyLine, clock);
     await isReady(hub);
@@ -103,7 +103,7 @@ describeWithNats('a hub that cannot serve says so to a balancer', () => {
     const nc = await connect({ servers: server.url });
     const { streams } = await jetstreamManager(nc);
     const order = await waitFor(async () => {
-      // On a busy machine this clock sometimes runs ahead, and nobody reports the outcome of a send.
+      // On a busy machine this clock can run ahead, and then no outcome of a send arrives in time.
       await agent.announce();
       const signal = AbortSignal.timeout(1000);
       await fetch(`${hub.api}/messages`, { method: 'POST', headers, body, signal }).catch(() => undefined);

@@ -21,7 +21,7 @@ type Body = Readonly<Record<string, unknown>>;
 const parent = temporaryFolder();
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
+describeWithNats('webhooks at two hubs that have only the rights of hubs', () => {
   let server: FleetServer;
   let operator: NatsConnection;
   let fleet: Body;
@@ -78,7 +78,7 @@ describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
   const rows = (): unknown[] => receiver.deliveries.map(({ event }) => event.data.id);
   const of = (mac: string, from: number, to: number): string[] => range(from, to).map((row) => `${mac}~${row}`);
 
-  test('are registered, shown, changed, tested, replayed and removed at either, and delivered once', async () => {
+  test('are registered, shown, changed, tested, replayed and removed at either hub, and receive each event once', async () => {
     const [m1, m2] = agents;
     const id = await register(0, { secret: 'hunter2', name: 'a bot' });
     await m1?.publish(1, 30);
@@ -117,7 +117,7 @@ describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
     expect((await call(0, 'DELETE', `/${id}`)).status).toBe(404);
   });
 
-  test('that are removed at both at once are gone, and neither hub answers 503', async () => {
+  test('are gone after both hubs remove them at the same time, and neither answers 503', async () => {
     for (let round = 0; round < 10; round += 1) {
       const id = await register(round % 2);
       await eventually(async () => expect(await get((round + 1) % 2, `/${id}`)).toMatchObject({ id }));
@@ -137,7 +137,7 @@ describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
     expect((await call(0, 'POST', '', { ...given, url: 'nothing' })).status).toBe(400);
   });
 
-  test('continue at the other hub when theirs stops, and at the next one with nothing of its own', async () => {
+  test('continue at the other hub when theirs stops, and then at a new hub with an empty folder', async () => {
     const id = await register(1);
     receiver.deliveries.splice(0);
     const [m1] = agents;

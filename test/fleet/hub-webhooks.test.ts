@@ -65,7 +65,7 @@ describeWithNats('webhooks of a fleet', () => {
   const delivering = (): TestHub => hubs.find(({ webhooks }) => webhooks.isDelivering) as TestHub;
   const otherThan = (holder: TestHub): TestHub => hubs.find((hub) => hub !== holder) as TestHub;
 
-  test('are delivered by one hub alone, and both know and answer for all of them', async () => {
+  test('are served by one hub only, and both hubs know them and answer for them', async () => {
     const [one, two] = [hubAt(0), hubAt(1)];
     const [first, second] = [await newReceiver(), await newReceiver()];
     const a = await one.webhooks.add(hook(first, { secret: 'hunter2', headers: { Authorization: 'Bearer x' } }));
@@ -149,13 +149,13 @@ describeWithNats('webhooks of a fleet', () => {
     await until([other], () => expect(rowsAt(receiver)).toContain(100));
     const rows = rowsAt(receiver);
     const repeats = rows.length - 100;
-    // What was delivered and not yet written comes again, from one place on and under the same ids.
+    // Deliveries whose position was not written yet are repeated, in order and with the same ids.
     expect(rows).toEqual([...range(1, 50), ...range(51 - repeats, 100)]);
     expect(new Set(ids(receiver.deliveries)).size).toBe(100);
     expect(other.webhooks.isDelivering).toBe(true);
   });
 
-  test('repeat one delivery at most when a hub was paused for longer than its lease', async () => {
+  test('repeat at most one delivery when a hub was paused for longer than its lease', async () => {
     const held: ServerResponse[] = [];
     const receiver = await newReceiver((response, { event }) => {
       if (event.data.id === '50' && held.length === 0) held.push(response);
@@ -169,12 +169,12 @@ describeWithNats('webhooks of a fleet', () => {
     await until(hubs, async () => expect((await other.webhooks.status(id)).behind).toBe(0));
     publish(51);
     await until(hubs, () => expect(held).toHaveLength(1));
-    // The positions are written, so what was delivered is not in doubt.
+    // The positions are written, so the deliveries before the pause are certain.
     await until(hubs, () => expect(holder.clock.pending).toBeLessThan(4));
     holder.line.stall(true);
     await until([other], () => expect(rowsAt(receiver)).toEqual([...range(1, 50), ...range(50, 100)]));
     publish(20);
-    // It resumes: time has passed, the answer has arrived, and nothing has told it yet that it lost its lease.
+    // The hub resumes: time has passed, the answer has arrived, and it does not know yet that it lost its lease.
     holder.clock.pause(30_000);
     held[0]?.writeHead(204).end();
     await until([other], () => expect(rowsAt(receiver)).toHaveLength(121));
@@ -184,7 +184,7 @@ describeWithNats('webhooks of a fleet', () => {
     expect(new Set(ids(receiver.deliveries)).size).toBe(120);
   });
 
-  test('are given up at once by a hub that stops, and nothing comes twice', async () => {
+  test('are given up at once by a hub that stops, and nothing is delivered twice', async () => {
     const receiver = await newReceiver();
     const { id } = await hubAt(0).webhooks.add(hook(receiver));
     const holder = delivering();
@@ -197,19 +197,18 @@ describeWithNats('webhooks of a fleet', () => {
       seconds += 0.5;
       expect(other.webhooks.isDelivering).toBe(true);
     });
-    // Without it, the lease would end only after 6 s. The time of the receiver's answers is not time of the hub's
-    // clock.
+    // Otherwise the lease would end only after 6 s. The hub's clock does not advance while the receiver answers.
     expect(seconds).toBeLessThan(4);
     await until([other], () => expect(rowsAt(receiver)).toEqual(range(1, 50)));
     await until([other], async () => expect(await other.webhooks.status(id)).toMatchObject({ behind: 0 }));
   });
 
-  test('are put back when the broker has lost everything, and continue', async () => {
+  test('are written to the broker again after it lost everything, and continue', async () => {
     const receiver = await newReceiver();
     const { id } = await hubAt(0).webhooks.add(hook(receiver, { name: 'kept' }));
     const gone = await hubAt(1).webhooks.add(hook(receiver));
     await hubAt(0).webhooks.remove(gone.id);
-    // Nothing about it changes, so its hub has no reason to write it again.
+    // The webhook does not change, so its hub has no other reason to write it again.
     const idle = await hubAt(1).webhooks.add(hook(receiver, { enabled: false }));
     publish(20);
     await until(hubs, () => expect(rowsAt(receiver)).toEqual(range(1, 20)));
@@ -250,7 +249,7 @@ describeWithNats('webhooks of a fleet', () => {
     await until(hubs, async () => expect(await hubAt(1).webhooks.status(id)).toMatchObject({ behind: 0 }));
   });
 
-  test('hold a delivery at the next hub as at the one before', async () => {
+  test('hold a delivery at the next hub as at the previous hub', async () => {
     let isUp = false;
     const receiver = await newReceiver((response) => void response.writeHead(isUp ? 204 : 500).end());
     const { id } = await hubAt(0).webhooks.add(hook(receiver, { on_failure: 'hold' }));
@@ -267,7 +266,7 @@ describeWithNats('webhooks of a fleet', () => {
     await until([other], () => expect(rowsAt(receiver).slice(4)).toEqual([1, 2, 3]));
   });
 
-  test('are 64 at most, also with a hundred registrations at two hubs at once', async () => {
+  test('number at most 64, even after a hundred simultaneous registrations at two hubs', async () => {
     const receiver = await newReceiver();
     const answers = await Promise.allSettled(
       range(1, 100).map((n) => hubAt(n % 2).webhooks.add(hook(receiver, { name: `number ${n}` }))),
@@ -279,7 +278,7 @@ describeWithNats('webhooks of a fleet', () => {
     await until(hubs, () => expect(rowsAt(receiver)).toHaveLength(64));
   });
 
-  test('go to another hub when theirs cannot serve events any more', async () => {
+  test('move to another hub when theirs can no longer serve events', async () => {
     const receiver = await newReceiver();
     await hubAt(0).webhooks.add(hook(receiver));
     const holder = delivering();

@@ -15,7 +15,7 @@ describeWithNats('a lease', () => {
   let bucket: KV;
   const members: Member[] = [];
 
-  /** A process with its own clock. While that stands still, the process behaves as if it were paused. */
+  /** A process with its own clock. While the clock stands still, the process behaves as if it were paused. */
   class Member {
     readonly clock = new FakeClock();
     readonly unanswered = new Unanswered();
@@ -111,7 +111,7 @@ describeWithNats('a lease', () => {
     await bucket.destroy();
   });
 
-  test('of a member that died is taken within 9 seconds, with the state it wrote last, and not within 5', async () => {
+  test('of a member that died is taken after 5 to 9 seconds, with the state that it wrote last', async () => {
     const [one, two] = await pair();
     one.count = 7;
     await one.lease.flush();
@@ -122,7 +122,7 @@ describeWithNats('a lease', () => {
     expect(two.lease.fence).toBe(one.lease.fence + 1);
   });
 
-  test('is known as it was when a member asked, although an earlier read of it still runs', async () => {
+  test('is known as of the time when a member asked, even if an earlier read is still running', async () => {
     const [one, two] = await pair();
     let arrive = (): void => {};
     two.arriving = new Promise((resolve) => {
@@ -140,7 +140,7 @@ describeWithNats('a lease', () => {
     await earlier;
   });
 
-  test('is over for a member that slept, before it does anything, and it can write nothing', async () => {
+  test('is over for a member that slept, before it can do or write anything', async () => {
     const [one, two] = await pair();
     await until([two], () => expect(two.isWorking).toBe(true));
     two.count = 9;
@@ -155,7 +155,7 @@ describeWithNats('a lease', () => {
     expect([one.isWorking, two.isWorking]).toEqual([false, true]);
   });
 
-  test('that cannot be renewed is over after five seconds, and taken again if nobody took it', async () => {
+  test('that cannot be renewed is over after five seconds, and is taken again if it is still free', async () => {
     const [one] = await pair();
     one.isCut = true;
     await one.pass(3);
@@ -166,7 +166,7 @@ describeWithNats('a lease', () => {
     await until([one], () => expect(one.isWorking).toBe(true));
   });
 
-  test('stays with its holder when the broker was away for everybody', async () => {
+  test('stays with its holder when the broker was away for all members', async () => {
     const [one, two] = await pair();
     await one.lease.flush();
     await two.pass(1);
@@ -181,7 +181,7 @@ describeWithNats('a lease', () => {
     expect(two.isWorking).toBe(false);
   });
 
-  test('that the broker lost, or gave back older, is written again by its holder', async () => {
+  test('that the broker lost, or restored to an older state, is written again by its holder', async () => {
     const [one, two] = await pair();
     one.count = 3;
     await one.lease.flush();
@@ -200,7 +200,7 @@ describeWithNats('a lease', () => {
     expect(JSON.parse((await bucket.get('lease'))?.string() ?? '')).toMatchObject({ state: 4, fence: one.lease.fence });
   });
 
-  test('that the broker and its holder lost is taken with the newest state that was seen', async () => {
+  test('that the broker and its holder lost is taken with the newest known state', async () => {
     const [one, two] = await pair();
     one.count = 3;
     await one.lease.flush();
@@ -226,14 +226,14 @@ describeWithNats('a lease', () => {
     expect([one.isWorking, two.isWorking]).toEqual([true, false]);
   });
 
-  test('that nobody here can read is not taken', async () => {
+  test('that no member can read is not taken', async () => {
     await bucket.put('lease', 'not the JSON of a lease');
     const one = new Member();
     await one.pass(10);
     expect(one.isWorking).toBe(false);
   });
 
-  test('goes to one of many that want it at the same time', async () => {
+  test('goes to one of many members that try to take it at the same time', async () => {
     const many = Array.from({ length: 5 }, () => new Member());
     await until(many, () => expect(many.some(({ isWorking }) => isWorking)).toBe(true));
     await Promise.all(many.map((member) => member.pass(3)));

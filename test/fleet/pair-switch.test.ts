@@ -15,7 +15,7 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 import { StandInAgent } from '../support/stand-in-agent.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-// No faster, because a Mac of the built program must answer the hub within this clock's limits.
+// A faster clock would not leave the Mac, which runs the built program, enough time to answer the hub.
 const clock = quickClock(2);
 
 describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
@@ -68,7 +68,7 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
     return { status: answer.status, message: (await answer.json()) as Message, tookMs };
   };
 
-  test('is made by the operator, of two Macs of the fleet that are in no other pair', async () => {
+  test('is created by the operator from two Macs of the fleet that are in no other pair', async () => {
     const pair = (mac: string, other: string) => postern(['fleet', 'pair', mac, other, '--dir', fleetDir]);
     for (const [mac, other, sentence] of [
       ['m7', 'm7', 'm7 is one Mac'],
@@ -87,11 +87,11 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
         ['m8', 'm7'],
       ]);
     });
-    // Repeated for a broker that lost everything.
+    // The command may be repeated, for a broker that lost everything.
     expect(await postern(['fleet', 'init', '--connect', '--dir', fleetDir])).toMatchObject({ exitCode: 0 });
   });
 
-  test('sends by the other one within 15 s, and stays there', async () => {
+  test('sends through the other Mac within 15 s, and stays there', async () => {
     const first = await send('first');
     expect(first).toMatchObject({ status: 201, message: { mac: 'm7' } });
     expect(first.tookMs).toBeLessThan(15_000);

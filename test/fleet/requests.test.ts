@@ -82,7 +82,7 @@ describeWithNats('hubs ask and send', () => {
   const stored = async (key: string) => (await new Kvm(nc).open(BUCKETS.outcomes)).get(outcomeKey('m1', keyHash(key)));
   const sentTexts = () => simulated.calls.map(({ values }) => values.BODY);
 
-  test('each question gets what the local API answers', async () => {
+  test('each question is answered as the local API answers it', async () => {
     for (const body of ['a', 'b', 'c', 'd', 'e']) await order(`seed-${body}`, { recipient: '+15550100', body });
     // Their statuses may still change, so the two answers are compared once they are final.
     await eventually(async () => {
@@ -113,7 +113,7 @@ describeWithNats('hubs ask and send', () => {
     });
   });
 
-  test('an attachment comes in chunks that the hub asks for', async () => {
+  test('an attachment arrives in the chunks that the hub requests', async () => {
     const bytes = Buffer.alloc(CHUNK_BYTES + 5, 'film');
     mkdirSync(join(simulated.homeFolder, 'Pictures'), { recursive: true });
     const path = join(simulated.homeFolder, 'Pictures/film.bin');
@@ -133,7 +133,7 @@ describeWithNats('hubs ask and send', () => {
     expect(await question('attachment', { ...file, n: 7, at: 0, bytes: 1 })).toBeNull();
   });
 
-  test('a send is confirmed, is an event, and the same key is sent once', async () => {
+  test('a send is confirmed and becomes an event, and the same key is sent once', async () => {
     const request = { recipient: '+15550100', body: 'through the hub' };
     const first = await order('key-1', request);
     expect(first).toMatchObject({
@@ -153,7 +153,7 @@ describeWithNats('hubs ask and send', () => {
     );
   });
 
-  test('what cannot be sent says why, and may be sent with the same key later', async () => {
+  test('a refused send says why, and may be sent with the same key later', async () => {
     const late = { recipient: '+15550100', body: 'too late' };
     expect(await order('key-2', late, { deadlineMs: Date.now() - 1 })).toMatchObject({
       reply: { problem: { code: 'send_expired', status: 503 } },
@@ -168,7 +168,7 @@ describeWithNats('hubs ask and send', () => {
     }
   });
 
-  test('nothing that is not asked for is answered, and nonsense stops nobody', async () => {
+  test('an agent answers only known questions, and nonsense does not stop it', async () => {
     const sent = simulated.calls.length;
     await expect(nc.request('rd.m1.send', '{}', { timeout: 1000 })).rejects.toThrow();
     for (const body of [
@@ -210,7 +210,7 @@ describeWithNats('hubs ask and send', () => {
     });
   });
 
-  test('no text of a message and no key is in the log', () => {
+  test('the log contains neither texts of messages nor keys', () => {
     const text = JSON.stringify(mac.log.lines);
     for (const secret of ['through the hub', 'too late', 'key-1']) expect(text).not.toContain(secret);
   });

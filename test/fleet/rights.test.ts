@@ -87,7 +87,7 @@ const WILDCARDS = [
   '_INBOX_JOIN.x',
 ];
 
-/** What an agent does, written down independently. */
+/** The rights that an agent needs, written down independently of the code. */
 const OF_M7 = {
   publish: [
     'ev.m7',
@@ -145,7 +145,7 @@ describeWithNats('the rights that postern fleet gives', () => {
     return connection;
   };
 
-  test('nobody else is let in: another key, no key, and a name of a user', async () => {
+  test('another key, no key and a user name are refused', async () => {
     await expect(withSeed(createUser().getSeed(), 'm7')).rejects.toThrow('Authorization Violation');
     await expect(connect({ servers: server.url, reconnect: false })).rejects.toThrow('Authorization Violation');
     await expect(connect({ servers: server.url, user: 'm7', pass: '', reconnect: false })).rejects.toThrow(
@@ -153,11 +153,11 @@ describeWithNats('the rights that postern fleet gives', () => {
     );
   });
 
-  test('an agent publishes its own and nothing else', async () => {
+  test('an agent publishes to its own subjects and to no others', async () => {
     expect(await allowedToPublish(await as({ mac: 'm7' }), SUBJECTS)).toEqual([...OF_M7.publish].sort());
   });
 
-  test('an agent hears its own and nothing else', async () => {
+  test('an agent subscribes to its own subjects and to no others', async () => {
     const agent = await as({ mac: 'm7' });
     const allowed = await allowedToSubscribe(agent, [...SUBJECTS, ...WILDCARDS]);
     expect(allowed).toEqual([...OF_M7.subscribe].sort());
@@ -170,7 +170,7 @@ describeWithNats('the rights that postern fleet gives', () => {
     expect(await allowedToSubscribe(joiner, [...SUBJECTS, ...WILDCARDS])).toEqual(['_INBOX_JOIN.x']);
   });
 
-  test('a hub neither creates nor deletes, and is no agent', async () => {
+  test('a hub can neither create nor delete streams, nor act as an agent', async () => {
     const allowed = await allowedToPublish(await as('hub'), SUBJECTS);
     const forbidden =
       /^ev\.|^\$KV\.(?:macs|outcomes)\.|STREAM\.(?:CREATE|UPDATE|DELETE|PURGE|MSG\.DELETE|RESTORE|SNAPSHOT)|^\$SYS|^_INBOX|CONSUMER\.(?:CREATE|DELETE|DURABLE\.CREATE|MSG\.NEXT)\.SEND/;
@@ -203,11 +203,11 @@ describeWithNats('the rights that postern fleet gives', () => {
     expect((await macs.get('m8'))?.string()).toBe('here');
   });
 
-  test('what an agent has the server write to the subject of another Mac is no event of that Mac', async () => {
+  test('an acknowledgement that an agent directs to the subject of another Mac is not an event', async () => {
     const agent = await as({ mac: 'm7' });
     agent.publish('ev.m7', 'forged', { reply: 'ev.m8' });
     const jsm = await managerOf(operator);
-    // The server's acknowledgement, on the subject that was named for it.
+    // The server's acknowledgement, at the subject that the agent chose.
     const written = await waitFor(() =>
       jsm.streams.getMessage('EV', { last_by_subj: 'ev.m8' }).then((found) => found ?? undefined),
     );
@@ -215,7 +215,7 @@ describeWithNats('the rights that postern fleet gives', () => {
     expect(readEventHeaders(written.subject, written.header)).toBeUndefined();
   });
 
-  test('an agent answers only what it was asked', async () => {
+  test('an agent can answer only questions that it received', async () => {
     const [agent, hub] = [await as({ mac: 'm7' }), await as('hub')];
     const answers = agent.subscribe('rd.m7.message', { max: 1 });
     await agent.flush();
@@ -225,7 +225,7 @@ describeWithNats('the rights that postern fleet gives', () => {
     expect(await allowedToPublish(agent, [`${HUB_INBOX}.another`])).toEqual([]);
   });
 
-  test('a revoked key is refused from the next reload on, and its connection ends', async () => {
+  test('a revoked key is refused after the next reload, and its connection ends', async () => {
     const agent = await as({ mac: 'm8' });
     const seed = readFileSync(join(folder.memberFolder({ mac: 'm8' }), MEMBER_FILES.key), 'utf8').trim();
     folder.removeMac('m8');
@@ -247,7 +247,7 @@ describeWithNats('the rights that postern fleet gives', () => {
   });
 });
 
-/** Returns the subjects that the server does not refuse, sorted. */
+/** Returns the subjects that the server permits, sorted. */
 async function allowedToPublish(connection: NatsConnection, subjects: readonly string[]): Promise<readonly string[]> {
   return withoutRefused(connection, subjects, 'publish', (subject) => connection.publish(subject));
 }

@@ -62,7 +62,7 @@ test.each([
 });
 
 describe('postern fleet init and add', () => {
-  test('write keys for their owner alone, and sections that config.toml takes', async () => {
+  test('write keys that only their owner can read, and sections that are valid in config.toml', async () => {
     const dir = newFolder();
     const init = await postern(['fleet', 'init', '--dir', dir]);
     const add = await postern(['fleet', 'add', 'm7', '--dir', dir, '--offline']);
@@ -89,7 +89,7 @@ describe('postern fleet init and add', () => {
     );
   });
 
-  test('never replace keys that are there', async () => {
+  test('never replace existing keys', async () => {
     const dir = newFolder();
     await postern(['fleet', 'init', '--dir', dir]);
     await postern(['fleet', 'add', 'm7', '--dir', dir, '--offline']);
@@ -117,7 +117,7 @@ describe('postern fleet init and add', () => {
   });
 });
 
-test('a content key changes in three steps, and each side can read the other after every one', async () => {
+test('a content key changes in three steps, and after each step both sides can read each other', async () => {
   const dir = newFolder();
   const folder = await newFleet(dir, ['m7']);
   const read = (file: string): string => readFileSync(join(dir, file), 'utf8');
@@ -173,12 +173,12 @@ describeWithNats('nats-server with TLS', () => {
     return connection;
   };
 
-  test('a hub with the certificate of the authority is let in', async () => {
+  test('a hub with the certificate of the authority can connect', async () => {
     const connection = connect(server.url, join(dir, 'hub/ca.pem'));
     await eventually(() => expect(connection.trouble).toBeUndefined());
   });
 
-  test('with renewed certificates they are let in, too, and status says when these end', async () => {
+  test('hubs can connect with renewed certificates too, and status says when these expire', async () => {
     const own = (file: string): string => readFileSync(join(dir, 'server/tls', file), 'utf8');
     const [authority, before] = [own('ca.pem'), own('server.pem')];
     const renewed = await postern(['fleet', 'renew', '--dir', dir]);
@@ -199,7 +199,7 @@ describeWithNats('nats-server with TLS', () => {
     ]);
   });
 
-  test('without that certificate, or without TLS, nothing is said to the server', async () => {
+  test('without that certificate, or without TLS, a client sends nothing to the server', async () => {
     const untrusted = connect(server.url, '');
     const plain = connect(server.url.replace('tls:', 'nats:'), '');
     await waitFor(() => untrusted.trouble !== 'it was not tried yet');
@@ -210,7 +210,7 @@ describeWithNats('nats-server with TLS', () => {
 });
 
 describeWithNats('postern fleet init --connect and status', () => {
-  test('create what is missing, and say what the servers lack', async () => {
+  test('create missing streams, and report problems of the servers', async () => {
     const dir = newFolder();
     await newFleet(dir, ['m7']);
     const server = await FleetServer.start(dir);
@@ -236,7 +236,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       await nc.close();
       expect([config.max_bytes, config.max_age / 3_600_000_000_000]).toEqual([5_000_000, 24]);
       const after = await postern(['fleet', 'status', '--dir', dir]);
-      // Missing features of an old server raise no alarm.
+      // Missing features of an old server are warnings, not problems.
       expect([after.exitCode, after.stdout]).toEqual([0, expect.stringContaining('\n- A power cut may lose')]);
       expect(after.stdout).toMatch(/m7 +unknown +never +never +- +0 +- +-\n/);
       expect(after.stdout).toContain('postern-1, nats-server');
@@ -251,7 +251,7 @@ describeWithNats('postern fleet init --connect and status', () => {
       await eventually(async () => expect(await macs()).toEqual(['m7']));
       expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });
       await eventually(async () => expect(await macs()).toEqual([]));
-      // It keeps working until the servers have read users.conf again.
+      // The Mac keeps working until the servers have read users.conf again.
       await agent.announce();
       await eventually(async () => expect(await macs()).toEqual(['m7']));
       expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });
@@ -265,7 +265,7 @@ describeWithNats('postern fleet init --connect and status', () => {
     }
   });
 
-  test('postern doctor says what keeps a Mac out of its fleet', async () => {
+  test('postern doctor says what prevents a Mac from joining its fleet', async () => {
     const dir = newFolder();
     await newFleet(dir, ['m7', 'm8']);
     const server = await FleetServer.start(dir);
@@ -300,7 +300,7 @@ describeWithNats('postern fleet init --connect and status', () => {
     }
   });
 
-  test('say that no server can be used, and which were tried', async () => {
+  test('say that no server can be used, and which addresses were tried', async () => {
     const dir = newFolder();
     await postern(['fleet', 'init', '--dir', dir, '--server', '127.0.0.1:9']);
     const ended = await postern(['fleet', 'status', '--dir', dir]);

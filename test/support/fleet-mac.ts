@@ -28,7 +28,7 @@ export class FleetMac {
   database: ChatFixture | undefined;
   /** Address of `canary.self`. */
   canarySelf = '';
-  /** Hardware id. Default: that of the machine that runs the tests. */
+  /** Hardware id; by default that of the machine that runs the tests. */
   machine: string | undefined;
   settings: Partial<Record<string, unknown>>;
   #app: RunningApp | undefined;
@@ -52,7 +52,7 @@ export class FleetMac {
     this.database.chat('any;-;+15550100', ['+15550100']);
   }
 
-  /** Writes a message of this moment and returns its row id. */
+  /** Writes a message with the current time and returns its row id. */
   write(text: string): number {
     const date = appleDate(Date.now());
     if (this.database === undefined) throw new Error('its database is not a fixture');
@@ -108,7 +108,7 @@ export class FleetMac {
     return [answer.status, await answer.json()];
   }
 
-  /** Waits until `fleet` of the status fits, and returns it. */
+  /** Waits until the status's `fleet` meets the condition, and returns it. */
   async fleet(fits: (fleet: Record<string, unknown>) => boolean = () => true): Promise<Record<string, unknown>> {
     return waitFor(async () => {
       const { fleet } = (await this.get('/status')) as { fleet: Record<string, unknown> };
@@ -147,7 +147,7 @@ export async function streamOf(nc: NatsConnection, mac: string, envelope = new E
     }
   }
   await jsm.consumers.delete(EVENTS.stream, name).catch((error: unknown) => {
-    // The broker removes it 5 s after its last use.
+    // The broker removes the consumer 5 s after its last use.
     const isGone = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
     if (!isGone) throw error;
   });

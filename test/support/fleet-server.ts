@@ -36,7 +36,7 @@ export class FleetServer {
     return new FleetServer(child, url);
   }
 
-  /** Reloads the configuration, as told after `postern fleet revoke`. */
+  /** Reloads the configuration, as an operator does after `postern fleet revoke`. */
   reload(): void {
     this.#child.kill('SIGHUP');
   }

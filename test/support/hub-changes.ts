@@ -4,7 +4,7 @@ import { eventually, waitFor } from './eventually.ts';
 import type { FleetMac } from './fleet-mac.ts';
 import type { HubFixture } from './hub-fixture.ts';
 
-/** What clients of a hub see of an event, in short. */
+/** Summarizes an event as clients of a hub see it. */
 export type Told = readonly [type: string, id: string, what: string];
 
 interface Shown {
@@ -14,7 +14,7 @@ interface Shown {
   readonly offset: string;
 }
 
-/** A client of `GET /events?changes=true` that keeps its offset, and may go on at another hub. */
+/** A client of `GET /events?changes=true` that keeps its offset, and can continue at another hub. */
 export class ChangesReader {
   after: string | undefined;
   readonly got: Told[] = [];
@@ -25,7 +25,7 @@ export class ChangesReader {
     this.after = after;
   }
 
-  /** Reads a page; without an offset it begins now. Returns status and code. */
+  /** Reads a page; without an offset, starts with the next event. Returns status and code. */
   async read(hub: HubFixture): Promise<readonly [number, string | undefined]> {
     const answer = await hub.get(
       `/events?changes=true&limit=5${this.after === undefined ? '' : `&after=${this.after}`}`,
@@ -41,7 +41,7 @@ export class ChangesReader {
     return [200, undefined];
   }
 
-  /** Reads until it has got this last. */
+  /** Reads until this event is the last one received. */
   gets(hub: HubFixture, wanted: Told): Promise<void> {
     return eventually(async () => {
       expect(await this.read(hub)).toEqual([200, undefined]);
@@ -49,7 +49,7 @@ export class ChangesReader {
     });
   }
 
-  /** Reads until it has got these, and no others. */
+  /** Reads until it has received exactly these events. */
   async reads(hub: HubFixture, wanted: readonly Told[]): Promise<void> {
     await waitFor(async () => {
       const answer = await this.read(hub);

@@ -88,7 +88,7 @@ export class TestHub {
     return new TestHub(await Line.to(port), `hub-${hubs}`);
   }
 
-  /** Publishes the next rows, which every hub of the fleet receives alike. */
+  /** Publishes the next rows at this hub. Tests publish the same rows at every hub. */
   publish(from: number, to: number): void {
     const rows = Array.from({ length: to - from + 1 }, (_, index) => arrival(from + index));
     this.messages.add(...rows);

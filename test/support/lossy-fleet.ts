@@ -4,7 +4,7 @@ import { NatsServer } from './nats-server.ts';
 import { quickClock } from './quick-clock.ts';
 import { StandInAgent } from './stand-in-agent.ts';
 
-/** A broker that can be made to lose data, hubs, and the stand-ins m1 and m2, which are new for each test. */
+/** A broker that can lose data, hubs, and the stand-in agents m1 and m2, which are new for each test. */
 export class LossyFleet {
   server!: NatsServer;
   m1!: StandInAgent;
@@ -31,7 +31,7 @@ export class LossyFleet {
     });
   }
 
-  /** Different for each test, because all of them share a server. */
+  /** Different for each test, because all tests share a server. */
   get epoch(): string {
     return `e${this.#tests}`;
   }

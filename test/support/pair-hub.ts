@@ -9,7 +9,7 @@ import { PairCopies } from '../../src/fleet/hub/pair-copies.ts';
 import { Pairs } from '../../src/fleet/hub/pairs.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 
-/** When the pair was made. */
+/** When the pair was created. */
 export const START_MS = Date.UTC(2026, 0, 2);
 export const HUBS = 2;
 /** Databases of one hub: a new one for each time it loses its own. */
@@ -77,7 +77,7 @@ export class ModelHub {
     pairs.add({ mac: 'm1', standby: 'm2', sinceMs: START_MS });
   }
 
-  /** True if it has seen both chains of changes begin with the first change. */
+  /** True if the hub has seen both chains of changes begin with the first change. */
   get hasAllChanges(): boolean {
     return this.#file === 0 && !this.store.index.hasGap(HUBS, Number.MAX_SAFE_INTEGER, true);
   }

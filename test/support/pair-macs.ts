@@ -18,7 +18,7 @@ interface Change {
 
 type Of<Item> = Readonly<Record<string, Item[]>>;
 
-/** The two Macs of a pair: their rows, the logs of their changes, and what iCloud has not brought them yet. */
+/** The two Macs of a pair: their rows, their change logs, and the messages that iCloud has not delivered yet. */
 export class PairMacs {
   readonly #rows: Of<Row> = { m1: [], m2: [] };
   readonly #coming: Of<Row> = { m1: [], m2: [] };
@@ -27,7 +27,7 @@ export class PairMacs {
   #messages = 0;
   #versions = 0;
 
-  /** Writes a message that each Mac gets at once, later, or never. */
+  /** Writes a message that each Mac receives at once, later, or never. */
   write(which: number, writtenMs: number): void {
     this.#messages += 1;
     const row = { guid: `G${this.#messages}`, message: this.#messages, writtenMs };
@@ -41,7 +41,7 @@ export class PairMacs {
   /** Edits a message. */
   edit(which: number, size: number): void {
     const message = 1 + (which % this.#messages);
-    // Messages cannot be edited any more when iCloud gives them other guids, which are recognized by the text.
+    // iCloud gives other guids only to old messages, which cannot be edited any more. The text identifies them.
     const isComing = MACS.some((mac) => this.#coming[mac]?.some((row) => row.message === message));
     const isOld = this.#rows.m2?.some(({ guid }) => guid === `N${message}`) === true;
     if (this.#messages === 0 || isComing || isOld) return;
@@ -58,7 +58,7 @@ export class PairMacs {
     this.#change({ message, what }, which, size, (place) => isFirst || states[place] === undefined);
   }
 
-  /** Brings pending messages in any order; one that is old at both Macs may get another guid at one of them. */
+  /** Delivers pending messages in any order. A message that is old at both Macs may get another guid at one of them. */
   arrive(mac: string, count: number, which: number, nowMs: number): void {
     const coming = this.#coming[mac] ?? [];
     for (let left = count; left > 0 && coming.length > 0; left -= 1) {
@@ -110,7 +110,7 @@ export class PairMacs {
     return changes.findLast(({ what }) => what === 'edited')?.version ?? 0;
   }
 
-  /** Brings a change to each Mac at once, later, or never. */
+  /** Delivers a change to each Mac at once, later, or never. */
   #change(given: Omit<Change, 'version'>, which: number, size: number, mayMiss: (place: number) => boolean): void {
     this.#versions += 1;
     const change = { ...given, version: this.#versions };
@@ -118,7 +118,7 @@ export class PairMacs {
     for (const [place, mac] of MACS.entries()) {
       const fate = (which + size * (3 + place)) % 10;
       const isBehind = this.#comingChanges[mac]?.some(({ message }) => message === change.message) === true;
-      // Who has not seen it deleted sees nothing restored.
+      // A Mac that has not seen the deletion does not see the restoration either.
       const isOdd = change.what === 'restored' && misses[place];
       if (isOdd || (misses[place] && fate >= 8 && (which + place) % 2 === 1)) continue;
       if (fate < 5 && !isBehind && this.#rowOf(mac, change.message) > 0) this.changes[mac]?.push(change);
@@ -126,7 +126,7 @@ export class PairMacs {
     }
   }
 
-  /** Brings pending changes in order; of several edits of a message, perhaps only the last. */
+  /** Delivers pending changes in order; of several edits of a message, perhaps only the last. */
   #arriveChanges(mac: string, count: number, which: number): void {
     const coming = this.#comingChanges[mac] ?? [];
     const ready = coming.filter(({ message }) => this.#rowOf(mac, message) > 0).slice(0, count);
@@ -137,7 +137,7 @@ export class PairMacs {
     }
   }
 
-  /** Returns how a Mac has seen a message deleted and restored, or will see it. */
+  /** Returns the deletions and restorations of a message that a Mac has seen or will see. */
   #toggles(mac: string, message: number): readonly Change['what'][] {
     const all = [...(this.changes[mac] ?? []), ...(this.#comingChanges[mac] ?? [])];
     return all.filter((one) => one.message === message && one.what !== 'edited').map(({ what }) => what);

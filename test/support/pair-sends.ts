@@ -56,7 +56,7 @@ export function drawSendSchedule(chance: Chance): readonly SendStep[] {
 export const describedSends = (steps: readonly SendStep[]): string =>
   steps.map((step) => `${step.do} ${step.which}`).join(', ');
 
-/** A request that was made, and is let through when the schedule says so. */
+/** A request that waits until the schedule lets it through. */
 interface Pending {
   readonly run: () => unknown;
   readonly resolve: (value: never) => void;
@@ -126,7 +126,7 @@ class ModelBroker {
       js: {
         publish: (subject: string, body: Uint8Array, { msgID, headers }: { msgID: string; headers: never }) =>
           this.request(() => {
-            // Published once, however often it is attempted.
+            // The broker stores an order once, however often it is published.
             if (this.#attempts.has(msgID)) return;
             this.#attempts.add(msgID);
             const mac = subject.slice(subject.indexOf('.') + 1);
@@ -154,7 +154,7 @@ class ModelMac {
   readonly id: string;
   /** Claimed keys; undefined until the outcome is stored. */
   readonly claimed = new Map<string, boolean>();
-  /** Keys in the order in which Messages got their texts. */
+  /** Keys in the order in which Messages received their texts. */
   readonly sent: string[] = [];
   state: 'up' | 'hung' | 'dead' = 'up';
   #order: { readonly order: SendOrder; isSent: boolean } | undefined;
@@ -194,7 +194,7 @@ class ModelMac {
     this.#answer(order, true);
   }
 
-  /** Whatever was being sent is unknown from now on; its order is handed out again. */
+  /** Loses the outcome of the running send, whose order the queue delivers again. */
   die(): void {
     this.state = 'dead';
     this.#order = undefined;

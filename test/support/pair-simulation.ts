@@ -23,7 +23,7 @@ export interface PairStep {
   readonly size: number;
 }
 
-/** Steps that do not happen to a broker or a hub that loses nothing. */
+/** Steps that happen only if the broker or a hub loses data. */
 const LOSSES: ReadonlySet<PairStepName> = new Set(['forget', 'loseEnd', 'newHub']);
 const CLIENTS = 3;
 const CHANGES = 'c_1_e';
@@ -64,12 +64,12 @@ export function shrunkPair(steps: readonly PairStep[], fails: (steps: readonly P
 
 type Stored = ReceivedEvent;
 
-/** A client that continues at any hub with the offset that it has. */
+/** A client that continues at any hub with its last offset. */
 interface ModelClient {
   after: string;
   hub: number;
   readonly got: number[];
-  /** The newest version of each message that it has and that is not deleted. */
+  /** The newest version of each message that the client has, without deleted messages. */
   readonly copy: Map<number, number>;
   isTold: boolean;
 }
@@ -99,7 +99,7 @@ class PairSimulation {
     for (const mac of MACS) this.#macs.arrive(mac, EVERYTHING, 1, this.#nowMs);
     for (const mac of MACS) this.#publish(mac, EVERYTHING);
     for (const hub of this.#hubs) this.#copy(hub, EVERYTHING);
-    // A gap shows when another event follows it.
+    // Only the next event reveals a gap.
     this.#macs.write(0, this.#nowMs);
     for (const mac of MACS) this.#publish(mac, EVERYTHING);
     for (const hub of this.#hubs) {
@@ -137,7 +137,7 @@ class PairSimulation {
     this.#stream = { created: new Date(this.#nowMs).toISOString(), messages: [], next: 1 };
   }
 
-  /** Restores the broker to an earlier state, so that sequences are used again. */
+  /** Restores the broker to an earlier state, after which it reuses sequences. */
   #loseEnd(count: number): void {
     const { messages } = this.#stream;
     messages.splice(messages.length - Math.min(count, messages.length));
@@ -216,7 +216,7 @@ class PairSimulation {
     const last = batch.at(-1);
     if (last === undefined) return;
     const { sequence, messageId, atMs } = last;
-    // In some schedules events arrive before the earlier ones of the pair are merged, and wait.
+    // In some schedules, events arrive while the pair's earlier events are still being merged, and wait.
     while (this.#isLossless && store.mergeStep());
     store.add(batch, { stream: created, sequence, messageId, atMs }, this.#nowMs);
     if (count % 3 !== 0) store.mergeStep();
@@ -238,7 +238,7 @@ class PairSimulation {
       }
     }
     client.hub = place;
-    // A client that begins with everything that is kept lacks earlier changes.
+    // A client that starts at offset 0 does not receive earlier changes.
     if (number === 0 && !hub.hasAllChanges) client.isTold = true;
     for (const entry of hub.events.allEntries(rowOffset(number), rowOffset(EVERYTHING), limit)) {
       const [message, version] = shownIn(entry);
@@ -282,7 +282,7 @@ class PairSimulation {
       if (lost.length > 0 && !isTold) return `client ${place} lost ${lost.join(' ')}, it has ${got.join(' ')}`;
       for (const message of isTold ? [] : seen) {
         const [wanted, found] = [this.#macs.newest(message), copy.get(message)];
-        // A row that a Mac publishes again does not say that it is deleted by now.
+        // A row that a Mac publishes again does not show that the message was deleted since.
         if (wanted === undefined && !this.#isLossless) continue;
         if (wanted !== found) return `client ${place} has version ${found} of ${message} in place of ${wanted}`;
       }

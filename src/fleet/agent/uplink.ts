@@ -26,7 +26,7 @@ const HEADER_BYTES = 4096;
 const HOUR_MS = 3_600_000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/** This Mac's newest messages in the stream. Its next message names the newest one, and the newest of its own chain. */
+/** This Mac's newest messages in the stream. The next message names the newest one, and the newest one of its chain. */
 interface Chain {
   /** Sequence of the newest message; 0 if there is none. */
   sequence: number;

@@ -24,7 +24,7 @@ const LOSS_MS = { first: 5000, all: 3_600_000 };
  * Returns the name of the queue for the rows or the changes of a Mac; the Mac's id for rows. Changes also wait for
  * rows, because clients would otherwise receive a row after its change. Rows never wait for changes.
  */
-export function queueOf(mac: string, epoch = ''): string {
+export function queueOf(mac: string, epoch: string): string {
   return isChangesEpoch(epoch) ? changesOf(mac) : mac;
 }
 
@@ -79,15 +79,14 @@ export class WaitingTable {
     if (row === undefined || row[2] === null) return undefined;
     const [mac, epoch, after, last, before, openedMs, stream, sequence, atMs, number] = row;
     return {
-      ...{
-        mac: String(mac),
-        epoch: String(epoch),
-        queue,
-        after: Number(after),
-        last: Number(last),
-        before: Number(before),
-      },
-      ...{ openedMs: Number(openedMs), number: Number(number) },
+      mac: String(mac),
+      epoch: String(epoch),
+      queue,
+      after: Number(after),
+      last: Number(last),
+      before: Number(before),
+      openedMs: Number(openedMs),
+      number: Number(number),
       place: { stream: String(stream), sequence: Number(sequence), atMs: Number(atMs) },
     };
   }

@@ -28,7 +28,7 @@ export interface Invitation {
   readonly secret: string;
 }
 
-/** What a machine that joins receives from the desk. */
+/** The files that a joining machine receives from the desk. */
 export interface MemberContent {
   readonly content: FleetContent;
   /** Text of `content.key` for this Mac; empty with `plain`. */

@@ -184,11 +184,13 @@ function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem 
 /** Returns one line per Mac of a hub. The line of a Mac with a problem names the problem. */
 function macLines(macs: readonly FleetMac[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
-  return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused }, place) => {
+  return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused, pair, sends }, place) => {
+    const role =
+      pair === undefined ? '' : `, of the pair ${pair}${sends === true && state === 'present' ? ', sends' : ''}`;
     const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
     const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
     const rival = refused === undefined ? '' : `, "${refused}" has the same key and takes no part`;
-    const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${lag}${cannotRead}${rival}`);
+    const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${role}${lag}${cannotRead}${rival}`);
     return line(place === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
   });
 }

@@ -39,7 +39,7 @@ function show(
     context,
     MACS,
     macs.map((mac) => macRow(mac, now)),
-    'There is no Mac yet. postern fleet add adds one.',
+    'There is no Mac yet. postern fleet invite makes a token for one.',
   );
   const remarks = [...problems.map((problem) => `! ${problem}`), ...warnings.map((warning) => `- ${warning}`)];
   if (remarks.length > 0) context.stdout('', ...remarks.map(printable));

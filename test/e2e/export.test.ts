@@ -73,7 +73,7 @@ test('a run says that it checks only ends, and copies a lost attachment again as
     const { stdout } = await run('export', '--out', folder);
     return existsSync(join(folder, 'files')) && stdout;
   });
-  expect(made).toMatch(/^A run looks only at how each file ends\. To check every line .*: postern export verify /m);
+  expect(made).toMatch(/^A run checks only the end of each file\. To check every line .*: postern export verify /m);
   rmSync(join(folder, 'files'), { recursive: true });
   expect(await postern(['export', 'verify', folder])).toMatchObject({
     exitCode: 65,

@@ -85,7 +85,7 @@ export const SETTINGS = {
   associatedRows: {
     name: 'backend.associated_rows',
     about:
-      'How rows that name another message are shown: "reactions" shows all of them as reactions; "by_kind" shows those of apps (games, Check In, Apple Cash) as messages, and votes as changes of their poll.',
+      'How rows that refer to another message are shown. "reactions": all as reactions. "by_kind": those of apps (games, Check In, Apple Cash) as messages, votes as changes of their poll, the rest as reactions.',
     allowed: '"reactions" or "by_kind"',
     defaultValue: () => 'reactions',
     read: (written) => ASSOCIATED_ROWS.find((known) => known === written),
@@ -145,7 +145,7 @@ export const SETTINGS = {
   callingCode: {
     name: 'contacts.calling_code',
     about:
-      'The calling code of the country in which the numbers of the Address Book are written, such as "46". Empty: that of your own number in Messages.',
+      'The calling code of Address Book numbers that are written without one, such as "46". Empty: that of your own number in Messages.',
     allowed: 'the digits of a calling code, without + and 00, or empty',
     defaultValue: () => '',
     read: (written) => (typeof written === 'string' && /^(?:[1-9]\d{0,2})?$/.test(written) ? written : undefined),

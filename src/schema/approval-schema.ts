@@ -76,7 +76,7 @@ export const approvalsQuery = z.object({
     .optional(),
   wait,
   include: z
-    .literal('contacts', { error: 'The parameter include must be contacts.' })
+    .literal('contacts', { error: 'The parameter include must be "contacts".' })
     .optional()
     .meta({ description: '`contacts` adds names of people, and whether the owner has ever written there.' }),
 });

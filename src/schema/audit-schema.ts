@@ -53,7 +53,7 @@ export const auditQuery = z.object({
     description: 'asc, the default: oldest first. desc: newest first, with a `Link` to the page of older lines.',
   }),
   include: z
-    .literal('contacts', { error: 'The parameter include must be contacts.' })
+    .literal('contacts', { error: 'The parameter include must be "contacts".' })
     .optional()
     .meta({ description: '`contacts` adds the names of people.' }),
   limit: limit(100, 1000),

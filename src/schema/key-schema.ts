@@ -57,7 +57,7 @@ export const keySchema = shapeOf<KeyRecord>()(
 /** Parameters of `GET /keys`. */
 export const keysQuery = z.object({
   include: z
-    .literal('revoked', { error: 'The parameter include must be revoked.' })
+    .literal('revoked', { error: 'The parameter include must be "revoked".' })
     .optional()
     .meta({ description: '`revoked` adds the newest 1,000 revoked keys, whose names the audit log needs.' }),
 });
@@ -99,7 +99,7 @@ type NewKey = KeyRecord & { readonly key: string; readonly clients?: readonly Cl
 /** Parameters of `POST /keys`. */
 export const newKeyQuery = z.object({
   include: z
-    .literal('clients', { error: 'The parameter include must be clients.' })
+    .literal('clients', { error: 'The parameter include must be "clients".' })
     .optional()
     .meta({ description: 'Adds the lines that connect each client with the key.' }),
 });

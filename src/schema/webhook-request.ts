@@ -75,7 +75,7 @@ export const webhookChangesBody = z
 /** Parameters of `GET /webhooks` (decision Z2). */
 export const webhooksQuery = z.object({
   include: z
-    .literal('status', { error: 'The parameter include must be status.' })
+    .literal('status', { error: 'The parameter include must be "status".' })
     .optional()
     .meta({ description: '`status` adds the members of `GET /webhooks/{id}`; passwords in URLs are then masked.' }),
 });
@@ -83,7 +83,7 @@ export const webhooksQuery = z.object({
 /** Parameters of `GET /webhooks/{id}/deliveries` (decision Z2). */
 export const deliveriesQuery = z.object({
   include: z
-    .literal('tries', { error: 'The parameter include must be tries.' })
+    .literal('tries', { error: 'The parameter include must be "tries".' })
     .optional()
     .meta({ description: '`tries` adds the attempts of each delivery, and the held delivery.' }),
   outcome: z

@@ -15,7 +15,7 @@ export const ACCESS_OPERATIONS = {
       'The owner’s key is not listed, and secrets are not shown.',
     query: keysQuery,
     answers: { 200: { description: 'All of them.', schema: 'Key', isList: true, example: [examples.key] } },
-    mistakes: [{ pointer: '?include', message: 'The parameter include must be revoked.' }],
+    mistakes: [{ pointer: '?include', message: 'The parameter include must be "revoked".' }],
   },
   addKey: {
     tag: 'Keys',
@@ -31,7 +31,7 @@ export const ACCESS_OPERATIONS = {
     mistakes: [
       { pointer: '/name', message: 'The name is missing.' },
       { pointer: '/approval', message: 'The approval must be one of always, new, never.' },
-      { pointer: '?include', message: 'The parameter include must be clients.' },
+      { pointer: '?include', message: 'The parameter include must be "clients".' },
     ],
   },
   getOwnKey: {

@@ -20,7 +20,7 @@ export const WEBHOOK_OPERATIONS = {
       '`GET /webhooks/{id}` adds the settings, the state and the position of one; `include=status` adds them to the list.',
     query: webhooksQuery,
     answers: { 200: { description: 'All of them.', schema: 'Webhook', isList: true, example: [examples.webhook] } },
-    mistakes: [{ pointer: '?include', message: 'The parameter include must be status.' }],
+    mistakes: [{ pointer: '?include', message: 'The parameter include must be "status".' }],
   },
   registerWebhook: {
     tag: 'Webhooks',
@@ -101,7 +101,7 @@ export const WEBHOOK_OPERATIONS = {
     query: deliveriesQuery,
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
     problems: ['webhook_not_found'],
-    mistakes: [{ pointer: '?include', message: 'The parameter include must be tries.' }],
+    mistakes: [{ pointer: '?include', message: 'The parameter include must be "tries".' }],
   },
   resendDelivery: {
     tag: 'Webhooks',

@@ -87,7 +87,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
           'Rows that were missing from the stream and supplied by their Macs.',
           filled,
         );
-        total('postern_fleet_missing_total', 'Times that rows were found to be lost for good.', missing);
+        total('postern_fleet_missing_total', 'Ranges of rows that were given up as lost for good.', missing);
         ofMac(
           'postern_mac_open_holes',
           'Ranges of rows that wait for the Mac to supply them.',

@@ -3,8 +3,8 @@ import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 /**
- * Ensures that `path` is a regular file of this user that no other user may read or write. Creates it if it is missing.
- * Throws an error that says what it is instead. SQLite's side files get the same treatment if they exist.
+ * Makes `path` a regular file of this user with mode 0600; creates it if it is missing. Throws an error that says so if
+ * it is something else, or belongs to another user. SQLite's side files get the same treatment if they exist.
  */
 export function claimPrivateFile(path: string): void {
   claim(path, O_CREAT);

@@ -51,7 +51,7 @@ export function joinAsMac(options: JoinOptions, context: ClientContext): Promise
   });
 }
 
-/** Throws unless there is a configuration without a fleet. */
+/** Throws if config.toml is missing or unusable, or already names a fleet. */
 function assertFree(folder: string, { environment }: ClientContext): void {
   const reading = readConfig(folder, environment);
   if (reading.state === 'absent') {

@@ -3,7 +3,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { assertKnown, fleetPath, type OneMacOptions, onServers, reported } from './fleet-commands.ts';
 
-/** Makes two Macs of one Apple account one member of the fleet. */
+/** Joins two Macs of the same Apple account into a single member of the fleet. */
 export function pairMacs(
   mac: string,
   standby: string,

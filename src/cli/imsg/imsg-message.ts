@@ -36,7 +36,7 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
     text: message.body,
     reply_to_guid: details?.reply_to_guid ?? null,
     thread_originator_guid: null,
-    // Outgoing messages are from the owner's address, by which a client recognises the conversation with oneself.
+    // For an outgoing message, the owner's address: clients use it to recognise the owner's conversation with themselves.
     destination_caller_id: message.is_from_me ? message.sender : null,
     service: details?.service ?? null,
     attachments,

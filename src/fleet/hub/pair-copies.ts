@@ -64,8 +64,8 @@ export class PairCopies {
   }
 
   /**
-   * Merges some of the events that the Macs of a new pair published before. Returns false once all are merged. Callers
-   * hold a transaction.
+   * Merges some of the events that two Macs published before they became a pair. Returns false if nothing was left to
+   * merge. Callers hold a transaction.
    */
   mergeStep(): boolean {
     const pair = this.#pairs.merging;

@@ -46,9 +46,9 @@ const TYPE = 'ifnull(m.associated_message_type, 0)';
 export const VOTE_TYPE = 4000;
 
 /**
- * SQL that is true if the row `m` is a message. By the contract every row that refers to another one is a reaction
- * (decision B8). If rows are shown by kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as in
- * imessage-exporter (message.rs, `variant`), except those that add an option to a poll (decision U5).
+ * SQL that is true if the row `m` is a message. By default every row that refers to another one is a reaction (decision
+ * B8). With `by_kind`, rows of types 2 and 3 are messages of apps (GamePigeon, Check In, Apple Cash; imessage-exporter,
+ * message.rs, `variant`) unless they add an option to a poll (decision U5).
  */
 export function isMessage(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type')) return '1';

@@ -31,8 +31,8 @@ export function callingCodeOf(address: string): string | undefined {
 
 /**
  * Returns one form for all spellings of an address, used to find names (never rights): `+` and all digits of a complete
- * number, the digits of a short code, an e-mail address in lower case. Returns undefined if the text is no address, or
- * could be several: an incomplete number while `home`, the calling code of this Mac's country, is unknown.
+ * number, the digits of a short code, and other text in lower case. Returns undefined for text that is too long or has
+ * neither digits nor letters, and for a national number while its calling code, `home`, is unknown.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;

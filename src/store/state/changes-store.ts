@@ -108,8 +108,8 @@ export function changeWriter(database: Sqlite): (change: Change, atMs: number) =
 }
 
 /**
- * Discards prints that an earlier version computed differently, and nothing else. Each row gets its first print
- * silently in the same generation, so that an upgrade alone causes no event and expires no offset (decision U1).
+ * Discards all prints if an earlier version computed them differently. The change log and its generation stay, and the
+ * new prints are taken silently, so that an upgrade alone causes no event and expires no offset (decision U1).
  */
 function takePrintsAgain(database: Sqlite): void {
   const version = database.prepare('SELECT prints_version FROM change_detection').get()?.[0];

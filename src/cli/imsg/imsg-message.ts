@@ -36,7 +36,7 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
     text: message.body,
     reply_to_guid: details?.reply_to_guid ?? null,
     thread_originator_guid: null,
-    // For an outgoing message, the owner's address: clients use it to recognise the owner's conversation with themselves.
+    // The owner's address, for an outgoing message: clients recognise the owner's own conversation by it.
     destination_caller_id: message.is_from_me ? message.sender : null,
     service: details?.service ?? null,
     attachments,

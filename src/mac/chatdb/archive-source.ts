@@ -159,8 +159,8 @@ export class ArchiveSource {
   }
 
   /**
-   * Reads entries at one commit. One read decodes a limited number of bytes, attachments included; a row that exceeds
-   * the rest is read alone.
+   * Reads the entries of these rows at one commit. A read decodes a limited number of bytes, attachments included, so a
+   * row that the limit cut is read again: alone, and possibly at a later commit.
    */
   #read(rows: readonly SourceRow[]): readonly SourceEntry[] {
     const entries = this.#connection.read((snapshot) => entriesOf(snapshot, rows, this.#reactedToIn(snapshot)));
@@ -172,7 +172,10 @@ export class ArchiveSource {
     });
   }
 
-  /** Loads them once per run. A reaction that arrives later makes its message differ at the next run. */
+  /**
+   * Returns the messages that have reactions, loaded once per run. A reaction that arrives later makes its message
+   * differ at the next run.
+   */
   #reactedToIn({ database, queries }: Snapshot): ReactedTo | undefined {
     const { fileId } = this.#connection;
     if (queries.reactions === undefined) return undefined;

@@ -139,12 +139,12 @@ function attachmentContentOf(
   };
 }
 
-/** Flags that follow no link and wait for no pipe, in case either has replaced the file since it was checked. */
+/** Flags that follow no link and wait for no pipe, in case one has replaced the file since it was checked. */
 export const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Returns the beginning of a file below the Attachments folder beside chat.db. Returns undefined for any other file,
- * and for a file that is only in iCloud: it occupies no blocks, and opening it would download it.
+ * and for a file that is only in iCloud. Such a file occupies no blocks, and opening it would download it.
  */
 function beginningOf(databasePath: string, path: string, bytes: number): Buffer | undefined {
   let file: number | undefined;

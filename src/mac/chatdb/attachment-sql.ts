@@ -48,7 +48,10 @@ function attachmentParts(schema: SchemaInfo) {
   };
 }
 
-/** SQL that is true unless the message of the join `j` was unsent: the attachment rows of an unsent message stay. */
+/**
+ * SQL that is true unless the message of the join `j` was unsent. Unsending a message leaves its attachment rows in
+ * place.
+ */
 function isNotUnsent(schema: SchemaInfo): string {
   const unsent = isUnsent(schema);
   return unsent === '0' ? '1' : `NOT EXISTS (SELECT 1 FROM message m WHERE m.ROWID = j.message_id AND ${unsent})`;

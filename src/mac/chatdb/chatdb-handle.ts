@@ -74,8 +74,8 @@ export class ChatDbHandle {
   }
 
   /**
-   * Runs `use` in one read transaction: everything is from one commit, and the WAL is locked once instead of once per
-   * statement. `use` must not wait for anything.
+   * Runs `use` in one read transaction, so that everything is from one commit and the WAL is locked only once. `use`
+   * must not wait for anything.
    */
   inTransaction<Result>(use: () => Result): Result {
     this.#statement('BEGIN').run();
@@ -102,7 +102,7 @@ export class ChatDbHandle {
     try {
       this.#statement('ROLLBACK').run();
     } catch {
-      // SQLite has already rolled back: some failures end the transaction.
+      // Fails if SQLite has already rolled back by itself, as it does after some failures.
     }
   }
 
@@ -152,7 +152,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   chat_message_join: ['chat_id', 'message_id'],
 };
 
-/** Optional tables. Each is ignored unless it has these columns. */
+/** Optional tables, each with the columns without which it is ignored. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   chat_handle_join: ['chat_id', 'handle_id'],
   message_attachment_join: ['message_id', 'attachment_id'],

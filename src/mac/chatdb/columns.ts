@@ -1,12 +1,12 @@
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /**
- * A number bound to a statement. With a bare `?` in a range or a LIMIT, SQLite built with STAT4 makes a new plan at
- * every run, which costs ten times the search itself; the sum prevents that.
+ * SQL for a number bound to a statement. A bare `?` in a range or a LIMIT makes SQLite built with STAT4 plan anew at
+ * every run, which costs ten times the search itself. The `+ 0` prevents that.
  */
 export const INT_PARAM = '? + 0';
 
-/** A text bound to a statement. The concatenation prevents new plans, as the sum does. */
+/** SQL for a text bound to a statement. The `|| ''` prevents new plans, as the `+ 0` does for a number. */
 export const TEXT_PARAM = "? || ''";
 
 /** A `date` takes three columns, because a stored date in nanoseconds exceeds a JavaScript number. */
@@ -46,8 +46,8 @@ export function instantAt(row: Row, at: number): Instant {
 }
 
 /**
- * SQL for the exact moment of a date in nanoseconds, for sorting without an index: `instantOf` in SQL (decision B6).
- * Nanoseconds beyond 64 bits become REAL; so do those of a bound, and both round alike.
+ * SQL for the exact moment of a date in nanoseconds, for sorting without an index: `instantOf` in SQL (decision B6). A
+ * moment beyond 64 bits becomes REAL. A bound beyond 64 bits does too, so both round alike.
  */
 export function instantSql(date: string): string {
   return `CASE WHEN typeof(${date}) NOT IN ('integer', 'real') THEN 0
@@ -198,7 +198,7 @@ export interface Instant {
 /** Seconds between 1970-01-01 and 2001-01-01, from the contract. */
 const APPLE_EPOCH_S = 978_307_200;
 
-/** The contract's boundary between seconds and nanoseconds. */
+/** By the contract, a stored date up to this is in seconds, and a later one in nanoseconds. */
 export const MAX_SECONDS = 10_000_000_000n;
 
 export const MAX_INTEGER = 9_223_372_036_854_775_807n;
@@ -221,8 +221,8 @@ export const EARLIEST: Instant = { seconds: FIRST_UNIX_S - APPLE_EPOCH_S, nanos:
 export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
 
 /**
- * Converts a stored date by the contract's rule (decision B6), from the value and SQL's quotient and remainder by 1e9.
- * A value that is not a number counts as 2001-01-01; a date beyond four-digit years is clamped.
+ * Converts a stored date by the contract's rule (decision B6). SQL supplies its value, and the quotient and remainder
+ * by 1e9. A value that is not a number counts as 2001-01-01; a date beyond four-digit years is clamped.
  */
 function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {
   if (typeof raw !== 'number' || typeof quotient !== 'number' || typeof remainder !== 'number') return APPLE_EPOCH;

@@ -7,18 +7,21 @@ export interface CommitDetectorOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
-  /** False to poll only, which notices commits later. Default: true. */
+  /** False to only poll, so that commits are noticed later. Default: true. */
   readonly isWatching?: boolean;
   /** Called when the connection's health changes. */
   readonly onHealth?: (health: BackendHealth) => void;
 }
 
-/** The -wal is written before its commit becomes visible: checks at once, then after these delays (decision C3). */
+/**
+ * Delays of the checks that follow the immediate one. The -wal is written before its commit becomes visible, so one
+ * check may be too early (decision C3).
+ */
 const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
 
 /**
- * Detects other processes' commits by `PRAGMA data_version`. Checks it at every interval, and also when a watch
- * reports a write to the -wal. The watch is renewed whenever that file is replaced.
+ * Detects other processes' commits by `PRAGMA data_version`. Checks it at every interval, and also when a watch reports
+ * a write to the -wal. The watch is renewed whenever the -wal is replaced.
  */
 export class CommitDetector {
   readonly #options: CommitDetectorOptions;
@@ -65,7 +68,7 @@ export class CommitDetector {
   #check(): boolean {
     const { connection, onHealth } = this.#options;
     const change = connection.check();
-    // Another read may have opened the database before the first check.
+    // The first check always counts as new, because another read may have opened the database before it.
     const isNew = change === 'changed' || (change === 'unchanged' && this.#lastHealth === undefined);
     this.#rearm();
     const health = connection.health();

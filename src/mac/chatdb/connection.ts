@@ -52,7 +52,7 @@ export class Connection {
         this.#open.files = findFiles(this.path);
         return 'changed';
       }
-      // The file was written without SQLite's locks, so nothing that was cached can be trusted.
+      // If only `touched` differs, the file was written without SQLite's locks, so no cached data can be trusted.
       return files.touched === this.#open.files.touched ? 'unchanged' : this.#reopen();
     } catch (error) {
       this.#lose(error);
@@ -127,9 +127,9 @@ export class Connection {
 
   #reopen(): DatabaseChange {
     this.#shut();
-    // Messages may be changing the files right now, and a handle does not tell which -wal it holds. Only if the files
-    // are the same before and after opening are they certainly the opened ones. The first opening may create the -wal
-    // and the -shm, and then needs a second one.
+    // Messages may be replacing the files right now, and a handle does not tell which -wal it holds. It is certain
+    // which files were opened only if they are the same before and after opening. If the first opening creates the -wal
+    // and the -shm, a second one is needed.
     for (let attempt = 1; this.#open === undefined; attempt += 1) {
       const before = findFiles(this.path);
       const database = ChatDbHandle.open(this.#options);

@@ -50,7 +50,10 @@ interface ContentQueries {
    * no index supports the query.
    */
   readonly pollRows: string | undefined;
-  /** Row id of the row after a poll by the same sender, if it replies to the poll. Parameter: row id. */
+  /**
+   * Row id of the message with a poll's question: the sender's next row, if it replies to the poll. Parameter: row id
+   * of the poll.
+   */
   readonly caption: string | undefined;
 }
 
@@ -86,7 +89,10 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
 
 /** More rows than any group's poll has. If a poll has more, only the newest are read. */
 const MAX_POLL_ROWS = 2000;
-/** How many row ids after the poll can be its caption: rows of other conversations may come between. */
+/**
+ * A poll's caption is searched for in this many row ids after the poll, because rows of other conversations may come
+ * between.
+ */
 const CAPTION_ROWS = 50;
 const CAPTION_S = 5;
 
@@ -105,7 +111,7 @@ function captionSql(schema: SchemaInfo): string {
     ORDER BY m.ROWID LIMIT 1`;
 }
 
-/** SQL for a blob, or for its length if it is too large to decode: SQLite knows the length without reading the blob. */
+/** SQL for a blob, or for its length if it is too large to decode. SQLite knows the length without reading the blob. */
 function blob(name: string): string {
   return name === 'NULL'
     ? name

@@ -33,8 +33,8 @@ export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>):
 }
 
 /**
- * Finds the first suitable index and names it in the SQL. Otherwise table statistics can make SQLite read all rows
- * instead of the few unread ones.
+ * Finds the first suitable index and names it in the SQL. Without the name, table statistics can make SQLite read all
+ * rows instead of the few unread ones.
  */
 function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
@@ -49,7 +49,7 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
       database.get(`EXPLAIN ${queries.count}`, 1);
       return queries;
     } catch {
-      // The next index may do. Unread counts are optional, so that no failure here may end the request.
+      // Tries the next index. Unread counts are optional, so a failure here must not end the request.
     }
   }
   return undefined;
@@ -111,7 +111,7 @@ export function withConversationDetails(
   return { ...conversation, details };
 }
 
-/** A text that begins like this is usually one link, whose preview says more. */
+/** A text that begins like this is usually only a link, and the link's preview says more. */
 const LINK = /^https?:\/\//i;
 
 /** Returns the sentence of a conversation's last message; {} if the message's text says everything. */

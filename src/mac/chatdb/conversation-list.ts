@@ -36,7 +36,8 @@ export function conversationPage(
     if (chat === undefined) continue;
     let newest: Message | undefined;
     const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
-    // Without an index, the newest message is expensive to find. The row that determines the order may be it.
+    // Finding the newest message is expensive without an index. The row that determines the order serves instead if it
+    // is a message.
     if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
     if (newest === undefined) rows += cost;
     if (rows > maxRows) return undefined;

@@ -1,15 +1,15 @@
 import { problem } from '../../domain/problems.ts';
 import type { Instant } from './columns.ts';
 
-/** A conversation in the list, with its last date; undefined without messages. */
+/** A conversation in the list. `last` is the date of its last message; undefined if it has none. */
 export interface RecentConversation {
   readonly chatId: number;
   readonly last: Instant | undefined;
-  /** A row with that date, if known. */
+  /** A row dated `last`, if known. */
   readonly rowId: number | undefined;
 }
 
-/** A page of the list. It begins behind the place `after`, which replaces `offset`. */
+/** A page of the list. If `after` is given, the page begins behind that place, and `offset` is ignored. */
 export interface PageOfOrder {
   readonly limit: number;
   readonly offset: number;

@@ -74,7 +74,7 @@ export function sqliteDiagnostics(sqlite: Sqlite): SqliteDiagnostics {
   };
 }
 
-/** Counts columns in the tables read by Postern that no macOS known to this version has. */
+/** Counts the columns that are not in `KNOWN_COLUMNS`, in the tables that Postern reads. */
 function unknownColumns(sqlite: Sqlite): number {
   return Object.entries(KNOWN_COLUMNS)
     .map(([table, known]) => {
@@ -85,7 +85,7 @@ function unknownColumns(sqlite: Sqlite): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** Counts numbers separately, and all other values together. */
+/** Counts how often each number occurs. Counts all other values together. */
 function counted(rows: readonly (readonly unknown[])[]): Readonly<Record<string, number>> {
   return summed(rows, (value) => (/^-?\d{1,5}$/.test(String(value)) ? String(value) : 'other'));
 }
@@ -115,8 +115,8 @@ function summed(
 }
 
 /**
- * The columns of the tables read by Postern, as known from macOS 10.13 to 27: the union of `simulator/schemas/`, as a
- * test checks. Reports count unknown columns, which reveal a new macOS.
+ * The columns of the tables that Postern reads, from macOS 10.13 to 27. A test checks that they are the union of
+ * `simulator/schemas/`. A report counts unknown columns, because they reveal a new macOS.
  */
 export const KNOWN_COLUMNS: Readonly<Record<string, string>> = {
   message: `

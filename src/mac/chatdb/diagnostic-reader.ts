@@ -15,12 +15,12 @@ import { dataShapes, sqliteDiagnostics } from './data-shapes.ts';
 
 /** Poll interval, for commits that no event announces. */
 const POLL_MS = 100;
-/** How long to look for a commit every millisecond after an event. */
+/** For this long after an event, looks for a commit every millisecond. */
 const AFTER_EVENT_MS = 250;
 const MAX_ROWS = 50;
 const MAX_DELAYS = 100;
 const MAX_ADDRESSES = 20;
-/** The owner's addresses are searched for in this many of the newest rows. */
+/** The owner's addresses are taken from this many of the newest rows. */
 const RECENT_ROWS = 2000;
 
 /** 2001-01-01 in Unix seconds. */

@@ -4,14 +4,14 @@ import type { SchemaInfo } from './chatdb-handle.ts';
 import { anyOf, column } from './queries.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 
-/** SQL for the print of the row `m` without additions for attachments: flags, later additions, and content. */
+/** SQL for the print of the row `m`: its flags, later additions, and content. Attachments are added separately. */
 export function rowSql(schema: SchemaInfo): string {
   return `${flagsSql(schema)} + ${addedSql(schema)} + ${contentSql(schema)}`;
 }
 
 /**
- * SQL for the flags: one bit for each column of decision B7. Delivery columns of an incoming row mean nothing and are
- * ignored.
+ * SQL for the flags: one bit for each column of decision B7. Ignores the delivery columns of an incoming row, because
+ * they mean nothing.
  */
 function flagsSql(schema: SchemaInfo): string {
   const flag = (bit: number, ...names: readonly string[]): string =>
@@ -24,7 +24,10 @@ function flagsSql(schema: SchemaInfo): string {
 }
 
 const BITS_31 = 2 ** 31 - 1;
-/** Odd and below 2^31: even lengths that differ by little then differ in the upper bits of a product modulo 2^31. */
+/**
+ * Odd numbers below 2^31. After multiplication by them modulo 2^31, even lengths that differ by little differ in the
+ * upper bits.
+ */
 const FACTORS = {
   text: 1_640_531_527,
   attributedbody: 1_836_311_903,
@@ -37,15 +40,15 @@ const FACTORS = {
 const SUM_BITS = 2 ** 50 - 1;
 
 /**
- * SQL for the content by its lengths, which cost nothing to read. An edit also sets its date, so that a new text of
- * equal length is noticed.
+ * SQL for a number that stands for the content: it combines the lengths, which cost nothing to read. It includes the
+ * dates of edits, so that a new text of equal length is noticed.
  */
 function contentSql(schema: SchemaInfo): string {
   const there = (...names: readonly (keyof typeof FACTORS)[]): readonly (keyof typeof FACTORS)[] =>
     names.filter((name) => schema.hasColumn('message', name));
   const lengths = there('text', 'attributedbody', 'message_summary_info').map((name) => {
     const length = lengthSql(schema, name);
-    // A voice message's body changes only by its transcript.
+    // Leaves out the body of a voice message: only a transcript changes it, and `addedSql` covers that.
     return name === 'attributedbody' ? `CASE WHEN ${isVoice(schema)} THEN 0 ELSE ${length} END` : length;
   });
   const dates = there('date_edited', 'date_retracted').map(
@@ -57,7 +60,7 @@ function contentSql(schema: SchemaInfo): string {
 }
 
 /**
- * SQL for a length times its factor: at most 2^30 times the factor, so that a sum of three stays within SQLite's
+ * SQL for a length times its factor. A length is at most 2^30, so a sum of three products stays within SQLite's
  * integers.
  */
 function lengthSql(schema: SchemaInfo, name: keyof typeof FACTORS): string {
@@ -70,8 +73,8 @@ function mixed(sum: string, bits: number): string {
 }
 
 /**
- * SQL for later additions by Messages to an existing row: a poll's votes and new options, which are separate rows; the
- * transcript of a voice message, under its key in the body; the payload of a link or an app; unsent parts.
+ * SQL for what Messages adds to an existing row later: the votes and new options of a poll (separate rows), the
+ * transcript of a voice message (under its key in the body), the payload of a link or an app, and unsent parts.
  */
 function addedSql(schema: SchemaInfo): string {
   const added = (kind: number, sum: string): string => `${kind} + ${ADDED} * (${mixed(sum, ADDED_BITS)})`;
@@ -107,8 +110,8 @@ function hasVotes(schema: SchemaInfo): boolean {
 }
 
 /**
- * A checksum of the votes and added options, which refer to the poll by guid. Messages may keep or delete a vote that
- * was replaced.
+ * A checksum of the votes and added options, which refer to the poll by guid. It changes whether Messages keeps or
+ * deletes a vote that was replaced.
  */
 const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
   WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
@@ -123,8 +126,8 @@ function bytes(text: string): string {
 }
 
 /**
- * SQL for two numbers of the row `j.message_id`: one that changes with every attachment (its existence, transfer state
- * and name), and one that changes with a transcript in the plist of a voice message's file.
+ * SQL for two numbers of the message `j.message_id`. The first changes with its attachments: their existence, transfer
+ * state and name. The second changes with a transcript in the plist of a voice message's file.
  */
 export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undefined {
   if (!hasAttachmentTables(schema) || !schema.hasIndex('message_attachment_join', 'message_id')) return undefined;

@@ -18,8 +18,8 @@ import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Reads prints of rows. SQLite computes them, because returning one number per row costs a third of returning its
- * columns.
+ * Reads prints of rows. SQLite computes the prints, because returning one number per row costs a third of returning the
+ * row's columns.
  */
 export class Fingerprints implements PrintReader {
   readonly #connection: Connection;
@@ -107,12 +107,12 @@ function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
   return Number(snapshot.database.get(printQueriesFor(snapshot.database.schema).newest, upTo, count - 1)?.[0] ?? 1);
 }
 
-/** Rows watched per indexed set, newest first. */
+/** Maximum number of rows watched in each indexed set. The newest are watched. */
 const MAX_WATCHED = 500;
 const MAX_DELETED = 5000;
 /** Rows compared by one sum. Comparing rows one by one would cost as much as reading their prints. */
 const SUMMED_ROWS = 64;
-/** If a range has more row ids than this many times the requested rows, its prints are read instead of summed. */
+/** A range with more row ids than this many times the requested rows has many gaps. Its prints are read, not summed. */
 const MAX_GAPS = 4;
 
 /** The SQL of prints. Row ids come from a range (`from`, `to`) or a JSON list. */
@@ -120,7 +120,10 @@ interface PrintQueries {
   readonly newest: string;
   readonly range: RowQueries;
   readonly list: RowQueries;
-  /** The sum of the prints of a range, without attachments and deletions, each multiplied by its index in the range. */
+  /**
+   * The sum of the prints of a range, each multiplied by its index in the range. Excludes what attachments and
+   * deletions add to a print.
+   */
   readonly sum: string;
   readonly next: string;
   /** Row ids as text, separated by commas. */
@@ -134,7 +137,7 @@ interface RowQueries {
   readonly rows: string;
   /** Row id, a checksum of its attachments' state, and one of their transcripts. */
   readonly attachments: string | undefined;
-  /** Row ids of messages that are listed only as deleted. */
+  /** Row ids of messages that are in no chat any more, but that the user can still restore. */
   readonly deleted: string | undefined;
 }
 
@@ -176,7 +179,7 @@ function printsOf(
   return prints;
 }
 
-/** Returns, by row id, the numbers by which attachments and deletions raise the prints of these rows. */
+/** Returns by how much attachments and deletions raise the print of each of these rows. */
 function additionsOf(
   database: ChatDbHandle,
   { attachments, deleted }: RowQueries,
@@ -215,7 +218,7 @@ function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known:
   return ranges;
 }
 
-/** Returns the part of a print that `sum` adds up. */
+/** Returns a print without its addition, as `sum` counts it. */
 function withoutAddition(print: Print, addition = 0): number {
   return addition === 0 || print === NO_PRINT || print === REACTION_PRINT ? print : Math.max(print - addition, 1);
 }
@@ -262,7 +265,7 @@ function watchedSql(schema: SchemaInfo): readonly string[] {
     sets.push(newest('is_finished = 1 AND is_from_me = 1 AND error > 0'));
   }
   if (schema.hasIndex('message', 'cache_roomnames', 'service', 'is_sent', 'is_delivered')) {
-    // SQLite uses a partial index only if the query repeats all of its terms. Since macOS 26 they include
+    // SQLite uses a partial index only if the query repeats all of the index's terms. Since macOS 26 the terms include
     // `schedule_type` and RCS.
     const since26 = has('schedule_type')
       ? "service IN ('iMessage', 'RCS') AND schedule_type == 0"

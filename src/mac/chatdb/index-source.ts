@@ -19,8 +19,8 @@ const MAX_TEXT = 8192;
 const SOUND = /\.(?:caf|amr|m4a)$/i;
 
 /**
- * Returns the message with its searchable texts besides the body. Most messages have none (`hasMore` is false), so
- * nothing more is read for them.
+ * Returns the message with its searchable texts besides the body. Most messages have no such texts; `hasMore` is then
+ * false, and nothing more is read.
  */
 function searchable(snapshot: Snapshot, message: Message, hasMore: boolean): SearchableMessage {
   const content: MessageContent = (hasMore ? rowContentOf(snapshot, message)?.content : undefined) ?? {};

@@ -25,7 +25,7 @@ export interface ListSql {
   readonly mixed: string;
 }
 
-/** The lists that exist with and without canaries. */
+/** The lists that are built twice: with canaries and without. */
 interface MessageLists {
   /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
@@ -95,7 +95,7 @@ const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Numb
 /** The source of a list's rows. */
 interface Source {
   readonly from: string;
-  /** Each condition begins with the chat parameter, if there is one. */
+  /** Builds the condition. Its first parameter is the chat, if the list belongs to one. */
   readonly where: (dateRange: string) => string;
   /** The indexed date and row id. */
   readonly date: string;
@@ -145,8 +145,8 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
 }
 
 /**
- * SQL for a range between two bounds, with the row id only at the bound where the list begins. SQLite stops reading an
- * index early with one such pair, but not with two.
+ * SQL for a range between two bounds. Only the bound where the list begins compares the row id too: with two such
+ * pairs, SQLite would not stop reading the index early.
  */
 function between(order: Order, date: string, rowId: string): string {
   return order === 'asc'
@@ -154,16 +154,16 @@ function between(order: Order, date: string, rowId: string): string {
     : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
 }
 
-/** Number of newest messages whose dates are checked, because a date may be raised later. */
+/** Number of newest messages whose dates are checked again, because Messages may raise a date later. */
 const NEWEST = 100;
 
 /** The SQL for the order of conversations, for one schema. */
 export interface OrderQueries {
-  /** True if an order can be kept across commits: the joins' dates and row ids must reveal what is new. */
+  /** True if an order can be kept across commits. That requires joins whose dates and row ids reveal what is new. */
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /** Chats with joins whose dates say nothing about their messages' dates: NULL, 0, seconds. */
+  /** Chats with joins dated NULL, 0 or in seconds. Such a date says nothing about the message's date. */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;
@@ -175,7 +175,7 @@ export interface OrderQueries {
   readonly newest: string;
   /** The chat and the message of a join. */
   readonly join: string;
-  /** The date of a row, if it counts in the chat. Parameters: chat, row id. */
+  /** The date of a row; no result if the row does not count in the chat. Parameters: chat, row id. */
   readonly stillCounts: string;
 }
 
@@ -223,7 +223,7 @@ const LATEST = `SELECT ${CHAT_DATE_COLUMNS.select({ chat: 'id', hasMessages: 'da
 
 function oddChats(schema: SchemaInfo): string {
   const isOdd = (date: string): string => `${date} IS NULL OR ${date} <= ${MAX_SECONDS} OR ${date} > ${MAX_INTEGER}`;
-  // Since macOS 26, an index tells at once whether any chat is odd; usually none is.
+  // The index on `message_date` (macOS 26) tells at once whether any join has such a date. Usually none has.
   const isAny = schema.hasIndex('chat_message_join', 'message_date')
     ? `EXISTS (SELECT 1 FROM chat_message_join WHERE ${isOdd('message_date')}) AND`
     : '';
@@ -233,8 +233,8 @@ function oddChats(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that reads all joins in one pass, for databases without the indexes for `LATEST`. SQLite takes bare columns from
- * the row of the max().
+ * SQL that reads all joins in one pass, for databases without the indexes for `LATEST`. SQLite takes the bare column
+ * `l.date` from the row with the max().
  */
 function exactDates(schema: SchemaInfo): string {
   const columns = CHAT_DATE_COLUMNS.select({ chat: 'c.ROWID', hasMessages: 'count(l.id)', date: 'l.date' });
@@ -246,7 +246,7 @@ function exactDates(schema: SchemaInfo): string {
 
 /**
  * SQL that tells whether some rows are dated in seconds, and how many dates are out of index order, counted up to
- * `MAX_COUNTED`. Parameters of `chat`: the chat, once for the seconds and once for each of `UNINDEXED`.
+ * `MAX_COUNTED`. `chat` takes the chat several times: once for the seconds, and once for each of `UNINDEXED`.
  */
 interface DateQueries {
   readonly all: string;

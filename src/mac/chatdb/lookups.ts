@@ -19,15 +19,17 @@ import type { Chat, Snapshot } from './snapshot.ts';
 const MAX_OWN_ROWS = 1000;
 
 /**
- * 1 if the row's chat is new, NULL if it has no chat. Parameters: the highest row id before the send, and the row id.
+ * SQL that is 1 if the row's chat had no message before a send, NULL if the row has no chat. Parameters: the highest
+ * row id before the send, and the row id.
  */
 const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
     WHERE old.chat_id = j.chat_id AND old.message_id <= ${INT_PARAM}))
   FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
 
 /**
- * SQL for the service of the newest delivered message to an address. Other services than iMessage may have no receipts,
- * so their messages count once they are sent. Undefined without an index on `handle_id`. Parameter: address.
+ * SQL for the service of the newest delivered message to an address. A message by another service than iMessage counts
+ * once it is sent, because that service may have no receipts. Undefined without an index on `handle_id`. Parameter:
+ * address.
  */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
@@ -110,7 +112,7 @@ interface DirectoryQueries {
   readonly withMember: string;
   /** Like `withMember`, ignoring the case of the address. */
   readonly withMemberAnyCase: string;
-  /** Parameter: row id of the chat. */
+  /** Selects a row if the chat has an outgoing message. Parameter: row id of the chat. */
   readonly ownMessage: string;
 }
 
@@ -191,7 +193,7 @@ export class MessagesDirectory implements ChatDirectory {
     return this.#connection.read((snapshot) => {
       const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
       if (chats.length === 0) return undefined;
-      // In a damaged database two rows may have one guid: the members of both count.
+      // A damaged database may have two chats with one guid. The members of both count.
       const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
       return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
     });

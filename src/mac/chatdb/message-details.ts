@@ -42,7 +42,8 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   const error = Number(row[at.error] ?? 0);
   const replyTo = toText(row[at.replyTo]);
   const isUnsent = row[at.isUnsent] === 1;
-  // `hasContent` judges a body by its end, and an unreadable body can end like a plain one.
+  // `hasContent` looks only at a body's end, and an unreadable body can end like a plain one. So an empty body counts
+  // as content too.
   const hasContent = row[at.hasContent] === 1 || message.body === '';
   const found = hasContent ? rowContentOf(snapshot, message, isUnsent) : undefined;
   const { attachments, ...content } = withAttachments(snapshot, message, found?.content);
@@ -78,7 +79,10 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
   return { id, guid, sender, body: brief(body) };
 }
 
-/** Returns {} unless the row is the balloon of a link whose text is in the row it refers to (decision U6). */
+/**
+ * Returns the row with the text beside a link, if this row is the link's balloon and names it; otherwise {} (decision
+ * U6).
+ */
 function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDetails, 'part_of'> {
   const guid = toText(row[at.textRow]);
   if (guid === '') return {};
@@ -100,7 +104,7 @@ function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
     const earlier = standing.get(place);
     standing.delete(place);
     if (type < 3000 || type >= 4000) standing.set(place, reaction);
-    // Removing a reaction that was already replaced does not remove its replacement.
+    // The removal of a reaction that was replaced before leaves the replacement in place.
     else if (earlier !== undefined && earlier.associated_message_type !== type - 1000) standing.set(place, earlier);
   }
   return [...standing.values()];
@@ -162,8 +166,8 @@ function isoAt(row: Row, place: number): string | null {
 const PAIR_MS = 60_000;
 
 /**
- * Returns the row with the text of a link's balloon. Returns undefined if the named row is not such a text: a link
- * without text may name any earlier message, as ordinary rows do.
+ * Returns the row with the text beside a link. Returns undefined if the row that the link's balloon names is no such
+ * text: a link without text may name any earlier message, as ordinary rows do.
  */
 function textRowOf(snapshot: Snapshot, guid: string, balloon: Message): Message | undefined {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return undefined;

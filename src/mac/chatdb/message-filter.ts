@@ -9,7 +9,9 @@ import { isJunk } from './row-kinds.ts';
 /** Actions by `filter_action`; 0 means not filed (imessage-exporter, pull request 797; not seen on a Mac). */
 const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
 
-/** Returns the filing of a row for its details: empty for 0, and before macOS 27, which lacks the columns. */
+/**
+ * Returns how macOS filed a row, for its details. Returns {} for 0, and if the columns are missing (before macOS 27).
+ */
 export function filingOf(row: Row): Pick<MessageDetails, 'filter'> {
   const { at } = DETAIL_COLUMNS;
   const code = Number(row[at.filterAction] ?? 0);

@@ -21,8 +21,8 @@ export interface Keyset {
 }
 
 /**
- * A list and its bounds. The bound at which the list begins is an exclusive position. Only the date of the other bound
- * counts: a list ends with rows newer than `after`, or not newer than `before`.
+ * A list and its bounds. The list begins directly behind one bound, by date and row id. Of the other bound only the
+ * date counts: rows must be newer than `after`, or not newer than `before`.
  */
 export interface List {
   /** Undefined for all chats. */
@@ -82,7 +82,7 @@ export function newestMessageRow(snapshot: Snapshot, chatId: number): Row | unde
   return readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0)[0];
 }
 
-/** Returns how many rows a list at an offset may have to read before its first row. */
+/** Returns how many rows may have to be read before the first row of a list at this offset. */
 export function listCost(snapshot: Snapshot, chatId: number | undefined, offset: number): number {
   const { hasSeconds, unindexed } = snapshot.dates(chatId);
   return hasSeconds || unindexed > 0 ? (offset + unindexed) * 4 : offset;
@@ -128,7 +128,7 @@ const NS = 1_000_000_000n;
 function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlValue[] {
   const [above, upTo] = unit === 1n ? [MAX_SECONDS, MAX_INTEGER] : [0n, MAX_SECONDS];
   const clamped = (bound: Keyset): Keyset => {
-    // A bound between two whole units lies after every row of the lower unit.
+    // A bound with a fraction of a unit lies after every row that is dated with its whole part.
     const date = bound.date / unit;
     if (date <= above) return { date: above, rowId: MAX_INTEGER };
     if (date > upTo) return { date: upTo, rowId: MAX_INTEGER };
@@ -167,7 +167,9 @@ export function behindCursor(list: List, cursor: string): List {
   return bound.date > list.after.date ? { ...list, after: bound } : list;
 }
 
-/** Rows in the first read of a chat. Each later read doubles them, because a busy chat supplies most of a page. */
+/**
+ * Number of rows in the first read of a chat. It doubles with each read, because a busy chat supplies most of a page.
+ */
 const FIRST_ROWS = 4;
 
 /** The rest of one chat's list, read a few rows at a time. */

@@ -54,8 +54,8 @@ export class ChatLog implements MessageLog {
 }
 
 /**
- * Returns how many of the next rows to read at once, at least one, so that their bodies stay below half of
- * `MAX_LARGE_BYTES`. A pending row can be decoded twice.
+ * Returns how many of the next rows to read at once, at least one. Their bodies stay below half of `MAX_LARGE_BYTES`,
+ * because a pending row can be decoded twice.
  */
 function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number, limit: number): number {
   if (queries.bodyLengths === undefined) return limit;
@@ -86,7 +86,10 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk, isCanary };
 }
 
-/** Adds what the row still lacks (decision C2). A row with an error is final and lacks nothing. */
+/**
+ * Returns the event of a row and what the row still lacks (decision C2). A row with an error is final and lacks
+ * nothing.
+ */
 function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const { at } = PENDING_COLUMNS;
   const status = row[at.status] as number;
@@ -108,7 +111,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   };
 }
 
-/** Returns the earlier rows that this row proves to be its copies. */
+/** Returns the row ids of the earlier rows that this row shows to be its copies. */
 function copiesBefore(snapshot: Snapshot, { event: { type, data } }: RowEntry): readonly number[] {
   return type === 'message.sent' ? earlierCopiesOf(snapshot, data) : [];
 }

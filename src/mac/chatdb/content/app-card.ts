@@ -13,9 +13,9 @@ const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
   ['com.apple.mobileslideshow.', 'photos'],
   ['com.apple.icloud.apps.messages.business.', 'business'],
 ];
-/** The team id of apps that have no team. */
+/** The team id in the balloon id of an app without a team. */
 const NO_TEAM = '0000000000';
-/** Seconds between 1970 and 2001: check-ins count from 1970. */
+/** Seconds between 1970 and 2001. Needed because check-ins count from 1970. */
 const EPOCH_S = 978_307_200;
 
 /** Returns the card of an app. `payload` is empty if its archive is unreadable. */

@@ -28,8 +28,8 @@ export function readAttributedText(blob: Uint8Array): AttributedText | undefined
 }
 
 /**
- * Pairs the runs with their attributes. After the string, each run consists of a number that identifies its attributes
- * and of its length. At a number's first use, the attributes follow. Lengths beyond the text are cut.
+ * Pairs the runs with their attributes. Each run is stored as the number of its attributes and its length; the
+ * attributes themselves follow where their number first appears. A run that ends beyond the text is cut.
  */
 function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] | undefined {
   const known = new Map<number, TypedDictionary>();

@@ -60,7 +60,7 @@ class PlistFile {
   readonly #top: number;
   readonly #offsetsAt: number;
   readonly #objects = new Map<number, PlistValue>();
-  /** Containers that are being read: a container that contains itself is broken. */
+  /** Containers that are being read. A container inside itself makes the list invalid. */
   readonly #open = new Set<number>();
   #steps = 0;
   #textBytesLeft: number;
@@ -163,7 +163,7 @@ class PlistFile {
     return dictionary;
   }
 
-  /** Returns length and offset of the content. From 15 on, the length is a separate integer. */
+  /** Returns the length and the offset of an object's content. If `low` is 15, a separate integer holds the length. */
   #length(low: number, at: number): readonly [length: number, at: number] {
     if (low !== 15) return [low, at];
     const head = this.#number(at, 1);
@@ -172,7 +172,10 @@ class PlistFile {
     return [this.#integer(at + 1, bytes), at + 1 + bytes];
   }
 
-  /** Integers of 8 bytes and more are signed. Those of 16 bytes contain values that fit into 8. */
+  /**
+   * Integers of 8 or 16 bytes are signed, shorter ones are not. Of 16 bytes only the last 8 are read, because real
+   * values fit into them.
+   */
   #integer(at: number, bytes: number): number {
     if (bytes < 8) return this.#number(at, bytes);
     if (bytes > 16) throw BROKEN;

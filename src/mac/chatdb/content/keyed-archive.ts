@@ -13,7 +13,10 @@ type ArchiveValue =
   | ArchiveDictionary;
 
 const MAX_DEPTH = 64;
-/** Shared references multiply, so that a bound on the depth alone would allow 8^20 objects. */
+/**
+ * A bound on the depth alone is not enough. Twenty nested arrays that each refer eight times to the next one would
+ * become 8^20 objects.
+ */
 const MAX_STEPS = 20_000;
 const MAX_URL_CHARACTERS = 8192;
 const BROKEN = new Error('not a keyed archive');

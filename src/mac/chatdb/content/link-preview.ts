@@ -46,7 +46,7 @@ interface Special {
   readonly members: Pick<LinkPreview, 'document' | 'music' | 'app_store' | 'place'>;
 }
 
-/** Describes the target of a link whose metadata describe more than a page. */
+/** Describes a link's target if it is more than a page, such as a shared document, music or an app. */
 function specialOf(metadata: Dictionary): Special {
   const document = dictionaryIn(metadata, 'collaborationMetadata');
   if (document.size > 0) return sharedDocument(metadata, document);

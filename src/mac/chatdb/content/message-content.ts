@@ -85,7 +85,7 @@ function textContent(
   const { edits = [], unsentParts = [], translations = [] } = summary ?? {};
   const parts = row.isUnsent ? [] : withUnsent(body?.runs ? new RunReader().parts(body) : [], unsentParts);
   const [only, another] = parts;
-  // The text of a link is its URL, which the card already contains.
+  // Plain content is shown without parts. The only text part of a link is its URL, which the card already contains.
   const isPlain =
     another === undefined &&
     (only === undefined || (only.part === 0 && !only.unsent && (!only.runs || kind === 'link')));
@@ -123,7 +123,7 @@ function balloonOf(
   read: <Value>(decode: (bytes: Uint8Array) => Value | undefined) => Value | undefined,
 ): DecodedRow {
   const archive = (): Payload | undefined => read(payloadOf);
-  // A link that is the whole text may have a preview without a balloon id.
+  // A text that is one link may have a preview although its row has no balloon id.
   const onlyLink = body && onlyLinkOf(body);
   const hasPreview = row.payload !== undefined && row.payload.length > 0 && onlyLink !== undefined;
   const kind = row.balloon === '' && hasPreview ? 'link' : kindOfBalloon(row.balloon);

@@ -25,8 +25,8 @@ const PART = '__kIMMessagePartAttributeName';
 const MAX_PART = 10_000;
 
 /**
- * Converts runs of text. The output of all texts together is bounded, because runs share their attributes: a long
- * address in ten thousand runs would make an answer of gigabytes.
+ * Converts runs of text. Limits the output of all texts together, because runs can share attributes: one long address
+ * in ten thousand runs would make an answer of gigabytes.
  */
 export class RunReader {
   readonly #told = new Map<TypedDictionary, Told>();

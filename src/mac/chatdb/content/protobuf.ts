@@ -1,4 +1,4 @@
-/** A field of a protobuf message. The value of a varint is a number; that of any other field is its bytes. */
+/** A field of a protobuf message. The value is a number for a varint, and bytes for any other field. */
 export interface ProtobufField {
   readonly number: number;
   readonly value: number | Uint8Array;

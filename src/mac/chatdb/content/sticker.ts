@@ -10,7 +10,7 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.Stickers.UserGenerated.MessagesExtension': 'user',
 };
 
-/** Postern's names for effects, by their names in the pictures of the owner's stickers. */
+/** Postern's name of each effect, by the name in the picture of a sticker that the owner made. */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 
 /** The columns of an attachment that describe a sticker. */

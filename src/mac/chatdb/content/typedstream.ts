@@ -10,7 +10,8 @@ const BROKEN = new Error('not a typedstream of this kind');
 const FOUND = new Error('the text is found');
 export const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');
 
-// The first byte of an item. Other values from 0x80 to 0x91 are reserved; all other bytes are numbers themselves.
+// The first byte of an item. A value from 0x80 to 0x91 is a tag, reserved if it is not named here. Any other byte is
+// itself a number.
 export const TWO_BYTES = 0x81;
 const FOUR_BYTES = 0x82;
 const REAL = 0x83;

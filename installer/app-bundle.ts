@@ -40,8 +40,8 @@ export function infoPlist(nodeVersion: string): string {
 }
 
 /**
- * Returns the UUID for our copy of Node. With the official build's UUID, macOS would confuse it with any other copy of
- * that release, and access to the local network would fail although it is switched on.
+ * Returns the UUID for our copy of Node. If the copy kept the official build's UUID, macOS would confuse it with any
+ * other copy of that release, and refuse it the local network even with the permission.
  */
 export function programUuid(nodeVersion: string, arch: MachSlice['arch']): Uint8Array {
   const bytes = createHash('sha256').update(`${BUNDLE_ID} ${nodeVersion} ${arch}`).digest().subarray(0, 16);

@@ -32,8 +32,8 @@ export async function knownCdhash(machine: Machine, layout: Layout): Promise<str
 }
 
 /**
- * Resets the permissions if the bundle in place has a new cdhash. macOS ties permissions to the cdhash: with the entry
- * of an earlier bundle, System Settings shows Postern as switched on, and macOS still refuses it.
+ * Resets the permissions if the bundle in place has a new cdhash, because macOS ties permissions to the cdhash. After
+ * an earlier bundle, System Settings would show Postern as switched on although macOS refuses it.
  */
 export async function settleGrants(
   machine: Machine,
@@ -57,7 +57,7 @@ function remember(layout: Layout, cdhash: string | null): void {
     rmSync(layout.knownCdhash, { force: true });
     if (cdhash !== null) writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
   } catch {
-    // Without a record, the next new bundle resets the permissions, which does no harm.
+    // If the record is missing, the next new bundle resets the permissions, which does no harm.
   }
 }
 

@@ -15,7 +15,7 @@ export interface Layout {
   readonly versions: string;
   /** A link to the version in use. */
   readonly current: string;
-  /** A link to the version before it. */
+  /** A link to the version that was in use before `current`. */
   readonly previous: string;
   readonly main: string;
   /** A small script that runs `postern` with the private Node. */

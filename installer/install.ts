@@ -36,7 +36,7 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   try {
     await switchOver(machine, layout, launchd, release, agent);
   } finally {
-    // Also runs if the first installation failed, because its app stays in place.
+    // Also runs after a failed first installation, because that leaves its app in place.
     const isNewBundle = release.bundle?.isPlaced() === true;
     await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
     release.bundle?.discard();
@@ -106,7 +106,7 @@ async function checkBeforehand(
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }
-  // Read after the port was checked, so that an agent that has just started is recognised as its listener.
+  // The port was checked first, so that an agent that starts in between is recognised as the program on its port.
   const job = await launchd.state();
   const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
   if (state.kind === 'taken' && !isOurs) {

@@ -37,8 +37,8 @@ export async function installLibraries(machine: Machine, layout: Layout, folder:
 }
 
 /**
- * Returns a folder without spaces in its path: the makefiles of native libraries break in one like `Application
- * Support`.
+ * Returns a folder without spaces in its path, because the makefiles of native libraries fail in a folder such as
+ * `Application Support`.
  */
 function folderWithoutSpaces({ temporaryFolder }: Machine): string {
   return /\s/.test(temporaryFolder) ? '/tmp' : temporaryFolder;

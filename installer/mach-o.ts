@@ -43,7 +43,8 @@ export function machSlices(read: ReadBytes): readonly MachSlice[] {
   if (magic !== FAT_MAGIC && magic !== FAT_MAGIC_64) return present(slice(read, 0));
 
   const count = start.readUInt32BE(4);
-  // Java class files share the magic of universal binaries; their "count" is a version above 40.
+  // Java class files begin with the same magic as universal binaries. In place of the count they have a version, which
+  // is above 40.
   if (count > SLICES_LIMIT) return [];
   const isWide = magic === FAT_MAGIC_64;
   const entryBytes = isWide ? 32 : 20;

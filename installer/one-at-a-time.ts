@@ -3,9 +3,9 @@ import { lockFile } from '../src/runtime/file-lock.ts';
 import type { Layout } from './install-layout.ts';
 
 /**
- * Runs `work` while no other installer or uninstaller is working on this installation: two at once would remove each
- * other's copies. Throws `already_installing` otherwise. Files that `work` creates are writable only by their owner,
- * whatever the umask.
+ * Runs `work` while no other installer or uninstaller is working on this installation, because two at once would remove
+ * each other's copies. Throws `already_installing` otherwise. Files that `work` creates are writable only by their
+ * owner, whatever the umask.
  */
 export async function oneAtATime(layout: Layout, work: () => Promise<void>): Promise<void> {
   const release = locked(layout.lock);

@@ -46,8 +46,8 @@ const POLL_MS = 5_000;
 
 /**
  * Makes the agent check its permissions until it has both, and tells the user what to click, for at most
- * `permissionsLimitMs`. Returns the missing permissions. Only the agent asks Messages: macOS asks on behalf of the
- * responsible program, which for a child of this terminal would be the terminal.
+ * `permissionsLimitMs`. Returns the missing permissions. Only the agent may ask Messages, because macOS would take the
+ * request of a child of this terminal for the terminal's own.
  */
 export async function walkThroughPermissions(
   machine: Machine,
@@ -113,7 +113,7 @@ class Guide {
       return;
     }
     if (before === undefined) this.#explain(name);
-    // While macOS is asking, a window of System Settings would cover its question.
+    // Leaves System Settings closed while macOS is asking, because its window would cover the question.
     if (state === 'denied' && report.reason !== 'no_dialog') await this.#openPane(name);
     if (detail !== '' && detail !== before?.detail) this.#machine.stdout(`  ${detail}`);
   }

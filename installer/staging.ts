@@ -11,7 +11,7 @@ export interface StagedFolder {
   isPlaced(): boolean;
   /** Undoes `place`, even if it failed halfway. */
   putBack(): void;
-  /** Removes the folder that is not in use: after `place` the replaced one, otherwise the new one. */
+  /** Removes the folder that is not in use. After `place` this is the replaced folder, otherwise the new one. */
   discard(): void;
 }
 
@@ -91,8 +91,8 @@ function moveIfThere(path: string, to: string): void {
 }
 
 /**
- * Returns an AppError that says why a path could not be written, or the error itself. Since macOS 13, EPERM can also
- * mean that another terminal made the app (App Management). EACCES is only about owners.
+ * Returns an AppError that says why a path could not be written, or the error itself. EPERM can also come from App
+ * Management (since macOS 13), which protects an app from terminals that did not make it. EACCES is only about owners.
  */
 export function writeFailure(error: unknown, path: string): unknown {
   const code = errorCode(error);

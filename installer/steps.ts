@@ -51,9 +51,9 @@ export async function undoSteps({ begun }: StepFailure): Promise<readonly UndoFa
 }
 
 /**
- * Writes a file unless its content already matches: macOS may announce a rewritten property list as a new background
- * item. Undoing restores the previous content. If there was no file, undoing leaves the new one, because restarting the
- * old version may need it.
+ * Writes a file unless its content already matches, because macOS may announce a rewritten property list as a new
+ * background item. Undoing restores the previous content. If there was no file, undoing leaves the new one, because
+ * restarting the old version may need it.
  */
 export function writeFileStep(path: string, content: string, mode: number): Step {
   const before = readIfPresent(path);

@@ -55,7 +55,8 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
   return {
     name: 'stop the running agent',
     async run() {
-      // Comes before the bundle is replaced, because macOS looks up a running program's permissions by its path.
+      // The agent stops before its bundle is replaced, because macOS looks up a running program's permissions by its
+      // path.
       machine.stdout(
         'launchctl bootout: the running agent is stopped, because launchd reads a property list only when it loads it.',
       );
@@ -66,7 +67,7 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
 }
 
 /**
- * Undoing restores the previous app. If that was missing or damaged, the new one stays, because the old code needs an
+ * Undoing restores the previous app. If there was no sound app before, the new one stays, because the old code needs an
  * app.
  */
 function placeBundle(bundle: NewBundle): Step {
@@ -138,7 +139,10 @@ function told(error: unknown, layout: Layout, code: string, state: string, logge
   });
 }
 
-/** Returns the last log lines if the agent does not answer, otherwise none: for other failures the log adds nothing. */
+/**
+ * Returns the last log lines if the agent does not answer. Returns none for other failures, because the log adds
+ * nothing to them.
+ */
 function logEnd(error: unknown, layout: Layout): readonly string[] {
   if (!isAppError(error) || error.code !== 'agent_not_healthy') return [];
   const lines = layout.logFiles.flatMap(endOf);

@@ -91,7 +91,9 @@ async function forgetPermissions(machine: Machine, layout: Layout): Promise<read
   return [];
 }
 
-/** Removes staged attachments, except those that a conversation still shows: Messages would show them as empty. */
+/**
+ * Removes staged attachments, except those that a conversation still shows, because Messages would show them as empty.
+ */
 function removeStagedFiles({ home, stdout }: Machine): readonly string[] {
   const messages = join(home, 'Library', 'Messages');
   const stagingFolder = join(messages, 'Attachments', 'Postern');

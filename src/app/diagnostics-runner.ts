@@ -38,7 +38,10 @@ export interface DiagnosticsRequest {
   readonly asksMessages: boolean;
 }
 
-/** Collects the facts for a report, in the service because it holds the permissions. One run at a time. */
+/**
+ * Collects the facts for a report, one run at a time. Runs in the service, because only the service has the
+ * permissions.
+ */
 export class DiagnosticsRunner {
   readonly #parts: DiagnosticsParts;
   readonly #stop = new AbortController();

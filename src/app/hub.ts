@@ -125,7 +125,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       offsets.assertComplete(after, hasChanges);
       return undefined;
     };
-    // A new client must not receive events that the hub is still reading from the past.
+    // A new client waits until the hub has read the past events, because it must not receive them.
     const whenFilled = async (after: ClientOffset | undefined, hasChanges: boolean): Promise<void> => {
       await copy.filled(REACH_MS);
       if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });

@@ -48,7 +48,8 @@ export function openContacts({
   const { addressBookPath, callingCode, isEnabled } = config.contacts;
   const book = new AddressBook({
     folder: addressBookPath,
-    // The permission for chat.db also covers these files. Without it, macOS would prompt the user.
+    // The permission for chat.db also covers these files. Without the permission, reading them would make macOS prompt
+    // the user.
     isAllowed: () => connection.access === 'granted',
     callingCode: () => callingCode || callingCodeOf(ownNumber(connection) ?? ''),
     clock,

@@ -16,7 +16,7 @@ import { canaryStore } from '../store/state/canary-store.ts';
 const EVERY_MS = 6 * 60 * 60_000;
 const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
-/** An outgoing row may look like an incoming one for a moment (decision U1). */
+/** How long a row that Postern sent may look like an incoming one (decision U1). */
 const OWN_MARKED_WITHIN_MS = 5000;
 /** Number of the conversation's newest rows that are searched for a canary. */
 const ROWS = 20;
@@ -151,7 +151,7 @@ export class Canary implements CanaryStatus {
     this.#isSending = true;
     try {
       if (this.#provedChat() === undefined) return;
-      // Saves before sending: even after a crash, this canary is not sent again, and the next one follows in six hours.
+      // Saves before sending, so that a crash does not cause a second canary. The next one follows in six hours.
       this.#save({
         address,
         number,
@@ -187,7 +187,7 @@ export class Canary implements CanaryStatus {
     const { log } = this.#parts;
     const code = errorCode(error) ?? 'internal_error';
     log.warn('a canary could not be sent', { code });
-    // A record with another number means that saving failed, so nothing was sent.
+    // If the record has another number, this canary could not be saved, so nothing was sent.
     if (this.#record?.number !== number) return;
     this.#save({ ...this.#record, outcome: UNKNOWN.has(code) ? 'waiting' : 'not_sent', problem: code });
   }
@@ -243,7 +243,7 @@ export class Canary implements CanaryStatus {
     if (hasFailed) return { ...record, outcome: 'not_sent', problem: 'send_failed' };
     if (record.outcome !== 'waiting' || this.#waitedMs() < ARRIVES_WITHIN_MS) return record;
     if (!isSent) return { ...record, outcome: 'unknown', problem: record.problem ?? 'send_outcome_unknown' };
-    // Until one canary has arrived on this Mac, it is unknown whether any ever will.
+    // If no canary has ever arrived on this Mac, a missing one does not prove that receiving has stopped working.
     const deadSinceMs = record.arrivedMs === null ? null : (record.deadSinceMs ?? record.sentMs);
     log.warn('a canary did not arrive', { sent_at: isoSecond(record.sentMs) });
     return { ...record, outcome: 'lost', problem: null, deadSinceMs };

@@ -49,7 +49,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
       attachmentMistakes: (paths) => owner.sender.attachmentMistakes(paths),
       send: (request) => countedSend(owner.sender.send(request), counters),
     },
-    // Without a generation, the JSON has no offset of this Mac: hubs add their own offsets.
+    // Removes the generation, so that the JSON has no offset of this Mac. Hubs add their own offsets.
     json: (entry) => withEditDate(json, { ...entry, generation: undefined }),
     isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
     addresses: () => owned.addresses(),

@@ -66,7 +66,7 @@ export function problemsIn({
         key: id,
       })),
     ...others,
-    // The message of a healthy backend may repeat one of the other problems.
+    // Without other problems only, because the message of a connected backend may repeat one of them.
     ...(backend.connected && backend.message !== null && others.length === 0
       ? [named('warning', backend.message)]
       : []),

@@ -21,7 +21,8 @@ const FLUSH_MS = 10_000;
 /** Counting ends this long after the counters were last asked for. */
 const UNASKED_MS = 30 * DAY_MS;
 /**
- * How often at most a request for the counters is recorded. A page that refreshes every 30 s need not write each time.
+ * Minimum time between two records of when the counters were asked for. A page that refreshes every 30 s need not cause
+ * a write each time.
  */
 const ASKED_EVERY_MS = HOUR_MS;
 /**
@@ -31,7 +32,7 @@ const ASKED_EVERY_MS = HOUR_MS;
 const STEP = Math.log(1.25);
 const RESPONSE = 'response_';
 
-/** Outcomes of sends in `/metrics`, by the words of `GET /stats/sends`. */
+/** Maps the outcomes of sends in `/metrics` to the words of `GET /stats/sends`. */
 const SENDS: Readonly<Record<string, string>> = {
   confirmed: 'sent',
   provisional: 'pending',
@@ -44,7 +45,7 @@ const SENDS: Readonly<Record<string, string>> = {
   too_many_held: 'refused',
 };
 
-/** Event types in the words of `GET /stats/events`. Everything else is a change. */
+/** Maps event types to the words of `GET /stats/events`. Every other type counts as a change. */
 const EVENTS: Readonly<Record<string, string>> = {
   'message.received': 'received',
   'message.sent': 'sent',
@@ -163,13 +164,13 @@ export class Statistics {
     return new Map([...bySubject].map(([subject, own]) => [subject, seriesOf(own, starts, kind)]));
   }
 
-  /** Returns when the last spans started, oldest first. */
+  /** Returns the start times of the most recent spans, oldest first. */
   starts(by: StatisticSpan, last: number): readonly number[] {
     const starts: number[] = [];
     let start = this.#startOf(by, this.#parts.clock.now());
     while (starts.length < last) {
       starts.unshift(start);
-      // Taken from the middle of the previous span, because a day may have 23 or 25 hours.
+      // Half a span before the start is always in the previous span, even if that is a day of 23 or 25 hours.
       start = this.#startOf(by, start - lengthOf(by) / 2);
     }
     return starts;
@@ -212,7 +213,7 @@ export class Statistics {
     if (span !== 'day') return Math.floor(ms / lengthOf(span)) * lengthOf(span);
     if (ms < this.#day.fromMs || ms >= this.#day.untilMs) {
       const fromMs = this.#parts.startOfDay(ms);
-      // A day has at most 25 hours, and the first 23 hours are certainly part of it.
+      // A day has 23 to 25 hours, so only its first 23 hours are certain to be part of it.
       this.#day = { fromMs, untilMs: fromMs + 23 * HOUR_MS };
     }
     return this.#day.fromMs;

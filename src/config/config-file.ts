@@ -88,8 +88,8 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
 }
 
 /**
- * Makes config.toml in `folder` readable for its owner only, if the file system supports it. Returns a warning if it
- * did, and another if other users can write to the folder. The folder's mode is left to its owner.
+ * Makes config.toml in `folder` readable for its owner only, if the file system supports it. Returns a warning if this
+ * changed the mode, and another if other users can write to the folder. Never changes the folder's mode.
  */
 export function protectConfig(folder: string): readonly string[] {
   const path = configPath(folder);
@@ -117,7 +117,8 @@ function exists(path: string): boolean {
 
 /**
  * Prepares a first launch (decisions A1, A2): atomically creates the folder (0700) and a configuration with a new key
- * (0600), and reads it. Never overwrites an existing file. Returns `unusable` for that and every other failure.
+ * (0600), and reads it. Never overwrites an existing file. Returns `unusable` if there is one, and for every other
+ * failure.
  */
 export function createConfig(
   folder: string,
@@ -224,8 +225,8 @@ function configTemplate(values: ReadonlyMap<string, string | number | boolean>, 
 }
 
 /**
- * Returns a TOML literal. JSON is identical for texts, numbers and lists, except that it leaves one control character
- * unescaped.
+ * Returns a TOML literal. JSON spells texts, numbers and lists as TOML does, except that it leaves one control
+ * character unescaped.
  */
 function literal(value: unknown): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value).replaceAll('\x7f', '\\u007f');

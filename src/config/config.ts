@@ -95,7 +95,7 @@ export function checkConfig(
   const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
     const meaning = setting.read(value, environment);
     if (meaning === undefined) mistakes.push(mistake(setting, value, name));
-    // The undefined is never used: a mistake means that no Config is returned.
+    // May be undefined despite the type. No Config contains it, because a mistake means that none is returned.
     return meaning as Value;
   };
   const one = <Value>(setting: Setting<Value>): Value => read(setting, given(setting));
@@ -167,7 +167,7 @@ export function checkConfig(
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen({ ...config, fleet }), warnings };
 }
 
-/** Returns warnings about settings that defeat `oauth.issuer`, or that it defeats. */
+/** Returns warnings about settings that make `oauth.issuer` useless, or that it makes useless. */
 function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 'server'>): readonly string[] {
   if (issuer === '') return [];
   const { hostname } = new URL(issuer);

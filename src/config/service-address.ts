@@ -15,8 +15,8 @@ type ServerPlace = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
 
 /**
  * Reports whether the service of this configuration answers at `url`, so that its key may be sent there. True at the
- * configured port for a loopback name or address, `server.host` or a listed name. A listed name may also have the port
- * it is listed with, or 443, because a proxy can stand in front of the service.
+ * configured port for a loopback name or address, `server.host` or a name in `server.allowed_hosts`. Such a name may
+ * also have the port it is listed with, or 443, because a proxy can stand in front of the service.
  */
 export function isOwnUrl(url: string, { host, port, allowedHosts }: ServerPlace): boolean {
   const { hostname, port: written, protocol } = new URL(url);

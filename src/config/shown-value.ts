@@ -8,7 +8,7 @@ export function shown(value: unknown): string {
 
 function spelled(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
-  // j-toml returns integers as bigint, so a JavaScript number was written as a float.
+  // j-toml returns integers as bigint, so this number was written as a float.
   if (typeof value === 'number') return Number.isInteger(value) ? value.toFixed(1) : String(value);
   if (Array.isArray(value)) return `[${value.map(spelled).join(', ')}]`;
   if (typeof value === 'object' && value !== null) return isDate(value) ? value.toISOString() : 'a section';

@@ -54,8 +54,9 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns the column, counted from 1, at which a line stops being valid TOML; the parser mostly reports only the line.
- * This is the column after the longest valid prefix, else the column of the value, else that of the first letter.
+ * Returns the column, counted from 1, at which a line stops being valid TOML, because the parser mostly reports only
+ * the line. This is the column after the longest valid prefix, else the column of the value, else that of the first
+ * letter.
  */
 function stumble(line: string): number {
   const start = line.length - line.trimStart().length;
@@ -124,7 +125,7 @@ function* signsOf(text: string): Generator<Sign> {
   }
 }
 
-/** Returns the offset of the sign that follows `count` others; undefined if there are fewer. */
+/** Returns the offset of the sign with `count` signs before it; undefined if there is none. */
 function placeOfSign(text: string, count: number): number | undefined {
   let before = 0;
   for (const { at } of signsOf(text)) {

@@ -23,19 +23,19 @@ export interface AgentParts {
   readonly store: FleetStore;
   readonly feed: EventFeed;
   readonly messages: MessageLog;
-  /** This port and the next two act as the owner, because a hub reads and sends with the owner's rights. */
+  /** `reader`, `attachments` and `sender` act as the owner, because a hub has the owner's rights. */
   readonly reader: MessageReader;
   readonly attachments: AttachmentReader;
   readonly sender: CallerSender;
   readonly json: (entry: LogEntry) => string;
   readonly checkSend: (request: unknown) => Checked<Pick<SendRequest, 'recipient' | 'body' | 'attachments'>>;
-  /** Reports whether this Mac stores an outcome for this Idempotency-Key, which makes it final (decision D9). */
+  /** Reports whether this Mac stores an outcome for this Idempotency-Key. A stored outcome is final (decision D9). */
   readonly isKept: (key: string) => boolean;
   readonly health: () => BackendHealth;
   /** Returns the owner's numbers and addresses. Throws while chat.db is unavailable. */
   readonly addresses: () => readonly string[];
   readonly rowOfGuid: (guid: string) => number | undefined;
-  /** Returns the id of the hardware, which a copied disk does not carry along; undefined if it has none. */
+  /** Returns the id of the hardware; undefined if it has none. A copied disk does not take the id along. */
   readonly machine: () => Promise<MachineId | undefined>;
   readonly clock: Clock;
   readonly log: Log;
@@ -176,7 +176,7 @@ export class FleetAgent {
     try {
       return await claimIdentity(connection, envelope, claimant);
     } catch (error) {
-      // The users.conf of an earlier version does not permit claims, so no machine has any.
+      // The users.conf of an earlier version forbids claims, so no machine has made one.
       if (isForbidden(error)) return undefined;
       throw error;
     }

@@ -15,7 +15,7 @@ import {
 } from '../protocol/event-message.ts';
 import type { JoinedParts } from './agent.ts';
 
-/** Returns the chain of rows or of changes that this Mac's newest message names; undefined if it names none. */
+/** Returns this Mac's chain of rows or of changes, as its newest message describes it; undefined if it does not. */
 export function chainIn(
   last: EventMessage & { readonly sequence: number },
   isOfChanges: boolean,
@@ -64,8 +64,8 @@ export function chainStart(
 }
 
 /**
- * Returns the first changes after `after` and before `before`, without canaries. An empty list means that there are
- * none; null, that the log no longer has them.
+ * Returns the first changes after `after` and before `before`, without canaries. Returns an empty list if there are
+ * none, and null if the log no longer has them.
  */
 export function loggedChanges(
   feed: EventFeed,
@@ -87,9 +87,9 @@ export function loggedChanges(
   }
 }
 
-/** Returns the text that `eventId` hashes for a change. For a row it hashes the guid. */
+/** Returns the text that `eventId` hashes for a change. For a row, `eventId` hashes the guid instead. */
 export function changeKey({ change, rowId, event }: LogEntry): string {
-  // A key must never change, and the range of ids in messages.changed grows with new rows.
+  // A key must never change, so it omits the range of ids in messages.changed, which grows with new rows.
   const what =
     event.type === 'message.updated' ? [rowId, event.changes] : event.type === 'message.removed' ? [rowId] : [];
   return JSON.stringify(['change', change, event.type, ...what]);

@@ -4,7 +4,7 @@ import type { FleetConnection } from '../protocol/connection.ts';
 import { readSubject, WHO } from '../protocol/layout.ts';
 import type { MachineClaim } from '../protocol/machine-claim.ts';
 
-/** Time for another agent with the same id to answer. */
+/** How long to wait for the answer of another agent with the same id. */
 const ANSWER_MS = 2000;
 /** Interval at which a refused agent checks whether the other agent or machine still has the id. */
 const AGAIN_MS = 30_000;
@@ -108,14 +108,17 @@ export class Membership {
     this.#leave();
   }
 
-  /** Checks now, or later if this agent was refused: the accepted one goes first, even if the broker lost its claim. */
+  /**
+   * Checks now, or later if this agent was refused. The delay lets the accepted agent go first, even if the broker has
+   * lost that agent's claim.
+   */
   #connected(): void {
     if (this.#state !== 'refused') return void this.check();
     this.#again?.();
     this.#again = this.#parts.clock.after(AGAIN_MS, () => void this.check());
   }
 
-  /** Reports whether another agent answers. A paused one does not; once it resumes, the stream refuses its events. */
+  /** Reports whether another agent answers. A paused agent does not; when it resumes, the stream refuses its events. */
   async #isAnswered(): Promise<boolean> {
     const { connection, mac, instance } = this.#parts;
     try {

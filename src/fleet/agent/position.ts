@@ -34,10 +34,11 @@ export async function startAfter(known: Known): Promise<Start> {
   const isUnnamed = guid === null || last.id === '';
   const isOurs = isUnnamed ? last.epoch === known.epoch : eventId(mac, last.epoch, guid) === last.id;
   if (isOurs && last.row <= highestRowId) {
-    // chat.db has this row, so the epoch in the stream is right even if this Mac has forgotten it.
+    // chat.db has the stream's newest row, so the stream's epoch is right even if this Mac has forgotten it.
     return { after: rowOffset(last.row), epoch: last.epoch, previousRow: last.row };
   }
-  // The stream is ahead of this chat.db, or holds the rows of another one. In the same epoch, row ids would repeat.
+  // The stream is ahead of this chat.db, or holds the rows of another one. Row ids would repeat in the stream's epoch,
+  // so another epoch begins.
   const epoch = last.epoch === known.epoch ? randomUUID() : known.epoch;
   return { ...(await fromMemory(known)), epoch, previousRow: 0 };
 }
@@ -50,7 +51,10 @@ async function fromMemory(known: Known): Promise<Start> {
   return { after, epoch, previousRow: after.rowId };
 }
 
-/** Resumes in a stream without messages of this Mac: with the last hours, and with all rows not acknowledged before. */
+/**
+ * Returns where to resume in a stream without messages of this Mac: before the last hours, and before every row that
+ * was not acknowledged.
+ */
 async function afresh({ position, backfill, epoch }: Known): Promise<Start> {
   const start = await backfill();
   const after = position !== undefined && position.rowId < start.rowId ? position : start;

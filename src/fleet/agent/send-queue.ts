@@ -91,7 +91,7 @@ export class SendQueue {
       await this.#tell(order, reply);
       message.ack();
     } catch (error) {
-      // The queue delivers the send again, which is then answered with the stored outcome of its key.
+      // The queue delivers the send again. The stored outcome of its key then answers it.
       log.warn('the outcome of a send could not be reported to the fleet', { reason: (error as Error).message });
     } finally {
       cancel?.();
@@ -118,14 +118,14 @@ export class SendQueue {
     const { connection, envelope, mac, isKept } = this.#parts;
     const hash = keyHash(key);
     const outcome = packOutcome(envelope, mac, key, { requestHash: hashOfRequest(request), reply });
-    // A send refused before its key was stored has no final outcome: the client may use the key again.
+    // If a send was refused before its key was stored, the outcome is not final: the client may use the key again.
     if (isKept(key) && !isOfAnother(reply))
       await connection.js.publish(`$KV.${BUCKETS.outcomes}.${outcomeKey(mac, hash)}`, outcome);
     connection.nc.publish(outcomeSubject(mac, hash), outcome);
   }
 }
 
-/** Reports whether another send with this key caused the refusal. The other send's stored outcome must stay. */
+/** Reports whether the refusal is about another send with this key, whose stored outcome must stay. */
 function isOfAnother(reply: Reply): boolean {
   return 'problem' in reply && ['send_in_progress', 'idempotency_key_reused'].includes(reply.problem.code);
 }

@@ -26,7 +26,10 @@ const HEADER_BYTES = 4096;
 const HOUR_MS = 3_600_000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/** This Mac's newest messages in the stream. The next message names the newest one, and the newest one of its chain. */
+/**
+ * The state of this Mac's messages in the stream. Each new message names the newest one, and the newest one of its own
+ * chain.
+ */
 interface Chain {
   /** Sequence of the newest message; 0 if there is none. */
   sequence: number;
@@ -46,7 +49,7 @@ export class Uplink implements ConsumerTask<undefined> {
   readonly #consumer: EventConsumer;
   /** Read from the stream; undefined before that, and after a failure. */
   #chain: Chain | undefined;
-  /** The highest sequence that this run has seen at this Mac's subject. */
+  /** The highest sequence of this Mac's subject that this run has seen. */
   #seen = 0;
   /** Failed attempts since the last acknowledgement. */
   #failures = 0;
@@ -90,7 +93,7 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   storedOffset(): Offset {
-    // The consumer also calls this after chat.db was replaced, when the chain has the wrong epoch.
+    // The consumer also calls this after chat.db was replaced. The chain then has the wrong epoch.
     this.#chain = undefined;
     const { store, feed, settings } = this.#parts;
     return store.position() ?? feed.lastPublished({ changes: settings.changes });
@@ -103,7 +106,7 @@ export class Uplink implements ConsumerTask<undefined> {
   async handle(entry: LogEntry): Promise<Handled<undefined>> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
-    // Hubs receive no canaries (decision AA4). They see no gap: the next event names the row published before.
+    // Hubs receive no canaries (decision AA4). They see no gap, because the next event names the last published row.
     if (entry.isCanary === true) return { isDone: true };
     const { mac } = this.#parts;
     const isChange = entry.change !== undefined;
@@ -130,11 +133,13 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   progress(offset: Offset): void {
-    // Without a chain it is unknown what the stream has acknowledged.
+    // Without a chain, this run does not know what the stream has acknowledged.
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
   }
 
-  /** Publishes a message after this Mac's newest one. Returns its sequence; rejects if the newest one is another. */
+  /**
+   * Publishes a message after this Mac's newest one and returns its sequence. Rejects if the stream has a newer one.
+   */
   async #publish(chain: Chain, msgID: string, { headers, body }: ReturnType<typeof encodeEvent>): Promise<number> {
     const { connection, mac } = this.#parts;
     const published = connection.js.publish(eventSubject(mac), body, {
@@ -193,7 +198,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const isSameStream = store.stream() === created;
     const lastRow = last && chainIn(last, false);
     const start = await startAfter({
-      // Row 0: the stream holds changes of this Mac, but no rows.
+      // Row 0 means that the stream holds changes of this Mac but no rows.
       ...{ mac, epoch, position, last: lastRow?.row === 0 ? undefined : lastRow, isSameStream },
       identity: (at) => messages.identity(at),
       backfill: () => this.#backfill(),
@@ -219,7 +224,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#chain = chain;
   }
 
-  /** Publishes where the chain of changes begins. Otherwise hubs would not notice that they lack earlier changes. */
+  /** Publishes where the chain of changes begins, so that hubs notice if they lack earlier changes. */
   async #startChanges(chain: Chain, changes: ChainState): Promise<void> {
     const id = randomUUID();
     const sequence = await this.#publish(chain, id, chainStart(this.#parts, id, changes, chain.rows));

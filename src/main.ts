@@ -53,8 +53,8 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Removes the signal handling of dist/main.js: an interrupted send is not a success, and tail prints a last line. First
- * handles a signal that arrived during loading, which would be lost with its listener.
+ * Removes the signal handling of dist/main.js, because an interrupted send is not a success, and tail prints a last
+ * line. First handles a signal that arrived during loading, because it would be lost with its listener.
  */
 async function leaveSignals(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => void setImmediate(resolve));

@@ -66,7 +66,7 @@ export function problemsIn({
         key: id,
       })),
     ...others,
-    // Without other problems only, because the message of a connected backend may repeat one of them.
+    // Left out if there are other problems, because the message of a connected backend may repeat one of them.
     ...(backend.connected && backend.message !== null && others.length === 0
       ? [named('warning', backend.message)]
       : []),

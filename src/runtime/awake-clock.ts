@@ -12,9 +12,9 @@ export interface AwakeClockOptions {
 
 /**
  * A clock whose monotonic time stands still while the machine sleeps or this process is stopped, so that time limits
- * continue where they were. Node's own clock keeps running during sleep on macOS (libuv reads mach_continuous_time:
- * libuv pull requests 2894 and 4390) and stands still on Linux; while a process is stopped (SIGSTOP) it keeps running.
- * Gaps are exact to one beat. The wall clock is unchanged.
+ * continue where they were. Node's own clock stands still during sleep on Linux, but keeps running on macOS (libuv
+ * reads mach_continuous_time: libuv pull requests 2894 and 4390). It also keeps running while a process is stopped
+ * (SIGSTOP). Gaps are exact to one beat. The wall clock is unchanged.
  */
 export class AwakeClock implements Clock {
   readonly #clock: Clock;

@@ -6,9 +6,9 @@ const JUMP_MS = 5000;
 const REPORTED_FOR_MS = 60_000;
 
 /**
- * Detects jumps of the wall clock by comparing it with the monotonic clock: somebody set the clock, or on Linux the
- * machine slept. On macOS the monotonic clock keeps running during sleep, so a sleep is not a jump there;
- * `AwakeClock` detects it. Jumps affect only timestamps, so they are logged, and health reports them for a minute.
+ * Detects jumps of the wall clock by comparing it with the monotonic clock. A jump means that somebody set the clock,
+ * or on Linux that the machine slept. On macOS the monotonic clock keeps running during sleep, so `AwakeClock` detects
+ * a sleep there. Jumps affect only timestamps, so they are logged, and health reports them for a minute.
  */
 export class ClockWatch {
   readonly #clock: Clock;

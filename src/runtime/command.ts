@@ -105,7 +105,7 @@ function killChild(child: ChildProcess, hasOwnGroup: boolean): void {
     // ESRCH: the group has just ended by itself.
     if (errorCode(error) !== 'ESRCH') child.kill('SIGKILL');
   }
-  // A process that left the group could keep the pipes open, and 'close' must be emitted anyway.
+  // A process that left the group could keep the pipes open. Destroying them makes Node emit 'close' anyway.
   child.stdout?.destroy();
   child.stderr?.destroy();
 }

@@ -1,6 +1,6 @@
 /**
- * A count for each combination of label values. A label never contains an address. prom-client's Counter would cost
- * 13 MB of memory from the start; it is loaded when `/metrics` is first requested.
+ * A count for each combination of label values. A label never contains an address. Does without prom-client, which
+ * costs 13 MB of memory and is therefore loaded only when `/metrics` is first requested.
  */
 export class LabelledCount<Label extends string> {
   readonly labelNames: readonly Label[];

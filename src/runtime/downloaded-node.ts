@@ -81,8 +81,8 @@ function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
 }
 
 /**
- * Removes other users' write access to the folder: they could replace the verified program before it is started.
- * Throws `node_not_fetched` if the folder belongs to another user, as under sudo.
+ * Removes other users' write access to the folder, because they could replace the verified program before it is
+ * started. Throws `node_not_fetched` if the folder belongs to another user, as under sudo.
  */
 function refuseOtherWriters(folder: string): void {
   const { uid, mode } = statSync(folder);

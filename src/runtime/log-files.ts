@@ -13,9 +13,9 @@ const MAX_BYTES = 10 * 1024 * 1024;
 const EVERY_MS = 60_000;
 
 /**
- * Bounds the size of the files that launchd writes our output to: copies a large one to `<name>.1` and empties it, at
- * once and then regularly. Empties instead of renaming, because launchd keeps the file open; launchd appends, so the
- * next line goes to the beginning. A line written between the two steps is lost.
+ * Bounds the size of the files that launchd writes our output to. Copies a large file to `<name>.1` and empties it, at
+ * once and then regularly. Does not rename it, because launchd keeps the file open and appends to it. A line written
+ * between copying and emptying is lost.
  */
 export function boundLogFiles(files: readonly string[], options: LogFileOptions): Cancel {
   const { clock, everyMs = EVERY_MS } = options;
@@ -46,7 +46,7 @@ function setAside(file: string, maxBytes: number): void {
     copyFileSync(file, `${copy}.new`);
     renameSync(`${copy}.new`, copy);
   } finally {
-    // Emptied even if the copy failed, as on a full disk: making room matters more.
+    // The file is emptied even if the copy failed, as on a full disk, because making room matters more.
     rmSync(`${copy}.new`, { force: true });
     truncateSync(file);
   }

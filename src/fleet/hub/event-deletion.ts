@@ -4,8 +4,9 @@ import type { HubDatabase } from './hub-database.ts';
 const STEP = 2000;
 
 /**
- * Deletes up to `STEP` events, each of whose places is older than `beforeMs` or below the stream's first sequence.
- * Never deletes the newest event. Returns true if there may be more to delete. Callers hold a transaction.
+ * Deletes up to `STEP` events, but never the newest one. Deletes an event only if each of its places is older than
+ * `beforeMs` or below the stream's first sequence. Returns true if there may be more to delete. Callers hold a
+ * transaction.
  */
 export function deleteOldEvents(
   database: HubDatabase,

@@ -77,7 +77,7 @@ export class EventIndex {
   /** Returns the lowest number of all events stored after a place of the stream; undefined if there are none. */
   firstBehind(stream: string, sequence: number): number | undefined {
     const irregular = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence > ?`;
-    // Events without a later place in their own stream are numbered in the order of their sequences.
+    // Regular events, without a later place in their own stream, are numbered in the order of their sequences.
     const isIrregular = 'SELECT 1 FROM later_place WHERE number = event.number AND later_place.stream = event.stream';
     const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${isIrregular})
       ORDER BY sequence LIMIT 1`;
@@ -92,7 +92,8 @@ export class EventIndex {
 
   /** Returns the lowest number of all events stored at or after an instant; undefined if there are none. */
   firstSince(atMs: number): number | undefined {
-    // For `min` SQLite would read all earlier events in order of their numbers.
+    // Names the index, because SQLite would otherwise find `min` by reading all earlier events in order of their
+    // numbers.
     const sql = (table: string, byTime: string): string =>
       `SELECT min(number) FROM ${table} INDEXED BY ${byTime} WHERE at_ms >= ?`;
     const found = [sql('event', 'event_time'), sql('later_place', 'later_time')];

@@ -56,7 +56,7 @@ export class HubEventLog implements MessageLog {
     if (read === undefined) return undefined;
     const merged = this.#pairChanges.merged(stored, read);
     const event = merged.type === 'message.updated' ? { ...merged, edited_at: undefined } : merged;
-    // The message's guid does not identify a change, because a message can have several.
+    // A message can have several changes, so its guid does not identify any of them.
     const guid = isChangesEpoch(epoch) || !('guid' in event.data) ? '' : event.data.guid;
     return {
       offset: rowOffset(number),

@@ -60,7 +60,7 @@ export class EventStore {
     return this.#database.number(sql, queueOf(mac, epoch), epoch);
   }
 
-  /** Like `index.numberAt`, also for a copy that was merged with the event of a pair's other Mac. */
+  /** Like `index.numberAt`. Also knows the places of copies that were merged with an event of a pair's other Mac. */
   numberAt(offset: StreamPlace): number | undefined {
     return this.index.numberAt(offset) ?? this.#copies?.numberAt(offset);
   }
@@ -74,7 +74,7 @@ export class EventStore {
     return (merged?.atMs ?? 0) > (event?.atMs ?? 0) ? merged : event;
   }
 
-  /** The sequence after which the stream may lack rows that no Mac has named yet. It is the floor of offsets. */
+  /** The stream may lack rows after this sequence that no Mac has named yet, so it is the floor of offsets. */
   get doubtfulAfter(): number | undefined {
     return this.#position.doubtfulAfter;
   }
@@ -99,8 +99,8 @@ export class EventStore {
   }
 
   /**
-   * Adds new events and sets the position, in one transaction. Returns the events to publish; those behind a hole wait.
-   * An event that is known, because a refilled stream repeats it, only gets a further place.
+   * Adds new events and sets the position, in one transaction. Returns the events to publish; events behind a hole
+   * wait. If a refilled stream repeats a known event, the event only gets a further place.
    */
   add(events: readonly ReceivedEvent[], position: StreamPlace, nowMs: number): readonly StoredEvent[] {
     const { stream, sequence } = position;
@@ -130,7 +130,7 @@ export class EventStore {
   fill({ mac, epoch, queue }: Hole, rows: readonly FilledRow[], upTo: number): readonly StoredEvent[] {
     return this.#changed(() => {
       const hole = this.hole(queue);
-      // A refilled stream may have supplied some of the rows since.
+      // A refilled stream may have supplied some of the rows before the Mac did.
       if (hole?.epoch !== epoch || upTo <= hole.after) return [];
       const missing = rows.filter(({ row }) => row > hole.after);
       const added = missing.flatMap((row) =>
@@ -142,8 +142,8 @@ export class EventStore {
   }
 
   /**
-   * Gives up the rows of a hole up to `last`, which nobody can supply. Offsets before them are refused afterwards.
-   * Returns undefined, and changes nothing, if the queue has lost too much in the last hour.
+   * Gives up the rows of a hole up to `last`, because nobody can supply them. From then on, offsets before these rows
+   * are refused. If the queue has lost too much in the last hour, changes nothing and returns undefined.
    */
   giveUp({ epoch, queue, last }: Hole, nowMs: number): readonly StoredEvent[] | undefined {
     return this.#changed(() => {
@@ -186,14 +186,17 @@ export class EventStore {
     this.#setLastRow(source, row);
     const isWaiting = this.#waiting.has(queue) || this.#isBlocked(queue);
     if (!isWaiting && !isHole) return this.#insert(stream, source, event);
-    // No Mac can supply changes from before its chain, so every hub refuses offsets from before the chain's start.
+    // No Mac can supply changes from before its chain. The gap makes hubs refuse offsets from before the chain's start.
     if (isStart && known === undefined && !isWaiting && this.#waiting.addGap(queue, atMs)) return [];
     const missing = isHole ? { after: known ?? previousRow, last: previousRow } : undefined;
     this.#waiting.add(stream, source, isStart ? { ...event, ...NOTHING } : event, missing, nowMs);
     return [];
   }
 
-  /** Reports whether a queue must wait: for the merging of its pair, or, as a queue of changes, for the Mac's rows. */
+  /**
+   * Reports whether a queue must wait. Any queue waits for the merging of its pair, and a queue of changes also waits
+   * for the Mac's rows.
+   */
   #isBlocked(queue: string): boolean {
     const mac = macOf(queue);
     return this.#copies?.isMerging(mac) === true || (isOfChanges(queue) && this.#waiting.has(mac));
@@ -204,8 +207,8 @@ export class EventStore {
   }
 
   /**
-   * Reports whether this hub missed the predecessor of the first message that it has from an epoch. Sequence 0 means
-   * that the stream held nothing from the Mac: then this hub missed rows only if it knows the Mac from another epoch.
+   * Reports whether this hub missed the message before the first one that it has from an epoch. With sequence 0, the
+   * stream held nothing from the Mac. This hub then missed rows only if it knows the Mac from another epoch.
    */
   #isMissing(queue: string, stream: string, sequence: number): boolean {
     if (sequence === 0) {
@@ -265,7 +268,7 @@ export class EventStore {
     const waited = this.index.waiting(queue, STEP);
     const last = waited.at(-1);
     if (last === undefined) return undefined;
-    // Deletes the events before inserting them, so that they do not lower their own floors.
+    // The events are deleted before they are inserted. Otherwise they would lower their own floors.
     this.#waiting.deleteUpTo(last);
     return waited.flatMap((event) => (event.type === NOTHING.type ? [] : this.#insertLate(event.stream, event)));
   }

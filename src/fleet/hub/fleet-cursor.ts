@@ -7,9 +7,8 @@ const NS_PER_MS = 1_000_000n;
 const NS_PER_S = 1_000_000_000n;
 
 /**
- * The position in a list over several Macs: everything before the second `timestamp` in the list's order was shown, and
- * `shown` messages of each Mac in that second. Macs without messages in the second are left out, which keeps the cursor
- * short.
+ * The position in a list over several Macs. Everything that precedes the second `timestamp` in the list was shown. In
+ * that second, `shown` messages of each Mac were shown. Macs without any are left out, which keeps the cursor short.
  */
 export interface FleetCursor {
   readonly timestamp: string;

@@ -7,7 +7,7 @@ import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';
 import { changesOf, isOfChanges } from './waiting-table.ts';
 
 const RETRY_MS = { first: 2000, longest: 60_000 };
-/** A Mac that the fleet does not know counts as revoked once a hole has been open for this long. */
+/** How long a hole stays open before a Mac that the fleet does not know counts as revoked. */
 const UNKNOWN_MS = 60_000;
 
 export interface HoleFillerParts extends HubParts {

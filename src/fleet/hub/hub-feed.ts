@@ -69,13 +69,13 @@ export class HubFeed implements EventFeed {
   }
 
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
-    // A reader of changes that starts from 0 expects no earlier changes, so earlier gaps do not count.
+    // A reader of changes that starts from 0 expects no earlier changes, so gaps before the newest number do not count.
     const start = offset.rowId === 0 && options?.changes === true ? this.#store.index.lastNumber : offset.rowId;
     return this.#complete(this.#feed.resume(offset, onMore, options), start, options);
   }
 
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer {
-    // A reader without changes misses nothing where the numbers belong to changes.
+    // A reader without changes misses nothing if the missing numbers belong to changes.
     const gone: ConsumerTask<Outcome>['gone'] = (first, last, now) =>
       now.changes !== true && this.#store.index.isOfChanges(first, last) ? undefined : task.gone(first, last, now);
     return this.#feed.consume({ ...task, gone }, options);
@@ -94,7 +94,7 @@ export class HubFeed implements EventFeed {
     return {
       take: (limit) => {
         const batch = reader.take(limit);
-        // `take(0)` only counts missed events, and can follow the end of a client.
+        // `take(0)` only counts missed events, even after a client has ended, so it must not throw.
         if (limit === 0) return batch;
         if (this.#store.index.hasGap(number, batch.upTo.rowId, changes)) throw problem('events_missing');
         number = Math.max(number, batch.upTo.rowId);

@@ -17,9 +17,9 @@ import { type MacList, merged } from './merge.ts';
 import { STATUS_RANK } from './pair-changes.ts';
 import { qualifiedConversation, qualifiedMessage } from './qualified.ts';
 
-/** Maximum offset over several Macs, each of which must supply as many items as are skipped. */
+/** Maximum offset in a list over several Macs. Each Mac must supply as many items as are skipped. */
 const MAX_OFFSET = 1000;
-/** Maximum offset of conversations, which have no cursor. */
+/** Maximum offset in a list of conversations. It is larger, because conversations have no cursor. */
 const MAX_CONVERSATION_OFFSET = 10_000;
 const PAGE = 200;
 const NOTHING = { items: [] };
@@ -134,7 +134,7 @@ export class HubReader implements MessageReader {
     const lists = members
       .filter(({ id }) => !away.includes(id))
       .map(({ id }): MacList<Item> => {
-        // All further pages of one answer come from the same Mac.
+        // The Mac that supplied the first page also supplies the further pages.
         let chosen = '';
         const loadFirst = async (): ReturnType<MacList<Item>['load']> => {
           let page: Awaited<ReturnType<MacList<Item>['load']>> | undefined;

@@ -17,7 +17,7 @@ import { routeOfSend } from './routing.ts';
 import { type SendClaim, SendClaims } from './send-claims.ts';
 import type { SendLeases } from './send-leases.ts';
 
-/** The Mac refuses a send that it has not begun this long after the request. */
+/** How long after the request a Mac may begin a send. After that it refuses the send. */
 const DEADLINE_MS = 60_000;
 /** How long to wait for an outcome: longer than the deadline, because a Mac may begin to send just before that. */
 const WAIT_MS = 90_000;
@@ -50,7 +50,7 @@ export class HubSender implements CallerSender {
     this.#claims = new SendClaims(parts);
   }
 
-  /** Returns none: the Mac checks its own files, and which Mac sends is unknown until the request is complete. */
+  /** Returns none, because only the Mac can check its files, and it is chosen once the request is complete. */
   async attachmentMistakes(): Promise<readonly Mistake[]> {
     return [];
   }
@@ -90,7 +90,10 @@ export class HubSender implements CallerSender {
       : delivered;
   }
 
-  /** Throws the error, or `send_outcome_unknown` if the Mac is away and another request with the key may have sent. */
+  /**
+   * Throws the error. If the Mac is away and another request with the key may have sent, throws `send_outcome_unknown`
+   * instead.
+   */
   async #refused(error: unknown, key: string | undefined): Promise<never> {
     if (key === undefined || !isAppError(error) || error.code !== 'mac_away') throw error;
     const isTried = await this.#claims.find(key).then(

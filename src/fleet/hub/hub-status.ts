@@ -115,7 +115,7 @@ export class HubStatus {
     const { member, isPair } = macs.nameOf(mac);
     const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';
     const { holder, refused } = macs.machinesOf(mac) ?? {};
-    // `publishedRow` includes canaries, which the Mac skips.
+    // `publishedRow` may be a canary's, which no hub copies.
     const copied = presence && Math.max(store.lastRow(mac, presence.epoch) ?? 0, presence.publishedRow);
     return {
       id: mac,

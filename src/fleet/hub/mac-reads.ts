@@ -11,7 +11,7 @@ import { ask, UNANSWERED } from '../protocol/requests.ts';
 import type { HubParts } from './hub-parts.ts';
 
 export interface MacReadsParts extends Pick<HubParts, 'connection' | 'envelope' | 'macs' | 'clock'> {
-  /** Returns the guid of a published row, which stands for the row's id while its Mac is away. */
+  /** Returns the guid of a published row. Hubs use it in place of the row's id while the row's Mac is away. */
   readonly guidOfRow: (mac: string, row: number) => string | undefined;
 }
 

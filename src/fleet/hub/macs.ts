@@ -161,7 +161,8 @@ export class Macs {
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
-    // Known pairs are looked up too: a deletion marker ends a pair, but a broker that lost its data does not.
+    // Known pairs are looked up even if they are not listed, because only a deletion marker ends a pair. A broker that
+    // lost its data has no marker.
     for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(
       [...stored].map(async (mac) => {

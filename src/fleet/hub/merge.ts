@@ -40,7 +40,7 @@ export async function merged<Item>(
       const { items, next } = await list.load(place);
       return { list, items, at: 0, next };
     } catch (error) {
-      // `broker_away` is this hub's own state. A Mac's refusal costs only its own items.
+      // `broker_away` concerns this hub, so the whole list fails. A Mac's refusal costs only its own items.
       if (!isAppError(error) || error.code === 'broker_away') throw error;
       log.debug('a list lacks a Mac', { mac: list.mac, reason: error.message });
       missing.push(list.mac);
@@ -56,7 +56,7 @@ export async function merged<Item>(
     items.push({ mac: first.list.mac, item: first.items[first.at] as Item });
     first.at += 1;
     if (first.at < first.items.length) continue;
-    // The page is full, and `next` alone proves that there is more.
+    // There are `count` items, and `next` proves that the Mac has more.
     if (items.length === count && first.next !== undefined) return { items, hasMore: true, missing };
     const further = first.next === undefined ? undefined : await load(first.list, first.next);
     sources = sources.flatMap((source) => (source !== first ? [source] : further?.items.length ? [further] : []));

@@ -4,8 +4,8 @@ import { problem } from '../../domain/problems.ts';
 import type { EventStore } from './event-store.ts';
 
 /**
- * An offset that this hub does not know is resolved this many milliseconds before its own time, so that events are
- * repeated rather than lost.
+ * An offset that this hub does not know resolves to this many milliseconds before its own time, because repeated events
+ * are better than lost ones.
  */
 const OVERLAP_MS = 600_000;
 const HOUR_MS = 3_600_000;
@@ -54,7 +54,7 @@ export class Offsets {
     const isCut = oldest?.stream === stream && oldest.sequence > completeUpTo + 1;
     if (floor !== undefined && isCut) throw tooOld();
     if (same !== undefined) {
-      // A restored broker stores later events at sequences that it has used before.
+      // The time counts too, because a restored broker uses sequences again for later events.
       const behind = [index.firstBehind(stream, completeUpTo), index.firstSince(atMs + 1)];
       return Math.min(same, ...behind.map((number) => (number ?? same + 1) - 1));
     }
@@ -62,11 +62,10 @@ export class Offsets {
     // The offset is just before the oldest event.
     if (oldest.stream === stream && oldest.sequence === completeUpTo + 1) return oldest.number - 1;
     if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) throw tooOld();
-    // The sequence proves nothing: after an old copy of the broker was restored, events at lower sequences may be new
-    // to the client.
+    // The sequence proves nothing. A broker restored from an old copy may have stored new events at lower sequences.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
-    // The hub that issued the offset may have read the stream only after the stream had lost these events.
+    // The hub that issued the offset may lack these events, if it read the stream after the stream had lost them.
     const lost = index.firstLost(this.#store.position?.stream ?? stream);
     const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1];
     return Math.min(before, ...known.filter((number) => number !== undefined));

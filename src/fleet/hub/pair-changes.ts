@@ -83,7 +83,7 @@ export class PairChanges {
   }
 
   /**
-   * Returns the event as clients should see it: with the ids of the message that they know, the text that the other Mac
+   * Returns the event as clients should see it. It has the message ids that clients know, the text that the other Mac
    * reported before and, in a change, the furthest status.
    */
   merged(stored: StoredEvent, event: LogEntry['event']): LogEntry['event'] {
@@ -120,7 +120,10 @@ export class PairChanges {
     this.#database.run('DELETE FROM told WHERE number < (SELECT max(number) FROM told) - ?', kept);
   }
 
-  /** Returns the newest text that an earlier event told; {} if there is none, or if the event tells a newer one. */
+  /**
+   * Returns the newest text that clients were told before this event. Returns {} if there is none, or if this event
+   * tells a newer one.
+   */
   #textBefore(member: string, guid: string, number: number): Partial<Pick<Message, 'body' | 'attachments'>> {
     const sql = `SELECT max(number) FROM told WHERE ${OF_PART} AND number <= ?`;
     const told = this.#database.number(sql, member, guid, 'content', number) ?? number;
@@ -138,14 +141,14 @@ export class PairChanges {
   }
 
   /**
-   * Returns where clients were told this already: as a later edit; by the other Mac, after the last news from this one;
-   * or as the present state. Returns undefined if it is new.
+   * Returns where clients were told this already; undefined if it is new. It is not new if clients were told a later
+   * edit, if the other Mac reported it after the last news from this one, or if it is the present state.
    */
   #find(member: string, guid: string, bit: number, { part, value, at }: Item) {
     const later = `SELECT number FROM told WHERE ${OF_PART} AND at > ? ORDER BY place LIMIT 1`;
     const number = at === '' ? undefined : this.#database.number(later, member, guid, part, at);
     if (number !== undefined) return { place: 0, number };
-    // A Mac may report several invisible changes as one. Clients then receive one too many rather than one too few.
+    // A Mac may report several invisible changes as one. If in doubt, clients receive one event too many.
     const own = `SELECT ifnull(max(place), 0) FROM told WHERE ${OF_PART} AND teller = ?`;
     const sql = `SELECT place, number FROM told WHERE ${OF_PART} AND value = ? AND (macs & ?) = 0 AND place > (${own})
       ORDER BY place ${value === '' ? 'DESC' : 'ASC'} LIMIT 1`;
@@ -170,8 +173,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns the guid under which clients know a message. The Mac may use another guid, and a removed message has none:
-   * the event of the Mac's row then supplies it, as long as that event is kept.
+   * Returns the guid under which clients know a message. The Mac may use another guid, and a removed message has none.
+   * The guid then comes from the event of the Mac's row, as long as that event is kept.
    */
   #guidOf(member: string, { mac }: MacEvent, { data }: ChangeOfOne): string {
     const index = new EventIndex(this.#database);

@@ -36,14 +36,15 @@ export class PairCopies {
   }
 
   /**
-   * Returns true, and records the place, if the event must not be published: the other Mac has published it already, or
-   * it is history of the standby. A client at this place has everything up to the number `upTo`.
+   * Returns true, and records the place, if the event must not be published, because the other Mac has published it
+   * already, or because it is history of the standby. A client at this place has everything up to the number `upTo`.
    */
   merge(stream: string, event: MacEvent, upTo = Number.MAX_SAFE_INTEGER): boolean {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
     const { sequence, atMs, messageId } = event;
-    // If the event came from an earlier stream, this stream may not have the events after it yet.
+    // If the published event is from an earlier stream, the place stands for that event's number only. This stream may
+    // not have the events after it yet.
     this.#database.run(
       `INSERT OR IGNORE INTO merged_place (stream, sequence, at_ms, message_id, number)
        SELECT id, ?, ?, ?, ifnull((SELECT number FROM event WHERE number = ? AND event.stream <> stream.id),
@@ -52,7 +53,7 @@ export class PairCopies {
     );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
-    // A refilled stream may hold the event only at this place, or at this place first.
+    // In a refilled stream, this may be the only place of the event, or its first one.
     this.#database.run(
       `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)
        SELECT here.id, ?, ?, number FROM event, stream AS here WHERE number = ? AND here.created = ?

@@ -31,15 +31,15 @@ export class PlaceTable {
   /** Prepares for the next message, at `sequence`. Marks events as lost if the stream lost its end or was recreated. */
   follow(before: StreamPlace | undefined, { stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): void {
     if (before?.stream === stream && sequence <= before.sequence) this.#lose(stream, sequence);
-    // A stream that follows another one must be read from its start.
+    // A stream that replaces another one must be read from its start.
     const first = before === undefined ? sequence : 0;
     this.#database.run('INSERT OR IGNORE INTO stream (created, first_sequence) VALUES (?, ?)', stream, first);
     if (before !== undefined && before.stream !== stream) this.#expect(stream);
   }
 
   /**
-   * Removes the marks of a source's lost events once the source has published its newest row. It publishes in the order
-   * of its rows, so it will not republish the others.
+   * Removes the marks of a source's lost events once the source has published its newest row. A source publishes in the
+   * order of its rows, so it will not republish the events that are still marked.
    */
   settle(source: number): void {
     const marks = `stream IN (SELECT id FROM stream) AND sequence = ${LOST}`;
@@ -81,8 +81,8 @@ export class PlaceTable {
   }
 
   /**
-   * Marks events that a recreated stream does not have until the Macs republish them. A client of another hub may be
-   * past newer events and lack these, so its offsets go back before the first of them.
+   * Marks events that a recreated stream lacks until the Macs republish them. A client of another hub may have newer
+   * events without these, so its offsets resolve to a number before the first marked event.
    */
   #expect(stream: string): void {
     const sql = `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)

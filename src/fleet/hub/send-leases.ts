@@ -76,7 +76,8 @@ export class SendLeases {
     const answers = await Promise.all(
       asked.map(async ({ mac }) => ({ mac, isUsed: await this.#ask(mac, idempotencyKey) })),
     );
-    // The broker may have forgotten which Mac used a key, and the other Mac must not send again.
+    // The Mac that has used the key is chosen, even if the broker has forgotten it, because the other Mac would send
+    // again.
     const user = answers.find(({ isUsed }) => isUsed === true);
     if (user !== undefined) return user.mac;
     const [best] = answers

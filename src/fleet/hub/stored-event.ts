@@ -59,7 +59,7 @@ export interface Hole {
   /** The row that revealed the hole. */
   readonly before: number;
   readonly openedMs: number;
-  /** The place of the message that revealed the hole. The missing rows share it. */
+  /** The place of the message that revealed the hole. The missing rows are stored under the same place. */
   readonly place: Pick<StreamPlace, 'stream' | 'sequence' | 'atMs'>;
   /** The number of that message in the table `waiting`. */
   readonly number: number;

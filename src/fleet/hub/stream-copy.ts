@@ -91,7 +91,7 @@ export class StreamCopy {
 
   /**
    * Resolves once the place of an offset is copied. Returns undefined if it is already copied. Resolves at once if the
-   * stream does not have the place and the copy is in step with the stream. Rejects with 503 `hub_behind` after
+   * stream does not have the place although the copy is in step with the stream. Rejects with 503 `hub_behind` after
    * `withinMs`.
    */
   reached(place: StreamPlace, withinMs: number): Promise<void> | undefined {
@@ -112,7 +112,7 @@ export class StreamCopy {
     if (!this.#includes(place)) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
   }
 
-  /** Reports whether the stream has a place. Compares the message at that place only if the copy is past it. */
+  /** Reports whether the stream has a place. If the copy is past the place, also compares the message there. */
   async #holds(jsm: JetStreamManager, { created, state }: StreamInfo, place: StreamPlace): Promise<boolean> {
     if (created !== place.stream || state.last_seq < place.sequence) return false;
     return !this.#isPast(place) || isSameMessage(await messageAt(jsm, place.sequence), place);
@@ -192,7 +192,7 @@ export class StreamCopy {
     for await (const message of messages) {
       batch.push(message);
       const { pending } = message.info;
-      // Messages that are about to arrive are stored in the same batch.
+      // Waits for messages that are about to arrive, to store them in the same batch.
       if (batch.length < MAX_BATCH && pending > 0) continue;
       await this.#store(info.created, batch);
       batch = [];
@@ -209,7 +209,7 @@ export class StreamCopy {
     if (last === undefined) return;
     const received = messages.flatMap((message) => this.#received(message) ?? []);
     const before = store.position;
-    // A stream that follows another one must be read from its start.
+    // A stream that replaces another one must be read from its start.
     let next = before?.stream === stream ? before.sequence + 1 : 1;
     for (const { seq } of before === undefined ? [] : messages) {
       if (seq > next) onSkipped(next - 1);

@@ -158,7 +158,7 @@ export class StreamEvents {
     const { events, channel, all, clock, onPublished } = this.#parts;
     const entries = events.readable(stored);
     const rows = entries.filter(isRow);
-    // Readers of rows skip to the newest row, even if changes follow it.
+    // For readers of rows, the batch ends at its newest row, even if changes follow that row.
     const ends = [
       [channel, rows, stored.findLast(({ epoch }) => !isChangesEpoch(epoch))],
       [all, entries, stored.at(-1)],

@@ -22,8 +22,8 @@ export function isSameMessage(one: StreamMessage | undefined, other: StreamMessa
 }
 
 /**
- * Reports whether the copy has another message at a place, and never had this one. The stream has then lost its end,
- * before or after it stored the message of this place.
+ * Reports whether the copy has another message at a place, and never had the message of this place. In that case the
+ * stream has lost its end, either before or after it stored that message.
  */
 export function contradicts(store: EventStore, place: StreamPlace): boolean {
   const copied = store.messageAt(place.stream, place.sequence);

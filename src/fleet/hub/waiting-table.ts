@@ -21,8 +21,8 @@ const MAX_LOSSES = { rows: 1, changes: 4 };
 const LOSS_MS = { first: 5000, all: 3_600_000 };
 
 /**
- * Returns the name of the queue for the rows or the changes of a Mac; the Mac's id for rows. Changes also wait for
- * rows, because clients would otherwise receive a row after its change. Rows never wait for changes.
+ * Returns the name of the queue for a Mac's rows or changes. The queue of rows is named by the Mac's id. Changes also
+ * wait for rows, because clients would otherwise receive a row after its change. Rows never wait for changes.
  */
 export function queueOf(mac: string, epoch: string): string {
   return isChangesEpoch(epoch) ? changesOf(mac) : mac;
@@ -62,7 +62,10 @@ export class WaitingTable {
     return this.#database.get('SELECT 1 FROM held WHERE queue = ?', queue) !== undefined;
   }
 
-  /** Returns the sequence up to which no rows wait, and that up to which nothing waits; undefined without a limit. */
+  /**
+   * Returns the sequence up to which no rows wait, and the one up to which nothing waits. Each is undefined if there is
+   * no limit.
+   */
   floors(stream: string): readonly (number | undefined)[] {
     const sql = `SELECT min(CASE WHEN stream = ${STREAM_ID} THEN floor ELSE 0 END) FROM held`;
     return [`${sql} WHERE ${IS_OF_ROWS}`, sql].map((one) => this.#database.number(one, stream));
@@ -101,7 +104,8 @@ export class WaitingTable {
   add(stream: string, source: number, event: MacEvent, missing: Missing | undefined, nowMs: number): void {
     const { mac, epoch, row, sequence, messageId, atMs, type, keyId, body } = event;
     const queue = queueOf(mac, epoch);
-    // hub.db has everything before the event; if rows are missing, everything up to the last row before them.
+    // Without missing rows, hub.db has everything before the event. Otherwise it has everything up to the last row
+    // before the missing ones.
     const known = `SELECT max(sequence) FROM event WHERE source = ? AND row = ? AND event.stream = stream.id`;
     this.#database.run(
       `INSERT OR IGNORE INTO held (queue, stream, floor)
@@ -139,8 +143,8 @@ export class WaitingTable {
   }
 
   /**
-   * Uses up a number without an event, which durable readers record as gone. Returns false if the queue has had too
-   * many gaps in the last hour.
+   * Uses up a number without an event, so that durable readers record the number as gone. Returns false if the queue
+   * has had too many gaps in the last hour.
    */
   addGap(queue: string, nowMs: number): boolean {
     const sql = 'SELECT count(*), min(at_ms) FROM gap WHERE queue = ? AND at_ms > ?';

@@ -47,7 +47,7 @@ export const HEADERS = {
   /** Row id published before this one; 0 for the first of an epoch. */
   previousRow: 'Prev-Row',
   epoch: 'Epoch',
-  /** Sequence of the previous message of the same chain, if that is not the newest of the subject. */
+  /** Sequence of the previous message of the same chain. Absent if that message is the newest of the subject. */
   chainSequence: 'Prev-Seq',
   /** State of the Mac's other chain; see EventMessage. */
   otherChain: 'Other',

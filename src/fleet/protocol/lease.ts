@@ -58,7 +58,7 @@ interface Hold {
 
 /**
  * A lease that one of many processes holds: an entry of a bucket that the holder renews by compare-and-set, together
- * with a state. Only the holder knows the revision to replace, so a holder that slept can write nothing.
+ * with a state. Each write names the revision that it replaces, so a holder that slept can write nothing.
  */
 export class Lease<State> {
   readonly #parts: LeaseParts<State>;
@@ -180,7 +180,7 @@ export class Lease<State> {
     try {
       ({ revision, record } = await this.#read(await bucket()));
     } catch (error) {
-      // The holder may have been cut off too, so the wait starts again.
+      // The holder may have been cut off too and unable to renew, so the wait starts again.
       this.#seen = undefined;
       throw error;
     }
@@ -246,8 +246,8 @@ export class Lease<State> {
   }
 
   /**
-   * Reports whether this process still holds the lease after a conflict. An earlier write without an answer causes a
-   * conflict, and so does a broker restored from an older copy.
+   * Reports whether this process still holds the lease after a conflict. The cause may be its own earlier write, whose
+   * answer was lost, or a broker restored from an older copy.
    */
   async #isStillOurs(bucket: KV, hold: Hold): Promise<boolean> {
     const { revision, record } = await this.#read(bucket);

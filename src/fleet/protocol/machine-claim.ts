@@ -76,7 +76,7 @@ export async function claimIdentity(
     const isOwn = present === undefined || present.machine === machine;
     if (isOwn && isAnswered) return undefined;
     const { holder, refused } = present?.names ?? {};
-    // Names that cannot be read here cannot be written again.
+    // If the claim's names cannot be read here, this machine cannot be added to them.
     if (!isOwn && holder === undefined) return present;
     const own = { name, sinceMs: nowMs };
     const names = isOwn
@@ -90,7 +90,7 @@ export async function claimIdentity(
       });
     } catch (error) {
       if (isConflict(error) && attempt < MAX_ATTEMPTS) continue;
-      // The existing claim is enough.
+      // A claim that could not be updated still holds.
       if (present === undefined) throw error;
     }
     return isOwn ? undefined : present;

@@ -22,7 +22,7 @@ export function toProblem(error: unknown): ProblemMessage {
   return { status, code, message, ...(hint !== undefined && { hint }), mistakes, extra, headers };
 }
 
-/** Problems that only a hub may report. A Mac that answers one would speak for the hub. */
+/** Problems that only a hub may report. If a Mac could report one, it would speak for the hub. */
 const OF_HUBS = new Set(Object.entries<ProblemText>(FLEET_PROBLEMS).map(([name, { code = name }]) => code));
 for (const code of ['mac_busy', 'send_expired', 'mac_answer_too_large', 'invalid_request']) OF_HUBS.delete(code);
 

@@ -52,7 +52,7 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
   await kvm.create(BUCKETS.macs, bucket);
   await kvm.create(BUCKETS.webhooks, bucket);
   await kvm.create(BUCKETS.outcomes, { ...bucket, ttl: 24 * HOUR_MS });
-  // With a rollup header, an agent could empty the bucket by writing to its own key.
+  // Rollup headers are forbidden, because an agent could empty the bucket by writing to its own key with one.
   for (const name of [BUCKETS.macs, BUCKETS.outcomes]) {
     await jsm.streams.update(`KV_${name}`, { allow_rollup_hdrs: false });
   }

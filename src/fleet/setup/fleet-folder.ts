@@ -216,7 +216,9 @@ export class FleetFolder {
     return this.certificates();
   }
 
-  /** Takes the next of three steps to a new content key. After each, every hub and Mac needs its new `content.key`. */
+  /**
+   * Takes the next of three steps to a new content key. After each step, every hub and Mac needs its new `content.key`.
+   */
   rotateContentKey(): RotationStep {
     const [first = '', second = ''] = this.#contentKeys();
     const step = NEXT_STEP[this.#record.rotation ?? 'ended'];

@@ -1,7 +1,7 @@
 import type { ServerAddress } from './addresses.ts';
 import type { Rights } from './rights.ts';
 
-/** Distance from a server's port to the one for the rest of its cluster. */
+/** Added to a server's port, this is the port for the rest of its cluster. */
 const CLUSTER_PORT_DISTANCE = 2000;
 const HANDSHAKE_SECONDS = 10;
 const SYNC_INTERVAL_SINCE = [2, 10];

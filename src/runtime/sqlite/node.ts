@@ -31,7 +31,8 @@ export function loadNodeSqlite(): OpenNative | undefined {
       prepare(sql) {
         const statement = named(() => database.prepare(sql));
         statement.setReturnArrays(true);
-        // Numbers beyond 2^53 would be errors, and dates in chat.db are that large.
+        // Reads integers as bigint, because a number beyond 2^53 would be an error, and dates in chat.db are that
+        // large.
         statement.setReadBigInts(true);
         return {
           all: (...parameters) => named(() => statement.all(...parameters)).map(asNumbers),

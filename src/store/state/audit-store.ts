@@ -65,7 +65,7 @@ export function auditStore(database: Sqlite): AuditStore {
     list(query) {
       const { conditions, values } = conditionsOf(query);
       const { after, isNewestFirst = false, limit } = query;
-      // Without a line to start after, returns the newest lines, in either order.
+      // Without `after`, selects the newest lines, in whichever order they are returned.
       const order = after === undefined || isNewestFirst ? 'DESC' : 'ASC';
       const sql = `${SELECT}${conditions} ORDER BY number ${order} LIMIT ?`;
       const entries = database

@@ -12,7 +12,7 @@ import { assertOwnSchema, openStateDatabase } from './state-database.ts';
 const APPLICATION_ID = 0x506f7374;
 const FORMAT = 1;
 const NOTE = 'A backup of Postern. It holds the API key and the secrets of webhooks: keep it private.';
-/** A file that exists while the others in a folder are being replaced. */
+/** Name of a file that exists while the other files in its folder are being replaced. */
 const UNFINISHED = 'restore.unfinished';
 
 /** A backup's description of itself. */
@@ -195,7 +195,7 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Ends held sends, because they may be decided before the backup is restored, and must not be sent again. The backup
+ * Ends held sends. They may be approved and sent before the backup is restored, and must not be sent again. The backup
  * does not contain their texts.
  */
 function endHeldSends(backup: Sqlite): void {

@@ -135,7 +135,7 @@ export function expireOffsets(database: Sqlite): void {
 
 /**
  * Returns a function that writes prints inside the caller's transaction, and touches only their blocks. With `isFirst`
- * a row keeps an existing print, because the changes since then have not been reported yet.
+ * a row keeps an existing print, because the changes since that print have not been reported yet.
  */
 export function printWriter(database: Sqlite): (prints: ReadonlyMap<number, Print>, isFirst?: boolean) => void {
   const select = database.prepare('SELECT prints FROM fingerprint WHERE block = ?');

@@ -41,7 +41,7 @@ export function idempotencyStore(database: Sqlite): SchedulingStore {
         const earlier = find(key, nowMs);
         if (earlier !== undefined) return earlier;
         forget.run(nowMs - KEPT_MS);
-        // A claim dated in the future is kept for longer.
+        // Dated in the future, so that the claim is kept for longer.
         insert.run(hashed(key), requestHash, untilMs);
         update.run('scheduled', null, id, hashed(key));
         write();

@@ -20,7 +20,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   const isCounted = database.prepare('SELECT 1 FROM self_chat_message WHERE key = ?');
   const countSince = database.prepare('SELECT count(*), min(at_ms) FROM self_chat_message WHERE at_ms > ?');
   const count = database.prepare('INSERT INTO self_chat_message (key, at_ms) VALUES (?, ?)');
-  // Timestamps in the future were stored before the clock was set back.
+  // Also forgets timestamps in the future, which were stored before the clock was set back.
   const forgetCounted = database.prepare('DELETE FROM self_chat_message WHERE at_ms < ? OR at_ms > ?');
   const selectOffset = database.prepare('SELECT row_id, change FROM consumer WHERE name = ?');
   const updateOffset = database.prepare('INSERT OR REPLACE INTO consumer (name, row_id, change) VALUES (?, ?, ?)');

@@ -51,7 +51,7 @@ export function openStateDatabase(path: string): Sqlite {
     database.exec('PRAGMA journal_mode = WAL');
     // Commits survive a crash of the process. `durably` also survives a power failure.
     database.exec('PRAGMA synchronous = NORMAL');
-    // A checkpoint waits for the disk. This makes one per 16 MiB instead of one per 4.
+    // A checkpoint waits for the disk. This makes one per 16 MiB instead of one per 4 MiB.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
     migrate(database, version);
@@ -92,7 +92,7 @@ function close(database: Sqlite | undefined): void {
   try {
     database?.close();
   } catch {
-    // The reason why it is unusable is already being reported.
+    // Ignored, because the reason why the database is unusable is already being reported.
   }
 }
 

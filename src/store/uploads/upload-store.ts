@@ -132,7 +132,7 @@ export class UploadStore {
   /** Writes the content as it arrives. Returns its hash. */
   async #receive(path: string, content: AsyncIterable<Uint8Array>, taken: Taken): Promise<string> {
     const hash = createHash('sha256');
-    // The folder is new, so no file is in the way, and no link is followed.
+    // The folder is new, so the path cannot be an existing file or a link.
     const file: FileHandle = await open(path, 'wx', 0o600);
     try {
       for await (const chunk of content) {

@@ -223,8 +223,8 @@ export class ElectedDeliveries {
   }
 
   /**
-   * Returns the state to write into the lease: the state found at the beginning of the term, or that of the store once
-   * the webhooks are adopted.
+   * Returns the state to write into the lease. Until the webhooks are adopted, this is the state found at the beginning
+   * of the term; afterwards it is that of the store.
    */
   #state(): WebhooksState {
     const { history, store, feed } = this.#parts;
@@ -240,7 +240,7 @@ export class ElectedDeliveries {
     await this.#ending;
     if (term.isOver) return;
     try {
-      // An offset that this hub has not reached yet would resolve to a much earlier event.
+      // Waits for each offset, because one that this hub has not reached yet would resolve to a much earlier event.
       for (const { after } of term.found.webhooks) {
         const offset = decodeOffset(after);
         if (offset !== undefined) await this.#parts.reached(offset);
@@ -266,7 +266,7 @@ export class ElectedDeliveries {
       const { id, held } = webhook;
       // No other hub has delivered since, so the local position is the same or later.
       const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(webhook);
-      // Event numbers have a meaning only at their own hub.
+      // Event numbers have a meaning only at the hub that assigned them.
       const isNamed = held === null || history === own;
       return storedWebhook(isNamed ? webhook : { ...webhook, held: { ...held, row_id: offset.rowId + 1 } }, offset);
     });

@@ -91,7 +91,9 @@ export class HubWebhooks implements WebhookRegistry {
     return (await this.#call('deliveries', id)) as readonly DeliveryRecord[];
   }
 
-  /** Returns the deliveries without their attempts, which no hub keeps, because different hubs may have made them. */
+  /**
+   * Returns the deliveries without their attempts. Hubs keep no attempts, because different hubs may have made them.
+   */
   detailedDeliveries(id: string): Promise<readonly DeliveryRecord[]> {
     return this.deliveries(id);
   }

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 
 type Arrival = Extract<Command, { do: 'wake' | 'backfill' | 'burst' }>;
 
-/** Inserts many incoming messages in one transaction; after a sleep their chat joins follow in another one. */
+/** Inserts many incoming messages in one transaction. For `wake`, their chat joins follow in a second one. */
 export function arrive(
   database: ChatDatabase,
   command: Arrival,
@@ -43,7 +43,10 @@ function datesOf(command: Arrival, nowMs: number): (place: number) => number {
   return (place) => nowMs - nightMs + Math.floor((place * nightMs) / count);
 }
 
-/** Inserts a copy of a row with another guid, as when a message to oneself returns as an incoming one (issue 5224). */
+/**
+ * Inserts a copy of a row with another guid (claude-plugins, issue 5224). In the conversation with oneself, the copy is
+ * an incoming message.
+ */
 function insertAgain(database: ChatDatabase, row: number): void {
   const chat = database.chatOf(row);
   if (chat === undefined) throw new Error(`row ${row} is in no chat`);

@@ -25,8 +25,8 @@ export class AttachmentFolder {
   }
 
   /**
-   * Keeps a copy of a sent file, or uses it in place: steipete/imsg, which stages files as Postern does, reports that
-   * the history names the staged path.
+   * Keeps a copy of a sent file, or uses the file in place. Messages may do the latter: steipete/imsg, which stages
+   * files as Postern does, reports that the history names the staged path.
    */
   keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): PlacedFile {
     if (mode !== 'copied') {

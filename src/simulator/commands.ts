@@ -34,7 +34,7 @@ export interface Behaviour {
   readonly automation: 'granted' | 'asks' | 'denied';
   /** The accounts of Messages, in the order of its list. */
   readonly accounts: readonly { readonly service: string; readonly isEnabled: boolean }[];
-  /** The prefix of ids in the live list; null for that of chat.db. */
+  /** The prefix of the ids in the live list; null for the prefixes in chat.db. */
   readonly livePrefix: string | null;
   /** `people` lists 200 one-to-one chats and no others. */
   readonly liveList: 'complete' | 'people';
@@ -52,11 +52,11 @@ export interface Behaviour {
   /** `two_rows`: a link beside text is sent as a separate row, as on macOS 26.4. */
   readonly links: 'two_rows' | 'one_row';
   /**
-   * How an outgoing row is inserted: complete, or as an incoming row without a handle or with the other person's
-   * handle, which is marked as outgoing a moment after its chat join (steipete/imsg issue 80, pull request 87).
+   * How an outgoing row is inserted: marked as outgoing at once, or as an incoming row without a handle or with the
+   * other person's. Such a row is marked a moment after its chat join (steipete/imsg issue 80, pull request 87).
    */
   readonly ownRows: 'marked' | 'without_handle' | 'with_handle';
-  /** Seed of the rows' delays; null goes through them in order. */
+  /** Seed of the rows' delays. With null, the delays step through each range in order. */
   readonly seed: number | null;
 }
 
@@ -144,12 +144,12 @@ export type Command =
     }
   /**
    * iCloud fills in old messages, an hour apart, the newest a day old. Rows in `again` come a second time under new
-   * guids: 1,958 such rows in 18 days, none with the original's guid (claude-plugins, issue 5224).
+   * guids. Reported: 1,958 such rows in 18 days, none with the original's guid (claude-plugins, issue 5224).
    */
   | { readonly do: 'backfill'; readonly from: string; readonly count: number; readonly again?: readonly number[] }
   /**
-   * The Mac wakes: messages of the last `hours` arrive at once, each row with its original date and its chat join
-   * after a delay; default 5 to 300 ms.
+   * The Mac wakes: messages of the last `hours` arrive at once. Each row has its original date, and its chat join
+   * follows after a delay (default: 5 to 300 ms).
    */
   | {
       readonly do: 'wake';

@@ -1,6 +1,6 @@
 /**
  * An invented row with one kind of content, as Messages writes it: the columns of its message, and of its attachment if
- * it has one. Blobs are base64 (content-vectors.json in the tests has more, each with its meaning).
+ * it has one. Blobs are base64. The tests' content-vectors.json has more rows, each with its meaning.
  */
 export interface SimulatedContent {
   readonly name: string;

@@ -6,13 +6,13 @@ type Range = readonly [from: number, to: number];
 /** Delay from the row of an outgoing message to its chat join. */
 export const JOIN_AFTER_MS: Range = [5, 120];
 /**
- * Delay from the join to the mark as own: peers wait 250 to 500 ms for it (steipete/imsg, pull request 87 and
- * docs/watch.md).
+ * Delay from a row's chat join until the row is marked as outgoing. Other programs wait 250 to 500 ms for that
+ * (steipete/imsg, pull request 87 and docs/watch.md).
  */
 export const MARK_AFTER_MS: Range = [5, 300];
 /**
- * Delay until a row has its conversation after the Mac woke: watchers read rows with chat 0 and answered the wrong
- * person (steipete/imsg issue 118, openclaw issue 84470, claude-plugins issue 1267).
+ * Delay from a row to its chat join after the Mac woke. Other programs read rows without a chat meanwhile, and answered
+ * the wrong person (steipete/imsg issue 118, openclaw issue 84470, claude-plugins issue 1267).
  */
 export const LATE_JOIN_AFTER_MS: Range = [5, 300];
 

@@ -8,7 +8,7 @@ export interface Filling {
   /** Rows of `message`, including reactions and notices. */
   readonly messages: number;
   readonly conversations: number;
-  /** Rows of the busiest conversation. Every other one has at least one. */
+  /** Rows of the busiest conversation. Every other conversation has at least one row. */
   readonly busiest: number;
   /** Equal seeds give equal rows. */
   readonly seed: number;
@@ -16,7 +16,9 @@ export interface Filling {
 
 const FIRST_MS = Date.UTC(2016, 0, 1);
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - FIRST_MS;
-/** Before this, dates have whole seconds, and the joins of old conversations have no date: 0, or NULL in some. */
+/**
+ * Rows before this time are dated in whole seconds. In old conversations their joins have no date: 0, or NULL in some.
+ */
 const HIGH_SIERRA_MS = Date.UTC(2017, 8, 25);
 
 const ROWS_A_COMMIT = 50_000;

@@ -9,7 +9,10 @@ interface Elsewhere {
   readonly ownRows: Behaviour['ownRows'];
 }
 
-/** Writes a message of the owner from another device: one row, complete except for its mark. */
+/**
+ * Writes a message that the owner sent from another device, as one complete row. Only the mark as outgoing may be
+ * missing.
+ */
 export function writeElsewhere(database: ChatDatabase, { to, text, dateMs, ownRows }: Elsewhere): number {
   const chat = to.includes(';') ? database.findChat(to) : database.directChat(to);
   if (chat === undefined) throw new Error(`there is no chat ${to}`);

@@ -19,7 +19,7 @@ export function targetOf(database: ChatDatabase, command: SendCommand, behaviour
   const accounts = behaviour.accounts.filter((account) => account.isEnabled);
   const account = accounts.find((one) => service === '' || one.service === service);
   if (account === undefined) return -1719;
-  // Messages itself chooses the conversation with a person: another address or service of that person.
+  // Messages itself chooses the conversation with a person, possibly that of another address or service.
   const address = behaviour.chooses[recipient] ?? recipient;
   return { chat: database.directChat(address, account.service), service: account.service };
 }

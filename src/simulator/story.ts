@@ -1,4 +1,4 @@
-/** The simulated people. Ana has two addresses: one person in the Address Book. */
+/** The simulated people. Ana's two addresses belong to one person in the Address Book. */
 export const ANA = '+15550100';
 const ANA_MAIL = 'ana@example.com';
 export const BEN = '+15550101';
@@ -13,11 +13,11 @@ interface Place {
   readonly from?: string;
   /** Recipient of a message that the owner sends. */
   readonly to?: string;
-  /** True in the group. */
+  /** True if the step happens in the group. */
   readonly inGarden?: boolean;
   /** Name by which later steps refer to the row. */
   readonly as?: string;
-  /** Hours before the demo's first start, in the history; seconds after the previous step, in the story. */
+  /** In the history: hours before the demo's first start. In the story: seconds after the previous step. */
   readonly at: number;
 }
 

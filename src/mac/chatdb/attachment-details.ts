@@ -43,7 +43,7 @@ export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number):
 }
 
 /**
- * Returns the state of an attachment's file without opening it: opening a file that is only in iCloud would wait for
+ * Returns the state of an attachment's file without opening it. Opening a file that is only in iCloud would wait for
  * its download.
  */
 function stateOf(path: string, transfer: TransferState | null): AttachmentState {

@@ -7,7 +7,7 @@ import { messageOf, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** The owner's addresses are searched for in this many of the newest rows. */
+/** The owner's addresses are taken from this many of the newest rows. */
 const RECENT_ROWS = 1000;
 
 /** SQL for the columns of rows and chats that contain an address of the owner. */
@@ -53,7 +53,7 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
     } = toReaction(row, snapshot);
     if (!isOwn || code < 2000 || code >= 4000) continue;
     if (code >= 3000) {
-      // Removing a tapback that was already replaced does not remove its replacement.
+      // The removal of a tapback that was replaced before leaves the replacement in place.
       if (standing?.code === code - 1000) standing = undefined;
       continue;
     }

@@ -38,8 +38,8 @@ export interface Queries {
   /** `ENTRY_COLUMNS`. Parameters: after, up to, limit. */
   readonly entries: string;
   /**
-   * `PENDING_COLUMNS`. Parameters: after, limit. Excludes row ids that a JavaScript number cannot represent exactly:
-   * they would be read again and again.
+   * `PENDING_COLUMNS`. Parameters: after, limit. Excludes row ids that a JavaScript number cannot represent exactly,
+   * because they would be read again and again.
    */
   readonly pendingRows: string;
   /**
@@ -163,7 +163,7 @@ export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHER
 
 /**
  * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat. Most messages have
- * one join, and comparing row ids, which the index by message contains, saves reading it.
+ * one join. The index by message contains row ids, so comparing them excludes that join without reading it.
  */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
@@ -259,7 +259,9 @@ function chatParts(schema: SchemaInfo) {
   };
 }
 
-/** SQL for the status of decision B7 as a `STATUS_CODE`. Reads the columns in that order and no further than needed. */
+/**
+ * SQL for the status as a `STATUS_CODE`. Checks the columns in the order of decision B7, up to the first that applies.
+ */
 function statusSql(schema: SchemaInfo): string {
   const isScheduled = schema.hasColumn('message', 'schedule_type') ? 'm.schedule_type = 2' : '0';
   return `CASE WHEN m.is_from_me THEN CASE

@@ -1,20 +1,20 @@
 import { shortHash } from '../../domain/short-hash.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 
-/** Size of the filter: 1 MiB. With a million reactions, it passes one in five messages that have none. */
+/** Size of the filter: 1 MiB. With a million reactions, it wrongly reports one in five messages without any. */
 const BITS = 2 ** 23;
 const READ_AT_ONCE = 1000;
 /** The prefixes that `reactionTargets` puts before a guid. */
 const PART = /^(?:bp:|p:-?\d{1,9}\/)/;
 
-// Compared as bytes, because different texts that are not valid UTF-8 can be read as the same text.
+// Compares bytes, because different texts that are not valid UTF-8 can be read as the same text.
 const TARGETS = `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM message
   WHERE associated_message_guid > CAST(? AS TEXT) AND typeof(associated_message_guid) = 'text'
   ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`;
 
 /**
- * The messages that have reactions, at one commit. An export asks this filter first: looking up the reactions to each
- * message took a fifth of its time, and most messages have none.
+ * The messages that have reactions, at one commit. An export asks this filter first, because most messages have none:
+ * looking up the reactions to every message took a fifth of the export's time.
  */
 export class ReactedTo {
   readonly #bits = new Uint8Array(BITS / 8);

@@ -175,7 +175,7 @@ export class ChatReader implements MessageReader {
   async #makeOrder(): Promise<void> {
     const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('lists', 'order');
     this.#connection.read((snapshot) => {
-      // The file may have been replaced by now.
+      // chat.db may have been replaced while its order was read.
       if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);
     });
   }
@@ -243,7 +243,7 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   const { conversationId, cursor, limit, include = NO_INCLUDES } = query;
   const offset = cursor === undefined ? query.offset : 0;
   const details = include.has('details') ? limit * DETAILS_COST : 0;
-  // Any number of messages without files may lie between two that have some.
+  // A list of messages with files may have to skip any number of messages without.
   if (query.hasFiles === true || offset + details > MAX_ROWS_AT_ONCE) return false;
   if (query.conversationIds !== undefined) {
     const chatIds = query.conversationIds.flatMap((id) => chatsWithExactly(snapshot, id));
@@ -254,7 +254,7 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
 }
 
-/** Returns the cost of finding the best chat for an id and its last date. */
+/** Returns the cost, in rows read, of finding the best chat for an id and that chat's last date. */
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
 }

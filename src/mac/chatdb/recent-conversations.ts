@@ -7,8 +7,8 @@ import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 /**
- * An upper bound of a chat's newest date: `last` is never older than that date. With a `rowId` it is exact while that
- * row still counts in the chat.
+ * An upper bound of a chat's newest date, which is never later than `last`. If there is a `rowId`, `last` is exact as
+ * long as that row counts in the chat.
  */
 interface Bound {
   readonly chatId: number;
@@ -16,7 +16,7 @@ interface Bound {
   readonly rowId: number | undefined;
 }
 
-/** How far the database has been read. Anything newer may have raised a bound. */
+/** How far the database has been read. Rows beyond these marks may require later bounds. */
 interface Marks {
   readonly join: number;
   readonly joinChat: number;
@@ -26,7 +26,8 @@ interface Marks {
 }
 
 /**
- * The order in the form that passes between threads: rows of chat id, seconds, nanoseconds and row id; NaN for none.
+ * The order as it passes between threads. Each bound is four numbers: chat id, seconds, nanoseconds and row id. NaN
+ * stands for a missing one.
  */
 export interface StoredOrder {
   readonly bounds: Float64Array;
@@ -41,8 +42,8 @@ const MAX_KEPT_COMMITS = 100;
 const CHAT_COST = 4;
 
 /**
- * Keeps the conversations by `last_message_at`, newest first (decisions B9, B12), across commits: a commit raises the
- * bounds of the chats that it adds messages to, and the chats that a page shows are checked.
+ * Keeps the conversations by `last_message_at`, newest first (decisions B9, B12), across commits. A commit raises the
+ * bounds of the chats that it adds messages to. The chats that a page shows are checked.
  */
 export class RecentConversations {
   #database: ChatDbHandle | undefined;
@@ -54,7 +55,7 @@ export class RecentConversations {
   #commits = 0;
   /** The beginning of the list, exact at `#snapshot`. */
   #exact: RecentConversation[] = [];
-  /** Checked conversations, which unchecked bounds may still precede. */
+  /** Checked conversations whose place is open, because an unchecked bound may still precede them. */
   #waiting: RecentConversation[] = [];
   /** Index of the first unchecked bound. */
   #next = 0;
@@ -62,7 +63,7 @@ export class RecentConversations {
   /** Returns undefined if the page would take more than `maxRows` reads. */
   page(snapshot: Snapshot, { limit, offset, after }: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
-    // A bound is never older than its conversation: no more conversations than bounds lie before `after`.
+    // A bound is never older than its conversation, so at most as many conversations as bounds lie before `after`.
     const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
     if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
     const behind = after && this.#exact.findIndex((one) => compare(one, after) > 0);
@@ -261,7 +262,7 @@ function boundOfChat(row: Row): Bound {
   return { chatId: row[at.chat] as number, last, rowId: undefined };
 }
 
-/** The join's own date is only a bound, because the message's date is shown. */
+/** The list shows the message's date. A later date of the join itself is therefore only a bound. */
 function boundOfJoin(row: Row): Bound {
   const { at } = JOIN_COLUMNS;
   const [own, of] = [instantAt(row, at.joinDate), instantAt(row, at.messageDate)];

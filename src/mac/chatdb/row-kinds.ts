@@ -1,7 +1,7 @@
 import { CANARY_LENGTH, CANARY_START } from '../../domain/canary.ts';
 import type { SchemaInfo } from './chatdb-handle.ts';
 
-/** The key `rp` of a binary property list: the marker of two ASCII characters, then its text. */
+/** The key `rp` as a binary property list stores it: the marker of a text of two ASCII characters, then the text. */
 const RETRACTED_PARTS_KEY = "X'527270'";
 
 /**
@@ -79,9 +79,9 @@ export function isPollUpdate(schema: SchemaInfo): string {
 }
 
 /**
- * SQL for the row that `m` names in `reply_to_guid` if `m` is the balloon of a link and in no thread, else NULL. A text
- * with a link is stored as two rows: the text without the URL, and the balloon (imsg, pull request 181). Ordinary rows
- * name an earlier row there too.
+ * SQL for the `reply_to_guid` of the row `m` if `m` is the balloon of a link and in no thread, else NULL. A text with a
+ * link is stored as two rows: the text without the URL, and the balloon, which names the text there (imsg, pull request
+ * 181). Ordinary rows name an earlier row there too.
  */
 export function linkTextGuid(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
@@ -91,7 +91,7 @@ export function linkTextGuid(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that is true for an incoming row `m` without a handle that is not a system row (decision U1). Messages inserts
+ * SQL that is true if the row `m` is incoming, is no system row and has no handle (decision U1). Messages inserts
  * outgoing rows with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull
  * request 87).
  */
@@ -105,8 +105,8 @@ const CANARY_BODY = Buffer.concat([Buffer.from('+'), Buffer.of(CANARY_LENGTH), B
 const CANARY_BODY_BYTES = 4096;
 
 /**
- * SQL that is 1 if the row `m` is a canary of this Mac or of another one (decision AA4): by its text, in the
- * conversation with oneself. `0` if this Mac sends none.
+ * SQL that is 1 if the row `m` is a canary of this or another Mac (decision AA4): its text begins like a canary, and it
+ * is in the conversation with oneself. `0` if this Mac sends no canaries.
  */
 export function isCanary(schema: SchemaInfo): string {
   const { canaryAddress: address } = schema;
@@ -125,8 +125,8 @@ export function isCanary(schema: SchemaInfo): string {
 const ORDINARY_SUMMARY_BYTES = 61;
 
 /**
- * SQL that is 1 if the row `m` has content besides its text. Most rows have none, and their blobs are not read: an
- * ordinary `attributedBody` always ends alike.
+ * SQL that is 1 if the row `m` has content besides its text. Most rows have none. Their blobs need not be read, because
+ * an ordinary `attributedBody` always ends alike.
  */
 export function hasContent(schema: SchemaInfo): string {
   const of = (name: string, sql: string): readonly string[] =>

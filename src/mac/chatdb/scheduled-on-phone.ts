@@ -6,8 +6,9 @@ import { messageOf } from './message.ts';
 const MAX_LISTED = 200;
 
 /**
- * SQL for the rows of Send Later that Messages has not sent yet, soonest first. Their `schedule_state` is 1 or 2; other
- * values are unknown. SQLite uses the partial index only with literals. Undefined before macOS 15.
+ * SQL for the rows of Send Later that Messages has not sent yet, soonest first. Such rows have `schedule_state` 1 or 2;
+ * other values are unknown. All values are literals, because SQLite uses the partial index only with literals.
+ * Undefined before macOS 15.
  */
 const waitingSql = perSchema((schema) =>
   schema.hasColumn('message', 'schedule_type') && schema.hasColumn('message', 'schedule_state')

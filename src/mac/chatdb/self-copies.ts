@@ -13,11 +13,11 @@ import type { Snapshot } from './snapshot.ts';
  * 17:32:03 and the outgoing row 17:36:47 (KiroCrew #5255).
  */
 const COPY_MS = 600_000;
-/** Maximum time between them if the outgoing row has lost its text (openclaw #135704). */
+/** Maximum time between the two rows if the outgoing one has lost its text (openclaw #135704). */
 const EMPTY_COPY_MS = 30_000;
 /** Maximum number of rows examined. */
 const MAX_ROWS = 1000;
-/** Row ids examined on each side if no index finds rows by date. */
+/** Number of row ids examined before and after the row if no index finds rows by date. */
 const ROWS_AROUND = 100;
 const NANOSECONDS_FROM = 10_000_000_000;
 

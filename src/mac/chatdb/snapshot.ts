@@ -47,8 +47,8 @@ export interface ListDates {
 const MAX_KNOWN_IDS = 1000;
 export const STYLE_GROUP = 43;
 /**
- * Bytes of large bodies that one read decodes: as much as two hundred long letters. Only an attack exceeds it; the
- * other messages of the read are then shown without text (decision B2).
+ * Bytes of large bodies that one read decodes: as much as two hundred long letters. Only an attack exceeds it. The read
+ * then shows its other messages with large bodies without text (decision B2).
  */
 export const MAX_LARGE_BYTES = 4_194_304;
 /** Bytes of content that one read decodes: as much as a hundred drawings. Only an attack exceeds it. */
@@ -146,8 +146,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns the attachments that a message lists, in stored order. `n` also counts the files of link previews and of
-   * unsent parts, which are not listed, so that hiding a file changes no other file's number (decision U8).
+   * Returns the attachments that a message lists, in stored order. The files of link previews and of unsent parts are
+   * not listed, but `n` counts them, so that hiding a file changes no other file's number (decision U8).
    */
   listedAttachments(rowId: number): readonly ListedAttachment[] {
     const { at } = ATTACHMENT_COLUMNS;
@@ -231,8 +231,8 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Val
 }
 
 /**
- * Reports whether a file is a link preview, which Messages adds by itself. Most have `hide_attachment`, but not all, so
- * the name decides too. Source: imessage-exporter, counted over 37,573 attachments.
+ * Reports whether a file is part of a link preview, which Messages adds by itself. Not all such files have
+ * `hide_attachment`, so the name decides too. Source: imessage-exporter, counted over 37,573 attachments.
  */
 function isLinkPreview(path: string): boolean {
   return path.toLowerCase().endsWith('.pluginpayloadattachment');

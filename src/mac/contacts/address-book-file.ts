@@ -25,7 +25,7 @@ export interface StoredCard {
   readonly link: string;
 }
 
-/** One file of the Address Book, opened read-only. Each account of the user has its own. */
+/** One file of the Address Book, opened read-only. Each account of the user has its own file. */
 export class AddressBookFile {
   readonly #sqlite: Sqlite;
 

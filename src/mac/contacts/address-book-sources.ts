@@ -50,7 +50,7 @@ export class ContactSource {
       const identity = `${dev} ${ino}`;
       const stamp = `${identity} ${size} ${mtimeMs}`;
       if (this.#file !== undefined && identity === this.#identity) return this.#hasCommits();
-      // A damaged file stays damaged until it is touched.
+      // A damaged file is not opened again until it has changed.
       if (before !== undefined && DAMAGE.test(before) && stamp === this.#stamp) return false;
       this.close();
       this.#identity = identity;

@@ -74,14 +74,12 @@ export class AddressBook implements Contacts {
     return this.#book.canonical(address);
   }
 
-  /**
-   * Reads every card with a name from the files again. Only the joining of people needs cards, so they are not kept.
-   */
+  /** Reads every named card from the files again. Cards are not kept, because only the joining of people needs them. */
   async cards(): Promise<readonly Card[]> {
     await this.ready();
     while (this.#loading !== undefined) await this.#loading;
     const cards: Card[] = [];
-    // Setting `#loading` prevents checks of the files, which could close a file that is being read.
+    // Setting `#loading` prevents checks of the files. A check could close a file that is being read.
     this.#loading = this.#readAll((...card) => this.#addCard(cards, ...card))
       .then(noop, noop)
       .finally(() => {
@@ -166,7 +164,7 @@ export class AddressBook implements Contacts {
     const addAddress = (owner: number, address: string): void => {
       const known = addresses.get(owner);
       if (known !== undefined) known.push(address);
-      // Further addresses are dropped when the cards are added.
+      // Keeps one card more than the maximum, so that the contact book notices that cards are left out.
       else if (addresses.size <= MAX_CONTACTS) addresses.set(owner, [address]);
     };
     for (const _ of file.addresses(addAddress)) await this.#pause();

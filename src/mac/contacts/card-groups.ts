@@ -123,7 +123,9 @@ function firstNames(indexes: readonly number[], cards: readonly Card[]): readonl
   return first;
 }
 
-/** Reports whether a name is longer than another, or as long but with lower case or accents. */
+/**
+ * Reports whether a name is longer than another. Of two equally long names, the one with lower case or accents wins.
+ */
 function isFuller(name: string, than: string): boolean {
   return name.length === than.length ? name > than : name.length > than.length;
 }

@@ -6,7 +6,7 @@ import { dialableAddress } from './dialable-address.ts';
 /** Maximum number of contacts, which bounds memory to about 20 MB. */
 export const MAX_CONTACTS = 100_000;
 export const MAX_ADDRESSES_EACH = 50;
-/** Cached lookups: a service sees the same few addresses again and again. */
+/** Maximum number of cached lookups. A service sees the same few addresses again and again. */
 const MAX_REMEMBERED = 10_000;
 /** Scripts in which the family name comes first, without a space. */
 const FAMILY_FIRST = /^[\p{Script=Han}\p{Script=Hangul}]+$/u;

@@ -5,11 +5,20 @@ const SHORT_CODES = new Set(
     '81 82 84 86 90 91 92 93 94 95 98'
   ).split(' '),
 );
-/** The trunk prefix within a country, if it is not 0. Italy keeps its 0 abroad too. */
+/**
+ * By calling code: the trunk prefix within the country, if it is not 0. Empty if numbers keep their 0 abroad, as in
+ * Italy.
+ */
 const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
-/** Digits of a national number with its trunk prefix. In a number of another length, the first digit is no prefix. */
+/**
+ * By calling code: the number of digits of a national number with its trunk prefix. In a number of another length, the
+ * first digit is no prefix.
+ */
 const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
-/** Obsolete prefixes of mobile numbers, which are no longer dialled: Mexico, Argentina. */
+/**
+ * Digits before mobile numbers that the one form leaves out: the 1 of Mexico, which is obsolete, and the 9 of
+ * Argentina.
+ */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
 const EXTENSION = /[;,#]|(?:ext|x)[.:\s]*(?=\d)/i;
 /** A shorter number without `+` is a short code. */
@@ -50,7 +59,10 @@ export function dialableAddress(address: string, home: string | undefined): stri
   return home === undefined ? undefined : complete(home + withoutTrunkPrefix(digits, home));
 }
 
-/** Returns digits and plus signs, without an extension; undefined for a name, or a number written in letters. */
+/**
+ * Returns a number's digits and plus signs, without its extension. Returns undefined for a name, and for a number
+ * written in letters.
+ */
 function dialledDigits(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   if (GROUPED.test(text) && !text.includes('(0)')) return text.replace(NOT_DIALLED, '');

@@ -31,7 +31,7 @@ interface Draft {
   readonly first: string;
   readonly order: string;
   readonly name: string | null;
-  /** Displayed addresses by canonical form, in the order of the canonical forms. */
+  /** The addresses to display, by their canonical form and in its order. */
   readonly addresses: ReadonlyMap<string, string>;
   readonly conversations: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];

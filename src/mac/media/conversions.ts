@@ -13,7 +13,7 @@ import { MediaCache } from './media-cache.ts';
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_WAITING = 20;
-/** If a conversion fails after this time or later, its file is not tried again for `SET_ASIDE_MS`, in any form. */
+/** A file whose conversion fails after at least this time is not tried again for `SET_ASIDE_MS`, in any form. */
 const TOO_SLOW_MS = 10_000;
 const SET_ASIDE_MS = 10 * 60_000;
 const MAX_SET_ASIDE = 1000;
@@ -174,7 +174,10 @@ interface SourceFormat {
 /** Number of bytes that determine the format. */
 const HEAD_BYTES = 32;
 
-/** Returns the format; undefined for any that is not converted. A playlist, for example, could name other files. */
+/**
+ * Returns the format; undefined if it is not converted. A playlist, for example, is refused because it could name other
+ * files.
+ */
 export function formatOf(head: Buffer): SourceFormat | undefined {
   const text = head.toString('latin1');
   const brand = text.slice(4, 8) === 'ftyp' ? text.slice(8, 12) : '';

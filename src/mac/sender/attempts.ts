@@ -6,7 +6,7 @@ import { SERVICES, type Service, serviceNamed } from '../../domain/send-service.
 const TYPED_ID = /^([^;]*);([-+]);(.+)$/s;
 /** Prefixes of a group's id: `any` since macOS 26, the service before. */
 const GROUP_PREFIXES = ['any', ...SERVICES] as const;
-/** No such object, bad index, cannot be coerced: Messages raises these errors before it sends anything. */
+/** Messages raises these errors before it sends anything: no such object, bad index, cannot be coerced. */
 const NOTHING_SENT: readonly number[] = [-1728, -1719, -1700];
 
 /** All attempts for one recipient, in order (decision T1). */
@@ -14,7 +14,7 @@ export interface Plan {
   readonly attempts: readonly Attempt[];
   /** `style;identifier` of the chat in which the row will appear; null if no known chat matches (decision D5). */
   readonly address: string | null;
-  /** For groups only: if every attempt fails, looks for a live chat whose id ends with this suffix. */
+  /** For groups only: tried if every attempt fails, in a live chat whose id ends with `suffix`. */
   readonly liveChat: { readonly suffix: string; readonly attempt: Attempt } | null;
 }
 
@@ -95,7 +95,10 @@ function personIds(address: string, typedService: string | undefined, chats: rea
   return distinct([...stored.filter(stays), spelled(typedService)]);
 }
 
-/** Returns the ids to try for a group. Never `;-;`: Messages would create a row in no chat (openclaw/imsg #90). */
+/**
+ * Returns the ids to try for a group. None is made with `;-;`, because Messages would create a row in no chat
+ * (openclaw/imsg #90).
+ */
 function groupIds(recipient: string, chats: readonly KnownChat[]): readonly string[] {
   const stored = chats.map(({ guid }) => guid);
   const prefix = prefixOf(recipient).toLowerCase();

@@ -16,7 +16,7 @@ export interface AttachmentRules {
   readonly configDir: string;
 }
 
-/** Names of Postern's own folders: copies made when a send is held, and uploads. */
+/** Names of Postern's own folders: one for the copies made when a send is held, one for uploads. */
 export const HELD_FILES = 'held';
 export const UPLOADS = 'uploads';
 
@@ -72,9 +72,9 @@ export async function checkAttachments(
 }
 
 /**
- * Opens exactly the file that was checked. Anything that replaced it, or a folder above it, has another device or
- * inode, or is a link. Throws `attachment_changed`, or `invalid_request` without the permission to read it. Never waits
- * at a pipe.
+ * Opens exactly the file that was checked. A replacement of the file, or of a folder above it, has another device or
+ * inode, or is a link. Throws `attachment_changed`, or `invalid_request` if reading is not permitted. Never waits at a
+ * pipe.
  */
 export async function openChecked(file: CheckedFile): Promise<FileHandle> {
   let handle: FileHandle;
@@ -124,8 +124,8 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
     return 'The Messages database cannot be sent.';
   if (rules.configDir === '') return { path, realPath: real, identity: identity(file) };
   if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
-  // Compares identities, because macOS reaches a file through /dev/fd and /.vol as well, and a link in the folder may
-  // lead out of it.
+  // Compares identities, not paths: macOS reaches a file through /dev/fd and /.vol as well, and a link in Postern's
+  // folder may lead out of it.
   if (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir))) {
     return "Postern's own files cannot be sent.";
   }

@@ -13,15 +13,15 @@ const LOOK_EVERY_MS = 25;
  * all, and a run takes at most 30 s (decision D3).
  */
 const FIRST_CLAIM_MS = 90_000;
-/** A row belongs to a send only if it is dated within this time after it (decision I5). */
+/** A row belongs to a send only if the row is dated at most this long after the send (decision I5). */
 const PAIRED_WITHIN_MS = 600_000;
-/** A row may be dated this much before its send: dates have whole seconds, and clocks change. */
+/** A row may be dated up to this long before its send, because dates have whole seconds and clocks change. */
 const TOLERANCE_MS = 60_000;
 /** Interval at which to look for late rows of recent and of older sends. */
 const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
-/** Longer than Messages leaves an outgoing row marked as incoming (decision U1). */
+/** Longer than the time for which Messages leaves an outgoing row marked as incoming (decision U1). */
 const UNMARKED_MS = 1000;
-/** Number of row ids remembered as taken: far more than can appear above one mark. */
+/** Number of row ids remembered as taken: far more than can appear while a send waits for its row. */
 const TAKEN_KEPT = 1000;
 
 /** One part of a send, waiting for its row. */
@@ -59,7 +59,7 @@ export interface ConfirmOptions {
  * Keeps looking for missing rows for 10 minutes, even after a restart.
  */
 export class Confirmations {
-  /** In order of arrival: of two equal texts, the first row belongs to the first. */
+  /** In order of arrival. If two sends have equal texts, the first row belongs to the first send. */
   #expected: Waiting[] = [];
   /** Parts whose row was found within the last `UNMARKED_MS`. */
   #justGiven: (Pick<Waiting, 'afterRowId' | 'content'> & { readonly givenAtMs: number })[] = [];
@@ -135,7 +135,7 @@ export class Confirmations {
 
   /**
    * Reports whether this row, which is not marked as outgoing yet, may belong to a part. Parts that found their row a
-   * moment ago count too: of two equal texts, the second row may be marked first.
+   * moment ago count too, because the second of two rows with equal texts may be marked first.
    */
   isAwaited(rowId: number, contents: () => readonly string[]): boolean {
     const sinceMs = this.#options.clock.monotonic() - UNMARKED_MS;
@@ -166,7 +166,10 @@ export class Confirmations {
     }
   }
 
-  /** Reports whether the row exists and has a chat. The chat is joined a moment later, and the answer names it. */
+  /**
+   * Reports whether the row exists and has a chat. Messages joins the chat a moment after the row, and the answer names
+   * the chat.
+   */
   #isComplete(expectation: Expectation): boolean {
     const rowId = this.find(expectation);
     if (rowId === undefined) return false;
@@ -266,7 +269,7 @@ export class Confirmations {
   }
 }
 
-/** Gives a text without a chat the chat of its link, which is a separate row (decision U6). */
+/** Gives a text that has no chat yet the chat of its link, which is a separate row (decision U6). */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

@@ -119,7 +119,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
       return deliverPart(request, bySms, content, partsSent);
     }
     const failure = sendFailure(outcome, partsSent);
-    // A part that may have been sent keeps its claim, so that a later send does not take its row.
+    // A part that may have been sent stays expected, so that a later send does not take its row.
     if (failure.code !== 'send_outcome_unknown') confirmations.drop(expectation);
     if (bySms !== undefined && leadsToNext(outcome)) return deliverPart(request, bySms, content, partsSent);
     throw failure;
@@ -162,7 +162,7 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
     onAttempt(attempt);
     const outcome = await messages.run({ ...attempt, content }, signal);
     if (isOpened || outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
-    // Certainly nothing was sent, so the attempt is repeated once when Messages is up (decision D2).
+    // Nothing was sent, because Messages is not running. So opens it and repeats the attempt once (decision D2).
     isOpened = true;
     await messages.open(signal);
     if (signal.aborted) return outcome;
@@ -181,10 +181,9 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
 }
 
 /**
- * Returns the error for a part sent to a group whose row Messages put into a conversation that it created: on macOS 26
+ * Returns an error if Messages put a part for a group into a conversation that it created, else undefined. On macOS 26
  * a group can become a new one-to-one conversation with a person named by the group's identifier (openclaw/imsg #90),
- * so that nobody in the group gets the message. Returns undefined for every other send. The row is recorded as this
- * send's, so that its origin is known.
+ * so that nobody in the group gets the message. The row is recorded as this send's, so that its origin is known.
  */
 function misdirected(
   expectation: Expectation,

@@ -24,8 +24,8 @@ export class Idempotency {
   }
 
   /**
-   * Lets a send with this key wait for its turn. If another send with it is waiting or running, throws
-   * `send_in_progress`, or `idempotency_key_reused` if that request differs. Stores nothing.
+   * Lets a send with this key wait for its turn. Stores nothing. While another send with the key waits or runs, throws
+   * `send_in_progress`, or `idempotency_key_reused` if the two requests differ.
    */
   enter(key: IdempotencyKey, requestHash: string): Cancel {
     const stored = storedKey(key);
@@ -62,7 +62,7 @@ export class Idempotency {
     try {
       this.#store.finish(key, outcome);
     } catch (error) {
-      // This answer is still correct. The key stays claimed, so that nothing is sent twice.
+      // The outcome is still reported correctly this time. The key stays claimed, so that nothing is sent twice.
       this.#log.error('could not store the outcome of a send', { code: errorCode(error) });
     }
   }

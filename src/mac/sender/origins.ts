@@ -34,7 +34,7 @@ export class Origins {
     this.#parts = parts;
   }
 
-  /** Marks the point from which every send is recorded, unless it was marked before. */
+  /** Stores the row id above which every send is recorded, unless one is stored already. */
   start(): void {
     const { store, lookup } = this.#parts;
     if (store.completeSince() !== undefined) return;
@@ -55,8 +55,8 @@ export class Origins {
   }
 
   /**
-   * Reports whether a message shown as incoming may have been sent here without having its row yet: Messages may insert
-   * an outgoing row with the other person's handle, and correct it a moment later (decision U1).
+   * Reports whether a message shown as incoming may be one that was just sent from here. Messages may insert an
+   * outgoing row with the other person's handle, and correct it a moment later (decision U1).
    */
   isAwaited(message: Message, details: (message: Message) => MessageDetails | undefined): boolean {
     const contents = (): readonly string[] =>
@@ -80,7 +80,7 @@ export class Origins {
         ...(keyId !== undefined && { key_id: keyId }),
       };
       if (serviceReason === undefined) return { origin };
-      // Taken from the row, because Messages may have used another service than the requested one.
+      // The service is that of the row, because Messages may have used another one than requested.
       return { origin, service_used: details.service, service_reason: serviceReason };
     }
     this.start();

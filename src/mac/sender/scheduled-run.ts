@@ -19,7 +19,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'internal_error',
 ]);
 const AGAIN_MS = 60_000;
-/** A little longer than rows are looked for after a send (decision I5). */
+/** A little longer than the time for which rows are looked for after a send (decision I5). */
 const FOLLOWED_MS = 11 * 60_000;
 const FOLLOW_EVERY_MS = 2000;
 
@@ -29,7 +29,7 @@ const NOT_BEGUN = new Error('it was cancelled or ended before its turn');
 /** Sends the messages whose time has come, and looks for their rows. */
 export class ScheduledRun {
   readonly #parts: SchedulerParts;
-  /** When sends that could not leave are tried again, and the code of their problem, by id. */
+  /** By id: when a send that could not leave is tried again, and the code of its problem. */
   readonly #later = new Map<string, { readonly atMs: number; readonly code: string }>();
   readonly #following = new Map<string, Cancel>();
   #isClosed = false;
@@ -153,7 +153,7 @@ export class ScheduledRun {
     try {
       if (!store.end(entry.id, from, state, { atMs: clock.now(), messageId, problem: code })) return;
     } catch (error) {
-      // The send keeps its state: one in `sending` is never sent again.
+      // The send keeps its stored state. If that is `sending`, it is never sent again.
       log.error('the end of a scheduled send could not be stored', { id: entry.id, error });
       return;
     }

@@ -35,7 +35,7 @@ export interface SchedulerParts {
   };
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the total size of all other held files and uploads, which count towards the same limit, in bytes. */
+  /** Returns the bytes of all other held files and uploads, which count towards the same limit. */
   readonly otherBytes: () => number;
   /**
    * Checks whether a due send may still leave, and throws the reason if not (decision X1). Returns a function that

@@ -26,7 +26,7 @@ import { type TolerantLookup, tolerantLookup } from './tolerant-lookup.ts';
 
 /** Time that the running send has left at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
-/** Maximum number of provisional answers remembered. A repeat of their key may then find their row. */
+/** Maximum number of provisional answers remembered. A request repeated with the same key may then find its row. */
 const LATE_KEPT = 1000;
 /** The identifier of a group, without a service. */
 const BARE_GROUP = /^chat\d+$/i;
@@ -140,7 +140,10 @@ export class Sender implements MessageSender {
     }
   }
 
-  /** Joins the queue at once. If the attachments are refused, the answer need not wait for the turn. */
+  /**
+   * Joins the queue at once, while the attachments are checked. If they are refused, the answer does not wait for the
+   * turn.
+   */
   async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
     const checked = this.check(request);
     const sent = this.#queue.add(async () => {

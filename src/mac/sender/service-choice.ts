@@ -16,8 +16,8 @@ export interface ChosenPlan {
 type Asked = Pick<SendRequest, 'recipient' | 'service' | 'fallback'>;
 
 /**
- * Returns the plan for the service that a send chose (decision X3). Throws `service_not_possible` for a group and for
- * an id that names another service.
+ * Returns the plan for the service that a send chose (decision X3). Throws `service_not_possible` for a fallback or
+ * another service of a group, and for an id that names another service.
  */
 export function chosenPlan(
   asked: Asked,

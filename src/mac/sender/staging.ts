@@ -44,7 +44,7 @@ export class Staging {
     for (const name of await readdir(folder).catch(() => [])) {
       if (!OURS.test(name)) continue;
       const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: 0 }));
-      // Due within an hour of the start, whatever the file's date says.
+      // A date in the future counts as now, so that every copy is due within an hour of the start.
       this.#dueMs.set(name, Math.min(mtimeMs, clock.now()) + KEPT_MS);
     }
     this.#schedule();

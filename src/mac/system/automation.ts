@@ -6,7 +6,7 @@ import { pause } from '../../runtime/clock.ts';
 import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
 
-/** Longer than the script's 600 s: macOS removes its dialog when the script ends. */
+/** The script itself waits 600 s. It must not be killed before that, because macOS would remove the dialog. */
 const ASK_LIMIT_MS = 610_000;
 /** The longest wait for Messages to start (decision D2). */
 const OPEN_LIMIT_MS = 10_000;

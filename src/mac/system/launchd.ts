@@ -55,7 +55,10 @@ const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; re
 };
 
 const POLL_MS = 250;
-/** launchd kills the job after ExitTimeOut (20 s). If it takes longer, something is stuck. */
+/**
+ * Longest wait for a job to end. launchd kills it after ExitTimeOut (20 s), so a longer wait means that something is
+ * stuck.
+ */
 const BOOTOUT_LIMIT_MS = 25_000;
 /** Longest time until a job that launchd is loading is listed. */
 const LOADING_LIMIT_MS = 5_000;
@@ -99,8 +102,8 @@ export class Launchd {
   }
 
   /**
-   * Allows starting the agent, whatever was set before. The override is stored outside the property list and outlives
-   * it.
+   * Allows starting the agent, whatever was set before. launchd keeps this setting outside the property list, even
+   * after the list is removed.
    */
   async enable(): Promise<void> {
     const result = await this.#launchctl('enable', this.target);
@@ -132,7 +135,7 @@ export class Launchd {
   async bootout(): Promise<void> {
     const result = await this.#launchctl('bootout', this.target);
     if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return;
-    // Waits even after an error: an old job that ends later would look like the new one until then.
+    // Waits even after an error. Otherwise an old job that ends later would be taken for the new one.
     const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
     if (await this.#isReached(isGone, BOOTOUT_LIMIT_MS)) return;
     if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? 0)) throw failure('bootout', result);

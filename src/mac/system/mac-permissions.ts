@@ -16,7 +16,7 @@ export interface PermissionOptions {
   readonly platform: string;
   readonly osascriptPath: string;
   readonly clock: Clock;
-  /** SQLite's last result for chat.db; undefined if it does not depend on the permission. */
+  /** SQLite's last result for chat.db; undefined if it shows nothing about the permission. */
   readonly chatDbAccess?: () => 'granted' | 'denied' | undefined;
   /** node-mac-permissions, which is installed only on macOS. */
   readonly loadNative?: () => Promise<{ readonly default: NativePermissions }>;
@@ -52,7 +52,10 @@ export class MacPermissions implements Permissions {
     this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
   }
 
-  /** Reports what opening chat.db showed. A native probe reads other files, and is only a hint (decision T5). */
+  /**
+   * Reports what opening chat.db showed. If that is unknown, asks the native module, which probes other files and only
+   * gives a hint (decision T5).
+   */
   async fullDiskAccess(): Promise<PermissionReport> {
     const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
     return this.#keep(diskReport(state));
@@ -75,8 +78,8 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Reports whether macOS is prompting the user, so that nothing can be sent yet. Prompts first, once: the dialog of a
-   * send script's event would disappear after 25 s.
+   * Reports whether macOS is prompting the user, so that nothing can be sent yet. Unless the permission was granted,
+   * prompts first, because the dialog of a send script's event would disappear after 25 s.
    */
   async isAsking(): Promise<boolean> {
     const known = this.#known.get('automation');
@@ -94,7 +97,7 @@ export class MacPermissions implements Permissions {
 
   async #ask(): Promise<PermissionReport> {
     const { osascriptPath, clock } = this.#options;
-    // Without the permission, the time until the answer may include a person reading the dialog.
+    // Times count only if the permission was granted. Otherwise they may include a person reading the dialog.
     const wasGranted = this.#known.get('automation')?.state === 'granted';
     const report = await askAutomation({
       osascriptPath,

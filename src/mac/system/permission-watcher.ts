@@ -5,7 +5,7 @@ import { commandRunner } from '../../runtime/command.ts';
 
 /** Time between two checks by a fresh process. Each check starts a Node and asks tccd. */
 const LOOK_EVERY_MS = 5000;
-/** After this time nobody is waiting at the Mac, so a slower check goes unnoticed. */
+/** After this time probably nobody is waiting at the Mac any more, so checks become rarer. */
 const SLOW_AFTER_MS = 600_000;
 const LOOK_SLOWLY_EVERY_MS = 60_000;
 const LOOK_LIMIT_MS = 10_000;

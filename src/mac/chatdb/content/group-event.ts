@@ -35,8 +35,8 @@ export function groupEventOf({ itemType, action, title, by, other, who }: GroupC
 }
 
 /**
- * Describes a location share. `share_status` 0 begins, 1 ends (imessage-exporter). The owner shares if the row is from
- * the owner, or if it names another person and its `share_direction` is 0.
+ * Describes a location share. A `share_status` of 0 begins it, 1 ends it (imessage-exporter). The owner shares if the
+ * row is outgoing, or if it names another person and its `share_direction` is 0.
  */
 export function locationShareOf(status: number, isFromMe: boolean, other: number, direction: number): LocationShare {
   const isMine = isFromMe || (other !== 0 && direction === 0);

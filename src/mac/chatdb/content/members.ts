@@ -11,7 +11,7 @@ export function dictionaryIn(from: unknown, ...path: readonly string[]): Diction
 
 const NOTHING: Dictionary = new Map();
 
-/** Longer texts of a card are cut: no screen shows as much. */
+/** Longer texts of a card are cut, because no screen shows as much. */
 const MAX_CHARACTERS = 100_000;
 
 /** Returns the text in a member; undefined if it is empty. */

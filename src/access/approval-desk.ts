@@ -16,7 +16,7 @@ const MAX_HELD = 20;
 /** Maximum size of all held files and uploads together, in bytes (decisions L3 and R1). */
 const MAX_HELD_BYTES = 1_000_000_000;
 
-/** Outcomes of an approved send that the audit log records as the key's own action. All others are decisions. */
+/** Outcomes that the audit log records as the key's own action. It records every other outcome as a decision. */
 const OF_THE_SEND: Readonly<Partial<Record<ApprovalState, AuditAction>>> = {
   sent: 'send',
   pending: 'send',
@@ -25,7 +25,7 @@ const OF_THE_SEND: Readonly<Partial<Record<ApprovalState, AuditAction>>> = {
   scheduled: 'schedule',
 };
 
-/** A send that is about to be held. */
+/** A send that is about to wait for a decision. */
 export interface Holding {
   readonly keyId: string;
   readonly destination: Destination;
@@ -49,12 +49,12 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
 }
 
 /**
- * Holds sends until they are decided (decision L3). A single SQL statement stores each decision, so that only one
- * counts.
+ * Holds sends until somebody decides (decision L3). Each decision is one SQL statement, so that of two decisions only
+ * the first counts.
  */
 export function approvalDesk(parts: ApprovalDeskParts) {
   const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
-  /** Sends that are being held at the moment, by request. */
+  /** Sends whose record is being created, by request. */
   const making = new Map<string, Promise<StoredApproval>>();
   let isClosed = false;
   const waiters = new Wakeup(clock);
@@ -80,7 +80,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     withdraw: (id: string, by: string) => void ended(id, 'withdrawn', by),
   };
 
-  /** Deletes the files of sends that have ended, and sends what an earlier process left approved. */
+  /** Deletes the files of ended sends. Then sends the messages that were approved but not sent before the last stop. */
   async function resume(): Promise<void> {
     current().prune(clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
@@ -105,7 +105,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     return waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
   }
 
-  /** Holds a send. Simultaneous equal requests become one. */
+  /** Holds a send. Equal requests at the same time become one held send. */
   function hold(holding: Holding): Promise<StoredApproval> {
     const known = making.get(holding.ask);
     if (known !== undefined) return known;
@@ -127,7 +127,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     return own.length;
   }
 
-  /** Returns the store, after ending the held sends that were not decided in time. */
+  /** Ends the held sends that were not decided in time, then returns the store. */
   function current(): ApprovalStore {
     for (const id of store.due(clock.now())) {
       const approval = store.get(id);
@@ -242,7 +242,7 @@ function newApproval(
 
 export type ApprovalDesk = ReturnType<typeof approvalDesk>;
 
-/** Returns the approval in the form that callers see. `shown` is only for those who may still decide about it. */
+/** Returns the approval for a caller. Only a caller who may still decide about it gets `shown`. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
   const { options: _options, ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
   const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;

@@ -35,8 +35,8 @@ interface End {
 }
 
 /**
- * Sends approved messages, each at most once, even through crashes: each has its own idempotency key. Calls `onEnd`
- * with the outcome once that is stored.
+ * Sends approved messages. Each has its own idempotency key, so that it is sent at most once, even after a crash. Calls
+ * `onEnd` once an outcome is stored.
  */
 export function approvedSends(
   parts: ApprovedSendsParts,
@@ -71,17 +71,14 @@ export function approvedSends(
     }
   }
 
-  /**
-   * Sends or schedules the message. Returns undefined if the service stops before the send's turn; the next start sends
-   * it.
-   */
+  /** Sends or schedules the message. Returns undefined if the service stops first; the next start then sends it. */
   async function outcome(approval: StoredApproval): Promise<End | undefined> {
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
     const idempotencyKey = { kind: 'approval', key: id } as const;
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
     const nowMs = clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
-      // A claim is deleted after a day, so a missing claim proves nothing after that.
+      // Claims are deleted after a day. From then on a missing claim does not prove that nothing was sent.
       return nowMs >= expiresMs + CLAIM_MS / 2
         ? { state: 'unknown', problem: 'send_outcome_unknown' }
         : { state: 'void', problem: 'approval_expired' };

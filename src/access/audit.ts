@@ -14,7 +14,7 @@ const MAX_FOLDED = 10_000;
 /** Maximum number of targets that get their own line, per key, action, outcome and minute. */
 const MAX_TARGETS = 10;
 
-/** A line that counts further occurrences until its period is over. */
+/** A line of the log that also counts repetitions, until its period is over. */
 interface Folded {
   readonly id: number;
   readonly untilMs: number;
@@ -41,7 +41,7 @@ export class Audit implements AuditLog {
     store.trim(clock.now());
   }
 
-  /** Returns a keyed hash, because a bare hash of a short text can be guessed. */
+  /** Returns a keyed hash. A hash without a key would let anyone find a short text by trying. */
   hmac(text: string): string {
     return createHmac('sha256', this.#secret).update(text).digest('hex');
   }
@@ -72,7 +72,7 @@ export class Audit implements AuditLog {
     return this.#store.list(query);
   }
 
-  /** Returns the actions of limited keys since that time, in spans of `lengthMs`. */
+  /** Counts the actions of limited keys since `sinceMs`, in spans of `lengthMs`. */
   uses(sinceMs: number, lengthMs: number): readonly KeyUses[] {
     this.#flush();
     return this.#store.uses(sinceMs, lengthMs);
@@ -81,7 +81,7 @@ export class Audit implements AuditLog {
   usedToday(): ReadonlyMap<string, KeyUse> {
     const midnightMs = startOfLocalDay(this.#clock.now());
     const today = new Map<string, KeyUse>();
-    // Asks for a single span that holds the whole day.
+    // The huge length puts the whole day into one span.
     for (const { keyId, what, count } of this.uses(midnightMs, Number.MAX_SAFE_INTEGER)) {
       const use = today.get(keyId) ?? NO_USE;
       today.set(keyId, { ...use, [what]: use[what] + count });

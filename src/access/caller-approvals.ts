@@ -7,8 +7,8 @@ import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { LimitedKey } from './limited-key.ts';
 
 /**
- * Returns one caller's view of the held sends: all of them for callers who may decide, otherwise only the caller's own.
- * `key` is undefined for the owner.
+ * Returns one caller's view of the held sends. Callers who may decide see all of them, others only their own. `key` is
+ * undefined for the owner.
  */
 export function callerApprovals(
   desk: ApprovalDesk,
@@ -28,8 +28,8 @@ export function callerApprovals(
     if (!mayDecide) throw problem('approval_not_found');
   };
   /**
-   * Checks again after each change, until the result is sufficient or the time is up. Throws `limited_key_refused` if
-   * the key ends in the meantime.
+   * Calls `find` after each change, until `isEnough` or the time is up. Throws `limited_key_refused` if the key ends in
+   * the meantime.
    */
   const until = async <Found>(
     waitMs: number,

@@ -2,7 +2,10 @@ import type { Caps, Key, Remaining } from '../domain/key.ts';
 import type { AuditStore, SendCount } from '../domain/ports/access-ports.ts';
 import { problem } from '../domain/problems.ts';
 
-/** Maximum number of sends per day of all limited keys together. Accounts have been blocked for fewer in one hour. */
+/**
+ * Maximum number of sends per day of all limited keys together. Even fewer sends within an hour have got accounts
+ * blocked.
+ */
 const MAX_A_DAY_OF_ALL = 200;
 
 /**
@@ -17,7 +20,7 @@ export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: s
   assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day with all limited keys', nowMs);
 }
 
-/** Returns how many sends the caps still allow. No window's number exceeds what is left of the day. */
+/** Returns how many sends each cap still allows, but never more than are left for the day. */
 export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
   const { minute, day, newContacts, dayOfAll } = store.sends(id, null, nowMs);
   const left = (name: keyof Caps, { count }: SendCount): number => Math.max(0, caps[name] - count);

@@ -40,8 +40,8 @@ export interface KeyRingParts {
   readonly note: (action: 'key', target: string, outcome: string) => void;
   readonly remaining: (key: Key) => Remaining;
   /**
-   * Called when a key was changed, expired or was revoked, so that everything running under the key is checked again.
-   * Returns what ended with a revoked key.
+   * Called when a key has changed, expired or been revoked. Checks again whatever runs under the key, and returns what
+   * a revocation has ended.
    */
   readonly onChange: (key: LimitedKey, before?: Key) => Omit<KeyRevocation, 'id'>;
 }
@@ -217,7 +217,9 @@ export class KeyRing implements Keys {
     };
   }
 
-  /** Returns the list's closed groups; none while chat.db is unreadable, although all are closed then. */
+  /**
+   * Returns the list's closed groups. While chat.db is unreadable it returns none, although every group is closed then.
+   */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {
       return closedGroups(list, (id) => this.#parts.directory.meant(id));
@@ -282,7 +284,7 @@ function newSecret(id: string): string {
   return `postern_${id}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Hashes a secret. 32 random bytes need no slow hash. */
+/** Hashes a secret. A fast hash is enough, because nobody can guess 32 random bytes. */
 function digest(secret: string): string {
   return hash('sha256', secret, 'hex');
 }

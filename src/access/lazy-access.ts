@@ -27,7 +27,7 @@ export class LazyAccess {
     return this.#loading;
   }
 
-  /** Returns the status member `held_sends`; none before the first `load`. */
+  /** Returns the status member `held_sends`, or no member before the first `load`. */
   heldSends(): { readonly held_sends?: number } {
     return this.#loaded === undefined ? {} : { held_sends: this.#loaded.heldCount() };
   }

@@ -6,7 +6,7 @@ import { problem } from '../domain/problems.ts';
 /** Maximum number of WebSockets and streams together. MCP subscriptions have a separate limit of the same size. */
 const MAX_STREAMS = 16;
 
-/** A key in use. Objects made for it, such as its caller, stay the same while its settings change. */
+/** A key in use. Its settings can change, while this object and those made for it, such as its caller, stay. */
 export class LimitedKey {
   #stored: StoredKey;
   #parsed: Parsed;
@@ -39,7 +39,7 @@ export class LimitedKey {
   /** Reports whether this is the current secret, or the previous one while that remains valid. */
   isSecret(hash: Buffer, nowMs: number): boolean {
     const { present, previous, previousUntilMs } = this.#parsed;
-    // Compares with both, so that the time taken reveals nothing.
+    // Always compares with both secrets, so that the time taken reveals nothing.
     const isPresent = timingSafeEqual(hash, present);
     const isPrevious = previous !== undefined && timingSafeEqual(hash, previous) && nowMs < previousUntilMs;
     return isPresent || isPrevious;

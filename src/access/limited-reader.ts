@@ -9,16 +9,18 @@ export interface LimitedReaderParts {
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
   readonly chats: ReadableChats;
-  /** Called with the conversations that were read from. */
+  /** Called after each read, with the conversations that the key has read. */
   readonly onRead: (conversationIds: ReadonlySet<string>) => void;
 }
 
-/** Conversations the key may not read do not exist for it: lists omit them, and lookups return undefined. */
+/**
+ * Returns a reader that hides what the key may not read: lists omit such conversations, and lookups return undefined.
+ */
 export function limitedReader({ reader, directory, chats, onRead }: LimitedReaderParts): MessageReader {
   const noteRead = (conversationIds: readonly string[]): void => {
     if (conversationIds.length > 0) onRead(new Set(conversationIds));
   };
-  /** Records reads of conversations whose details show the beginning of their last message. */
+  /** Showing the beginning of a conversation's last message counts as reading it. */
   const noteLast = (conversations: readonly Conversation[]): void => {
     const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
     noteRead(shown.map(({ id }) => id));

@@ -50,7 +50,7 @@ type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'scheduled' }>;
 /** Identifies a request, so that repeating it neither sends nor asks for approval again. */
 interface Ask {
   readonly id: string;
-  /** Times from which earlier requests count as the same: for direct sends, and for held ones. */
+  /** An equal request since this time counts as the same: `sinceMs` for direct sends, `heldSinceMs` for held ones. */
   readonly sinceMs: number;
   readonly heldSinceMs: number;
   readonly hasKey: boolean;
@@ -94,8 +94,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Admits a request that no earlier approval answers. Checks the caps and writes the line in the audit log in one turn
-   * of the event loop, so that simultaneous requests cannot exceed a cap together.
+   * Admits a request that no earlier approval answers. Checks the caps and writes the audit log without awaiting, so
+   * that simultaneous requests cannot exceed a cap together.
    */
   function admitNew(
     request: SendRequest,
@@ -135,8 +135,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Looks up whether this request was allowed before, and the key that prevents a second send. `withdrawnMs` is the
-   * time of the request's newest approval, if that was withdrawn.
+   * Looks up whether this request was allowed before. Also returns the idempotency key that prevents a second send.
+   * `withdrawnMs` is the time of the request's newest approval if that was withdrawn.
    */
   function earlierSend(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
     const askedMs = auditStore.ask(ask.id, ask.sinceMs);
@@ -145,7 +145,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
     // Without an Idempotency-Key, the same text may be tried again after a failure.
     const hasFailed = outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown');
-    // An approval is never older than its line in the audit log. A newer line belongs to a later request.
+    // The request's line in the audit log is written before its approval. So a line newer than the withdrawn approval
+    // belongs to a later request.
     const isWithdrawn = withdrawnMs !== undefined && askedMs !== undefined && askedMs <= withdrawnMs;
     if (!ask.hasKey && (hasFailed || isWithdrawn)) {
       const atMs = Math.max(nowMs, (askedMs ?? 0) + 1);
@@ -191,8 +192,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Refuses a send if the owner required approval or switched dry run on while the send waited for its turn. A repeated
-   * request then follows the new settings.
+   * Refuses a send if, while it waited for its turn, the owner began to require approval or switched on dry run.
+   * Repeating the request then follows the new settings.
    */
   function assertStillDirect(to: string): void {
     if (key.stored.dry_run || sendRight(directory, key, to) !== 'yes') throw problem('recipient_not_allowed');

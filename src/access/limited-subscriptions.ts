@@ -44,7 +44,7 @@ export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscr
 }
 
 /**
- * Ends the subscriptions of a key that is no longer valid, and those that post to hosts that the key may no longer use.
+ * Ends a key's subscriptions that post to hosts that it may no longer use; all of them if the key is no longer valid.
  */
 export function endForbidden(subscriptions: SubscriptionService, key: LimitedKey, nowMs: number): void {
   const { id, callback_hosts: hosts } = key.stored;

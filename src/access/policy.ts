@@ -37,7 +37,8 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   const guids = chats.map(({ guid }) => guid);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
   const [address, ...others] = members;
-  // Messages may send to the address in a chat id, so it must be the member's.
+  // Messages may send to the address in the chat id. If that is not the member's address, it is uncertain who would
+  // read the message.
   const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
   if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain)
     return undefined;

@@ -14,7 +14,7 @@ export class ReadableChats {
   #listed: AccessList | undefined;
   #version: unknown;
 
-  /** `hasClosed` is true if a conversation may be closed to every list, even `*`. */
+  /** With `hasClosed`, some conversation may be closed even to the list `*`. */
   constructor(list: () => AccessList, directory: ChatDirectory, hasClosed = false) {
     this.#list = list;
     this.#directory = directory;
@@ -54,8 +54,8 @@ export class ReadableChats {
   }
 
   /**
-   * Reports whether the key may see an event. A summary of many changes is always allowed, because it names rows and no
-   * people.
+   * Reports whether the key may see an event. A `messages.changed` event is always allowed, because it names rows and
+   * no people.
    */
   admits({ event }: LogEntry): boolean {
     if (this.isEverything || event.type === 'messages.changed') return true;
@@ -63,8 +63,8 @@ export class ReadableChats {
   }
 
   /**
-   * Removes a quoted message and reactions from conversations that the key may not read, and the key that sent the
-   * message.
+   * Removes what the key may not see: reactions and a quoted message from unreadable conversations, and the id of the
+   * key that sent the message.
    */
   withoutOthers(given: MessageDetails): MessageDetails {
     const details = withoutKey(given);

@@ -49,8 +49,8 @@ export function isHeld({ approval }: Key, isNew: boolean): boolean {
 }
 
 /**
- * Checks the rights again when the send's turn comes. Throws `recipient_not_allowed` if they are gone, or if `members`
- * are given and the readers have changed.
+ * Checks the rights again when the send's turn comes. Throws `recipient_not_allowed` if the key has lost them. If
+ * `members` are given, also throws if other people would now read the message.
  */
 export function assertStillAllowed(
   { directory, clock }: { readonly directory: ChatDirectory; readonly clock: Clock },

@@ -15,9 +15,8 @@ interface ScheduledRightsParts {
 }
 
 /**
- * Returns the final check of a scheduled send (decision X1). The check throws if the list, the readers, the approval
- * setting or the caps forbid the send at that moment. The send counts once towards the caps, however often it is
- * attempted.
+ * Returns the final check of a scheduled send (decision X1). It throws if the list, the readers, the approval setting
+ * or the caps now forbid the send. The send counts towards the caps once, even if it is tried again.
  */
 export function scheduledCheck(
   parts: ScheduledRightsParts,

@@ -43,17 +43,14 @@ export function selfChatOf(parts: SelfChatParts) {
     };
   }
 
-  /**
-   * Reports whether the configured address was proved. Deletes the proof of any other address, even if none is
-   * configured now.
-   */
+  /** Reports whether the configured address was proved. Deletes a stored proof of another address. */
   function isProved(): boolean {
     const stored = store.proof();
     if (stored !== undefined && stored.address !== address) store.forget();
     return stored?.address === address;
   }
 
-  /** Returns undefined unless the conversation was proved and still is one with nobody else. */
+  /** Returns the proof; undefined if there is none, or if the conversation is no longer only with the owner. */
   function proof(): SelfChatProof | undefined {
     const stored = store.proof();
     return stored?.address === address && isOwn(stored.chat) ? stored : undefined;
@@ -62,7 +59,7 @@ export function selfChatOf(parts: SelfChatParts) {
   async function sendCode(): Promise<SelfChatRecord> {
     const record = get();
     const isKnown = owner.addresses().some((own) => memberKey(own) === address);
-    // A code must not reach anybody else.
+    // Only the owner may receive a code.
     if (!isKnown || resolveRecipient(directory, address) === undefined) throw problem('self_chat_unknown');
     const nowMs = clock.now();
     const freeAtMs = store.reserve(`\0code\0${randomUUID()}`, nowMs);

@@ -36,8 +36,8 @@ export interface TapbacksParts {
 }
 
 /**
- * Decides held sends by the owner's tapbacks (decision L6). Only the owner's own tapback counts, over iMessage, in the
- * proved self-chat, on a message that asks for that decision.
+ * Decides held sends by tapbacks (decision L6). A tapback counts only if the owner made it over iMessage, in the proved
+ * self-chat, on the message that asks about the send.
  */
 export function tapbacks(parts: TapbacksParts) {
   const { store, feed, selfChat, sender, desk, clock, log, audit, owner, keyName, hasTapbacks } = parts;
@@ -127,7 +127,8 @@ export function tapbacks(parts: TapbacksParts) {
   }
 
   /**
-   * Records a message with exactly the request's text as the request. Messages may also make a copy, which counts too.
+   * Records a message whose text is exactly a request's. Messages may also store a copy of the request; a tapback on it
+   * counts too.
    */
   function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     if (!isFromMe && memberKey(sender) !== address) return;

@@ -14,7 +14,8 @@ export async function runOnAnotherNode(missing: AppError, context: Context): Pro
   const { environment, stderr } = context;
   const pinned = NODE_PACKAGES[`${environment.platform}-${process.arch}`];
   const { POSTERN_NODE_DOWNLOAD: download = '1' } = environment.env;
-  // If the listed Node has no SQLite, an option of Node switches it off. It would then start itself again and again.
+  // This already is the downloaded version, so an option of Node must have switched off SQLite. Starting it again would
+  // never end.
   const isListed = process.version === `v${pinned?.version}`;
   if (pinned === undefined || isListed || !['', '1'].includes(download)) return refuse(missing, [], context);
   try {

@@ -22,7 +22,7 @@ const APPROVALS: readonly Column[] = [
 /** APPROVALS with a column for the time, for lists with scheduled sends. */
 const WITH_SEND_AT: readonly Column[] = APPROVALS.toSpliced(3, 0, { title: 'SEND AT' });
 const SHORT_ID = 8;
-/** States of an approved send that has not failed. */
+/** States of an approved send that has gone well so far. */
 const GOOD_STATES: ReadonlySet<ApprovalState> = new Set(['sent', 'pending', 'approved', 'scheduled']);
 
 export async function listApprovals(
@@ -88,13 +88,13 @@ async function approvalOf(client: PosternClient, given: string): Promise<Approva
   );
 }
 
-/** Returns when a scheduled send goes out, in this time zone and as it was asked. */
+/** Returns the time of a scheduled send, in this time zone and as the request gave it. */
 function sendTime({ send_at: at = '', send_until: until }: Approval): string {
   const nowMs = systemClock.now();
   return `${shownTime(at, nowMs)} (${at})${until === undefined ? '' : `, at the latest ${shownTime(until, nowMs)}`}`;
 }
 
-/** Names the person who will read the send; if there are several, the conversation. */
+/** Returns the only reader's name and address. For several readers, or without a name, returns `to` alone. */
 function recipient({ to, members, names = {} }: Approval): string {
   const [only = ''] = members;
   const name = members.length === 1 ? names[only] : undefined;

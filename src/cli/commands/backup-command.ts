@@ -49,7 +49,7 @@ function write(path: string, folder: string, isForced: boolean, context: Context
   }
   const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   try {
-    // Creates the file first, so that it never exists with another mode.
+    // Creates the file as 0600 before writing to it, so that nobody else can ever read it.
     closeSync(openSync(draft, 'wx', 0o600));
     writeBackup(join(folder, 'state.db'), draft, {
       version: context.version,
@@ -65,7 +65,7 @@ function write(path: string, folder: string, isForced: boolean, context: Context
 }
 
 /**
- * Compares folders by identity, because one folder has many spellings: through links, and in any case on a disk that
+ * Compares folders by inode, because one folder can have many paths: through links, or in other case on a disk that
  * ignores case.
  */
 function isSameFolder(one: string, other: string): boolean {

@@ -14,12 +14,13 @@ import { conversationName } from '../shown-names.ts';
 const LIMIT_MS = 1000;
 const MAX_CONVERSATIONS = 200;
 const SHORT_ID = 8;
-/** Words that the shells' scripts treat as commands. */
+/** Lines of output that the shells' scripts obey instead of offering them. */
 const COMMANDS: ReadonlySet<string> = new Set([':files', ':folders']);
 
 /**
- * `postern complete -- WORDS`, for shell scripts: prints the candidates for the last word, one per line, each with a
- * tab and its description; or `:files` or `:folders`. Prints nothing on any failure.
+ * `postern complete -- WORDS`, for shell scripts. Prints the candidates for the last word, one per line, each followed
+ * by a tab and its description. Prints `:files` or `:folders` if the shell should complete those itself, and nothing on
+ * any failure.
  */
 export async function complete(
   program: Command,
@@ -75,7 +76,7 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
     ),
 };
 
-/** Completes by name if only one conversation has it, otherwise by address or id. */
+/** Offers each conversation by its name if no other has the same, otherwise by address or id. */
 async function conversations(client: PosternClient): Promise<readonly Word[]> {
   const found = await client.conversations({ limit: MAX_CONVERSATIONS, include: 'contacts' });
   const named = found.map((conversation) => ({
@@ -93,8 +94,8 @@ async function conversations(client: PosternClient): Promise<readonly Word[]> {
 }
 
 /**
- * Returns the first value that a shell may insert. Skips values that begin with `-`: other people choose names, and
- * such a name would be an option.
+ * Returns the first value that a shell may insert. Skips values that begin with `-`: other people choose names, and a
+ * command would take such a name for an option.
  */
 function firstOffered(values: readonly string[], aboutOf: (value: string) => string): readonly Word[] {
   const value = values.find((one) => {

@@ -55,7 +55,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
     const config: Config = {
       ...reading.config,
       server: { ...server, port: options.port ?? server.port, host: host ?? server.host },
-      // Overrides any edited path, so that the demo never touches the real Messages.
+      // Overrides the paths even if the user edited them, so that the demo never touches the real Messages.
       backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
       contacts: { ...contacts, addressBookPath: mac.addressBookPath },
     };
@@ -65,7 +65,8 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         platform: 'simulated',
         homeFolder: mac.homeFolder,
         people: demoPeople(mac),
-        // Starts the Mac only under the lock, so that a second demo in the folder leaves the running one alone.
+        // Starts the simulated Mac only once this process has the lock. A second demo in the same folder then cannot
+        // disturb the first.
         onLocked: () => mac.start(),
         onStart: (url) => context.stdout(...introduction(url, config, options, context)),
       });
@@ -95,7 +96,7 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
 /** Returns suggestions for what to try. No line contains the key. */
 function introduction(url: string, config: Config, options: DemoOptions, context: Context): readonly string[] {
   const place = placeOf(config, options, context);
-  // Without a socket, commands need the address.
+  // If there is no socket, commands need the URL.
   const where = 'path' in socketOf(config) ? place : `${place} --url ${url}`;
   const program = programText(context);
   return [

@@ -47,7 +47,7 @@ export async function doctor(
 
 /** Runs all of doctor's checks. Prints nothing. */
 export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
-  // JSON is not wrapped, so commands in it need no unbroken spaces.
+  // Lines for people are wrapped, but never within a command. JSON is not wrapped.
   const space = options.json === true ? ' ' : UNBROKEN;
   const complete = (text: string): string => copyable(text, options, context, space);
   return (await findingsOf(options, context, machine)).map((found) => ({
@@ -105,8 +105,8 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
 }
 
 /**
- * Reports that nothing was requested, because there is no trustworthy socket: another program could have taken the
- * port.
+ * Reports that the service was not asked, because its socket cannot be trusted. Never asks at the port instead, because
+ * another program could have taken it.
  */
 function notAsked(
   reason: string,

@@ -72,7 +72,7 @@ async function serve(options: ConnectionOptions, context: ClientContext): Promis
     rpc.take(next.value);
   }
   const left = watch.close();
-  // After an interruption, or without the service, waiting requests are no longer answered.
+  // After an interruption, or if the service is away, waiting requests stay unanswered.
   if (exitCode === EXIT.ok && !asked.aborted) await Promise.all([left, rpc.idle()]);
   return exitCode;
 }

@@ -20,7 +20,8 @@ export interface MessagesFlags extends ConnectionOptions {
 const PAGE = 200;
 
 /**
- * `postern messages`: prints the newest messages, oldest of them first. With --json the newest is first, as in the API.
+ * `postern messages`: prints the newest messages, the newest at the bottom. With --json the newest is first, as in the
+ * API.
  */
 export async function messages(
   conversation: string | undefined,

@@ -14,8 +14,8 @@ const KEPT_SECONDS = 60;
 const PAGE = /^console-[0-9a-f]{16}\.html$/;
 
 /**
- * `postern open`: opens the console. Over the Unix socket, a one-time code in the address's fragment signs the user in;
- * browsers never send fragments. Otherwise the user enters the key.
+ * `postern open`: opens the console. If the service has a Unix socket, a one-time code signs the user in; otherwise the
+ * user enters the key. The code is in the URL's fragment, because browsers never send that.
  */
 export function open(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {
@@ -33,7 +33,8 @@ export function open(options: ConnectionOptions, context: ClientContext): Promis
 }
 
 /**
- * Opens a page that only this user can read, because an address passed to a browser would appear in the process list.
+ * Opens the signed-in console through a page that only this user can read. The process list would show an address that
+ * is passed to a browser.
  */
 async function openSignedIn(
   client: PosternClient,

@@ -55,14 +55,14 @@ function assertEmpty(folder: string): void {
   });
 }
 
-/** Replaces both files or neither: both are complete and checked before either is put in place. */
+/** Replaces both files or neither. Completes and checks both before it puts either in place. */
 function replace(
   path: string,
   text: string,
   folder: string,
   { environment }: Context,
 ): { config: Config; state: RestoredState } {
-  // Fixed names, so that what an interrupted restore left behind is removed too.
+  // The names are fixed, so that the next restore removes what an interrupted one left.
   const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };
   const clean = (): void => {
     for (const file of [drafts.config, drafts.state, `${drafts.state}-wal`, `${drafts.state}-shm`]) removeIfThere(file);
@@ -95,9 +95,9 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
 }
 
 /**
- * Describes webhooks, keys, and settings that differ from their default: the address to listen on, the program that
- * sends, and the source of updates. The user reads this before the first start, because somebody else may have made the
- * file.
+ * Describes what the backup decides: webhooks, keys, and changed settings for the address to listen on, the program
+ * that sends, and the source of updates. Somebody else may have made the file, so the user reads this before the first
+ * start.
  */
 function decided(
   { server, backend, update }: Config,
@@ -128,7 +128,7 @@ function scheduled({ missed, scheduled: left }: RestoredState): readonly string[
   ];
 }
 
-/** Describes where events will continue, as far as that is known here (decision C5). */
+/** Describes where events will continue (decision C5), as far as this command can read chat.db. */
 function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
   if (cursor === undefined) return 'Nothing had been published yet: events begin after the newest message.';
   try {

@@ -26,7 +26,8 @@ export async function run(options: CommonOptions, context: Context): Promise<num
     const found = readConfig(folder, environment);
     const reading = found.state === 'absent' ? firstLaunch(folder, context) : found;
     const databaseFolder = reading.state === 'usable' ? dirname(reading.config.backend.chatDbPath) : messagesFolder;
-    // Listing the folder needs the same permission as opening chat.db. Only SQLite may open that file (decision B1).
+    // Lists the folder instead of opening chat.db, which only SQLite may do (decision B1). Both need the same
+    // permission.
     if (['EPERM', 'EACCES'].includes(failure(() => readdirSync(databaseFolder)) ?? '')) stdout(...NO_ACCESS);
     return serveConfigured(reading, {}, log, context);
   });

@@ -18,7 +18,7 @@ export interface SearchOptions extends ConnectionOptions {
 
 /** The maximum page size. */
 const PAGE = 200;
-/** Long, because all clients share the rate limit. */
+/** Interval of the progress requests. It is long because all clients share one rate limit. */
 const LOOK_EVERY_MS = 3000;
 const BAR_COLUMNS = 30;
 const PREVIOUS_LINE = '\x1b[1A\x1b[2K';
@@ -107,14 +107,14 @@ function lineOf(
   return `Building the search index:${bar} ${Math.floor(share * 100)} %${since}`;
 }
 
-/** Characters that mark matches until the table is laid out. They have no width. */
+/** Characters without width that mark matches until the table is laid out. */
 const BEGIN = '\u2061';
 const END = '\u2062';
 const MARKS = /[\u2061\u2062]/g;
 /** Begins bold and underlined text, which is readable on any background. */
 const ON = '\x1b[1;4m';
 const OFF = '\x1b[22;24m';
-/** If the first match begins after more characters than this, only `KEPT_BEFORE` of them stay. */
+/** If more characters than this precede the first match, only the last `KEPT_BEFORE` of them stay. */
 const MAX_BEFORE = 20;
 const KEPT_BEFORE = 12;
 

@@ -22,7 +22,10 @@ export interface SendFlags extends ConnectionOptions {
   readonly timeout?: number;
 }
 
-/** Far above the service's limit of 20,000 characters (decision D7). */
+/**
+ * Maximum size of a text on stdin. The service itself allows 20,000 characters (decision D7), which are always fewer
+ * bytes than this.
+ */
 const MAX_BYTES = 1024 * 1024;
 
 /** `postern send`: hands a message to Messages and reports the outcome. */

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** The candidates for the last word of a line, as far as the declared commands determine them. */
+/** How to complete the last word of a line, as far as the declared commands determine it. */
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' }
@@ -17,7 +17,7 @@ export interface Word {
 const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
-/** The preceding options that select a service. A flag has an empty value. */
+/** The options before the last word that select a service. A flag has an empty value. */
 export type GivenOptions = Readonly<Record<string, string>>;
 
 /** Completes the last of these words, which may be empty. The words follow the program's name. */

@@ -1,7 +1,7 @@
 import { configFolder, demoFolder, type Environment } from '../config/environment.ts';
 import type { Paint } from './output/style.ts';
 
-/** Exit codes: those of decision A3, and the sysexits that a calling script can act on. */
+/** Exit codes: those of decision A3, and others from sysexits.h on which a calling script can act. */
 export const EXIT = {
   ok: 0,
   /** Also used when a check found a problem. */
@@ -40,8 +40,8 @@ export interface Context {
   /** Colours text for stderr, if that is a terminal. */
   readonly paintError: Paint;
   /**
-   * Sets the text about what the command waits for, which a terminal shows after one second. Any printed line clears
-   * it, and so does undefined.
+   * Says what the command waits for. A terminal shows the text after one second; any printed line clears it, and so
+   * does undefined.
    */
   readonly progress: (text: string | undefined) => void;
 }
@@ -57,7 +57,10 @@ export interface ClientContext extends Context {
   readonly secretLine: (prompt: string) => Promise<string>;
   /** Writes one line to stdout. Resolves once the reader has taken it. */
   readonly writeLine: (line: string) => Promise<void>;
-  /** Returns a signal that aborts when stdout has lost its reader, and from this call on also at Ctrl+C. */
+  /**
+   * Returns a signal that aborts when the reader of stdout has gone. From this call on, Ctrl+C aborts it too instead of
+   * ending the process.
+   */
   readonly untilEnded: () => AbortSignal;
 }
 

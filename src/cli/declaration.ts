@@ -6,9 +6,9 @@ import type { ClientContext } from './context.ts';
 import type { ConnectionOptions, Served } from './service-connection.ts';
 
 /**
- * Makes the action of a command. `load` loads the function that runs the command, when the command is used. That
- * function receives the command's arguments, its options and the context, and returns the exit code; without a result,
- * the command exits with 0.
+ * Makes the action of a command from `load`, which is called when the command is used. The loaded function receives the
+ * command's arguments, its options and the context. It returns the exit code; without a result, the command exits with
+ * 0.
  */
 export type Runs = <Given extends unknown[]>(
   load: () => Promise<
@@ -17,8 +17,8 @@ export type Runs = <Given extends unknown[]>(
 ) => (...given: unknown[]) => Promise<void>;
 
 /**
- * Runs a command with the service, which the command receives in place of the context. Any failure becomes a sentence
- * and an exit code.
+ * Connects to the service and passes it to the command in place of the context. Any failure becomes a sentence and an
+ * exit code.
  */
 export function served<Given extends unknown[]>(
   load: () => Promise<(...given: [...Given, options: never, service: Served]) => Promise<number> | Promise<void>>,

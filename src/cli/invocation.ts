@@ -6,7 +6,7 @@ import type { ConnectionOptions } from './service-connection.ts';
 export function programText({ environment }: Context): string {
   const path = script();
   if (basename(path) === 'postern') {
-    // npx adds a folder to PATH that is not on the PATH of other terminals.
+    // Ignores a folder that npx added to PATH, because other terminals do not have it.
     const isOnPath = (environment.env.PATH ?? '').split(delimiter).includes(dirname(path));
     return isOnPath && !path.includes(`${sep}_npx${sep}`) ? 'postern' : quoted(path);
   }
@@ -19,8 +19,8 @@ export function programText({ environment }: Context): string {
 const ON_THIS_MACHINE = /^(?:doctor|config|serve|hub)\b/;
 
 /**
- * Completes each command in backticks, such as `postern keys list`, so that it can be copied: with the program as it
- * was started, and the options that select the same service. `space` separates the words of a command.
+ * Completes each command in backticks, such as `postern keys list`, so that it can be copied. It starts the program as
+ * the user did and selects the same service. `space` separates the words of a command.
  */
 export function copyable(
   text: string,
@@ -47,7 +47,7 @@ export interface Invocation {
 /** Returns the invocation of `name` against the service that these options select. */
 export function invocationOf(name: string, options: ConnectionOptions, { environment }: Context): Invocation {
   const { env } = environment;
-  // An explicit configuration selects its own service, whatever the environment says.
+  // If an option names the configuration, POSTERN_URL does not count, because a configuration selects its own service.
   const isNamed = options.demo === true || options.configDir !== undefined;
   const url = options.url ?? (isNamed ? undefined : env.POSTERN_URL || undefined);
   const folder = options.configDir ?? env.POSTERN_CONFIG_DIR;

@@ -51,7 +51,7 @@ export async function startReceiver(
   return { url: `http://127.0.0.1:${port}${path}`, close: () => closed(server) };
 }
 
-/** Reports whether a URL belongs to a receiver that was killed: nothing answers there, or something else does. */
+/** Reports whether a URL belongs to a `listen` that was killed: its own receiver no longer answers there. */
 export async function isLeftover(url: string): Promise<boolean> {
   const { hostname, pathname } = new URL(url);
   if (hostname !== '127.0.0.1' || !pathname.startsWith(PATH)) return false;

@@ -14,7 +14,7 @@ const FILES: readonly (readonly [string, string])[] = [
   ['~/.config/postern/config.toml', 'the configuration, on other systems'],
 ];
 
-/** Leaves room for escapes, because the manual asks for lines of at most 80 columns. */
+/** Less than the 80 columns that man(7) asks for, because escapes make lines longer. */
 const SOURCE_COLUMNS = 66;
 /** Options of nearly every command, described once. */
 const COMMON: readonly string[] = ['--demo', '--url', '--key-file', '--json'];
@@ -116,7 +116,7 @@ function text(sentences: string): string {
   return wrapped(sentences, SOURCE_COLUMNS, 0).map(escaped).join('\n');
 }
 
-/** Escapes a line, so that roff finds no request in it, and its hyphens can be copied. */
+/** Escapes a line. roff then finds no request in it, and readers can copy its hyphens. */
 function escaped(line: string): string {
   const plain = line
     .replaceAll('\\', '\\e')

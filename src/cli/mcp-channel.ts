@@ -47,7 +47,7 @@ export interface McpChannelParts {
  */
 export class McpChannel {
   readonly #parts: McpChannelParts;
-  /** Methods of the requests whose answers must be changed, by request id. */
+  /** Requests whose answers this channel changes: their methods, by request id. */
   readonly #asked = new Map<string | number, string>();
   #following: Promise<void> | undefined;
 
@@ -123,7 +123,7 @@ function notificationOf({ type, data }: Event) {
   const { attachments } = data;
   return {
     content: channelContent(data),
-    // Values must be text, and names may contain only letters, digits and underscores.
+    // The protocol requires text as values, and names of letters, digits and underscores.
     meta: {
       chat_id: attribute(data.conversation_id),
       message_id: data.id,

@@ -37,7 +37,7 @@ export class McpPipe {
   /** Requests that are not answered yet, by id. */
   readonly #running = new Map<string | number, AbortController>();
   readonly #all = new Set<Promise<void>>();
-  /** Protocol version of a connection that began with `initialize`. Later protocols state it in every message. */
+  /** Protocol version from the answer to `initialize`. In later protocols every message has its own. */
   #version: string | undefined;
 
   constructor(to: McpDestination, write: (line: string) => void, warn: (sentence: string) => void) {
@@ -97,7 +97,7 @@ export class McpPipe {
     const message = parsed(text);
     const version = message?.result?.protocolVersion;
     if (typeof version === 'string') this.#version = version;
-    // Writes one line per message, even if the service's answer has several.
+    // Writes the message as one line, even if the service's answer has several lines.
     this.#write(message === undefined ? text.replaceAll(/[\r\n]+/g, ' ') : JSON.stringify(message));
   }
 
@@ -126,7 +126,7 @@ export class McpPipe {
     });
   }
 
-  /** Returns the header fields that repeat parts of the body, against which the service checks them. */
+  /** Returns the header fields that repeat parts of the body. The service checks that both are equal. */
   #protocolHeaders({ method, params }: Message): Readonly<Record<string, string>> {
     const claimed = params?._meta?.[VERSION_IN_BODY];
     const version = typeof claimed === 'string' ? claimed : this.#version;

@@ -50,8 +50,8 @@ export function processContext(version: string): ClientContext {
       line.end();
       const asked = new AbortController();
       let askedAtMs: number | undefined;
-      // One Ctrl+C can arrive twice: from the terminal and from the program that started this one. So only a later
-      // signal counts as another.
+      // One Ctrl+C can arrive twice, from the terminal and from the parent process. So only a signal after
+      // `SAME_SIGNAL_MS` counts as a second one.
       const end = (signal: NodeJS.Signals): void => {
         asked.abort();
         askedAtMs ??= systemClock.monotonic();
@@ -65,7 +65,7 @@ export function processContext(version: string): ClientContext {
   };
 }
 
-/** Resolves once all output is written, because a pipe accepts it at its own pace. */
+/** Resolves once all output is written. A pipe can still have to take some when a command has ended. */
 export async function outputWritten(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise<void>((resolve) => stream.write('', () => resolve()));

@@ -19,7 +19,7 @@ export interface Recipient {
 /** The contract's maximum page size. */
 const PAGE = 200;
 const MAX_CANDIDATES = 20;
-/** Maximum share of a name's letters that differ from the given text, for a name to be suggested. */
+/** Suggests a name only if at most this share of its letters differs from the given text. */
 const MAX_DIFFERENCE = 0.4;
 /** The form of a person's id. */
 const PERSON_ID = /^[\da-f]{16}$/;
@@ -72,7 +72,7 @@ export async function senderAddressesOf(client: PosternClient, given: string): P
   }
   if (isNoName(given)) return [given];
   const { conversations, people } = await named(client, given);
-  // Short codes and company names are senders' addresses too, and look like names.
+  // A short code or a company name looks like a person's name, but can be the address of a sender.
   if (conversations.some((conversation) => partyOf(conversation) === given)) return [given];
   const candidates = people.map(({ name, addresses }) => ({ shown: `${name} (${addresses.join(', ')})`, addresses }));
   return (await only(client, given, candidates)).addresses;

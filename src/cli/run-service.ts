@@ -89,7 +89,7 @@ export async function runService(
   return ending.exitCode;
 }
 
-/** Returns the programs that clients start to reach this service, which they find by its folder. */
+/** Returns the commands with which clients of MCP and imsg reach this service. They find it by its folder. */
 function programsOf({ dir: configDir }: Config, context: Context) {
   const { command, args } = invocationOf('imsg', { configDir }, context);
   return { mcp: invocationOf('mcp', { configDir }, context), imsg: [command, ...args].map(quoted).join(' ') };
@@ -116,8 +116,8 @@ interface StartRefusal {
 }
 
 /**
- * Prints the reason; under launchd only logs it, because only the log is kept there (decision A3). Returns the exit
- * code.
+ * Reports why the service does not start: on stderr, or under launchd only in the log, because only the log is kept
+ * there (decision A3). Returns the exit code.
  */
 function refuse(
   { exitCode, sentence, details }: StartRefusal,

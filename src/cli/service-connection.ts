@@ -43,7 +43,10 @@ export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly place: string;
-  /** True with a limited key. Such a key is refused the owner's requests, and each refusal is logged. */
+  /**
+   * True with a limited key. The service refuses it the owner's requests and logs each refusal, so commands do not try
+   * them.
+   */
   readonly isLimited: boolean;
   /** Completes the commands in backticks, so that they can be copied. */
   readonly copyable: (text: string) => string;
@@ -86,7 +89,7 @@ export async function withService(
   });
 }
 
-/** Runs `work`, which succeeds if it returns no exit code. A Refusal becomes its sentences and exit code. */
+/** Runs `work`; if it returns no exit code, it has succeeded. A Refusal becomes its sentences and exit code. */
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,
@@ -126,8 +129,8 @@ export function blueBubblesUrl(options: ConnectionOptions, context: Context): st
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
 
 /**
- * Returns the service and an explicitly given key. Never the owner's key from the configuration, which a program driven
- * by a model must not have.
+ * Returns the service and a key that was given explicitly. Never uses the owner's key from the configuration: a program
+ * that a model drives must not have it.
  */
 export function limitedDestinationOf(options: ConnectionOptions, context: Context): Destination {
   const { env } = context.environment;
@@ -141,8 +144,8 @@ export function limitedDestinationOf(options: ConnectionOptions, context: Contex
 }
 
 /**
- * Returns the given address, otherwise the Unix socket of the configuration. Never its port, because another program
- * could have taken that.
+ * Returns the given address, otherwise the Unix socket of the configuration. Never returns the configured port, because
+ * another program could have taken it.
  */
 function destinationOf(options: ConnectionOptions, context: Context): Destination {
   const env = environmentOf(options, context);
@@ -163,7 +166,10 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/** Returns the environment; empty if a configuration was named, which selects its own service. */
+/**
+ * Returns the environment. If an option names the configuration, returns an empty one, because a configuration selects
+ * its own service.
+ */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }
@@ -259,7 +265,7 @@ function refusalOf(error: unknown, options: ConnectionOptions, advice?: readonly
   return new Refusal(exitCodeOf(error), error.message, ...(advice ?? hints(error, options)));
 }
 
-/** Returns advice for a command without `--demo` while only a demo is running; undefined for any other failure. */
+/** Returns advice for a command that lacks `--demo` while only a demo is running; undefined for any other failure. */
 async function demoAdvice(
   error: unknown,
   options: ConnectionOptions,

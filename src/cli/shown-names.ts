@@ -4,7 +4,7 @@ import type { Include } from '../domain/include.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
-/** Makes a request that includes people's names and `others`. Repeats it without the names at a hub, which has none. */
+/** Makes a request that includes people's names and `others`. A hub refuses the names; then repeats it without them. */
 export async function withNames<Answer>(
   ask: (included: { readonly include?: readonly Include[] }) => Promise<Answer>,
   others: readonly Include[] = [],

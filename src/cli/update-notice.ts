@@ -25,8 +25,8 @@ const MAX_CHARACTERS = 10_000;
 const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/;
 
 /**
- * Announces a newer release once a day, after a command on a terminal. A separate process asks `update.url` at most
- * once a day, so that no command waits; the next command shows its answer.
+ * Announces a newer release once a day, after a command on a terminal. No command waits for the answer of `update.url`:
+ * another process asks at most once a day, and a later command shows the answer.
  */
 export function tellOfUpdate(options: PlaceOptions, context: Context): void {
   const source = sourceOf(options, context);
@@ -62,9 +62,7 @@ export async function checkUpdate(options: PlaceOptions, context: Context): Prom
   }
 }
 
-/**
- * Reads a short text. Returns undefined beyond `MAX_CHARACTERS` and stops reading, because an answer may be endless.
- */
+/** Reads a short text. Stops after `MAX_CHARACTERS` and returns undefined, because an answer may be endless. */
 async function shortText({ body }: Response): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = '';
@@ -111,8 +109,8 @@ function knownOf(source: string, context: Context): Known {
 }
 
 /**
- * Stores the state. Returns false if that fails. The caller then makes no request, because otherwise every command
- * would.
+ * Stores the state. Returns false if that fails: the caller must then not ask, because without a stored time every
+ * command would.
  */
 function keep(known: Known, context: Context): boolean {
   try {

@@ -36,7 +36,7 @@ export type KeyWithSecret = KeyRecord & {
 /** Conditions on lines of the audit log. Instants and days are ISO 8601. */
 export interface AuditFilter {
   readonly key?: string;
-  /** Ids of lines: only lines after `after` and before `before`. */
+  /** Returns only lines after the id `after` and before the id `before`. */
   readonly after?: number;
   readonly before?: number;
   readonly since?: string;
@@ -132,7 +132,7 @@ export class ApprovalsApi {
     return this.#requests.one('POST', 'self-chat/prove', 'address', { code });
   }
 
-  /** Lists approvals. With `wait`, an empty list is returned only after that many seconds, at most 50. */
+  /** Lists approvals. With `wait`, waits for one if there is none, for at most that many seconds, up to 50. */
   list(
     filter: { readonly state?: ApprovalState; readonly wait?: number; readonly include?: 'contacts' } = {},
   ): Promise<Approval[]> {
@@ -144,7 +144,10 @@ export class ApprovalsApi {
     return this.#requests.one('GET', `approvals/${encodeURIComponent(id)}${queryOf(filter)}`, 'members');
   }
 
-  /** Approves a send. `shown` is the value read with the approval; if the send differs from it, nothing is approved. */
+  /**
+   * Approves a send. `shown` comes from the approval as it was read; if the send has changed since, nothing is
+   * approved.
+   */
   approve(id: string, shown: string): Promise<Approval> {
     return this.#requests.one('POST', `approvals/${encodeURIComponent(id)}/approve`, 'members', { shown });
   }

@@ -53,7 +53,7 @@ export async function* eventLines(
       for (const line of lines) {
         const event = parsed(line) as SocketEvent | undefined;
         if (has(event, 'type') && event !== undefined) yield event;
-        // A line without a type is a keep-alive, which has an offset.
+        // A keep-alive has an offset but no type. Any other line without a type is not from Postern.
         else if (!has(event, 'offset')) throw notPostern(status, place);
       }
     }

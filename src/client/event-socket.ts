@@ -9,7 +9,7 @@ import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './post
  */
 const SILENCE_LIMIT_MS = 75_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
-/** Number of waiting events at which the connection is paused. The service later reads the rest from its log. */
+/** If this many events wait, stops reading from the connection. The service delivers the rest from its log later. */
 const MAX_WAITING = 1000;
 
 /** With changes, every event has an offset. */

@@ -7,8 +7,8 @@ import type { ScheduledSend } from '../domain/scheduled.ts';
 import type { DeliveryRecord, FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
 
 /**
- * With `details` every message has `details`, unless its row was just deleted. With `contacts` every message and
- * conversation has `names`.
+ * `details` adds `details` to every message whose row still exists. `contacts` adds `names` to every message and
+ * conversation.
  */
 export interface Included {
   readonly include?: Include | readonly Include[];
@@ -44,8 +44,8 @@ export interface EventPage extends Included, Canaries {
 
 export interface ListenOptions extends Included {
   /**
-   * `websocket` needs the package `ws`; `http`, a plain HTTP stream, needs no package. Default: the WebSocket if that
-   * package is installed. The platform's own WebSocket does not show pings, so a dead connection would go unnoticed.
+   * `websocket` needs the package `ws` and is the default if that is installed. `http`, a plain HTTP stream, needs no
+   * package. The platform's own WebSocket is not used, because it hides pings and a dead connection would go unnoticed.
    */
   readonly over?: 'websocket' | 'http';
   /** Row id or `offset` of an event after which to continue without a gap. Default: from now on. */
@@ -67,7 +67,10 @@ export interface ClientOptions {
   /** Path of the service's Unix socket, used instead of the URL. For Node.js and Bun. */
   readonly socketPath?: string;
   readonly key: string;
-  /** Time limit of an answer in milliseconds (30000). Sends and permission checks are exempt: they may wait longer. */
+  /**
+   * Time limit of an answer in milliseconds; default 30,000. Sends have none, and slow requests such as uploads have
+   * their own.
+   */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
 }
@@ -101,7 +104,7 @@ export interface SendOptions {
   readonly body?: string;
   /** `markdown` is rendered to plain text before sending. */
   readonly format?: 'plain' | 'markdown';
-  /** The service to send by. `details` of the answer name the service that was used, and why. */
+  /** The service to send by. In the answer, `details` says which service was used and why. */
   readonly service?: 'auto' | 'imessage' | 'sms' | 'rcs';
   /** Resends by SMS if nothing was sent by another service, or if Messages marked the message as failed. */
   readonly fallback?: 'sms';

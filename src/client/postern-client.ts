@@ -140,9 +140,9 @@ export class PosternClient {
   }
 
   /**
-   * Sends a message. The same `idempotencyKey` never sends twice; `replayed` marks a repeated answer. `id` is "" until
-   * the row was seen. With a limited key the send can be held: the result is then `{ approval }`, and `approvals.get`
-   * returns the outcome.
+   * Sends a message. A second send with the same `idempotencyKey` sends nothing and returns the first answer, marked
+   * `replayed`. `id` is "" until the row was seen. With a limited key the send can be held: the result is then `{
+   * approval }`, and `approvals.get` returns the outcome.
    */
   async send({ idempotencyKey, ...message }: SendOptions): Promise<SentMessage | HeldSend> {
     const body = { body: '', ...message };
@@ -207,8 +207,8 @@ export class PosternClient {
   }
 
   /**
-   * Returns events after a row id, or at a hub after an offset: oldest first, at most `limit` (up to 1000). With
-   * `wait`, returns as soon as there is one.
+   * Returns events, oldest first and at most `limit` (up to 1000). They follow a row id, or at a hub an offset. With
+   * `wait`, waits for an event if there is none.
    */
   events(after: number | string, limit = 100, { maxAgeS, ...page }: EventPage = {}): Promise<Event[]> {
     return this.#requests.list(`events${queryOf({ after, limit, ...page, max_age_s: maxAgeS })}`, 'data');
@@ -242,9 +242,9 @@ export class PosternClient {
   }
 
   /**
-   * Yields events as they happen, over a WebSocket or plain HTTP. Reconnects whenever the connection breaks, and
-   * resumes after the last event taken: without a gap or a repeat, even if the service was down. Ends when `signal` is
-   * aborted. Throws if the service refuses permanently: the key (401), or an expired position (410).
+   * Yields events as they happen, over a WebSocket or plain HTTP. When the connection breaks, reconnects and resumes
+   * after the last event taken, without a gap or a repeat, even if the service was down. Ends when `signal` is aborted.
+   * Throws if the service refuses permanently: the key is wrong (401), or the position has expired (410).
    */
   listen(options: ListenOptions & { readonly changes: true }): AsyncGenerator<TrackedEvent, void>;
   listen(options?: ListenOptions & { readonly changes?: false }): AsyncGenerator<Event, void>;
@@ -258,7 +258,7 @@ export class PosternClient {
       let leastMs = 0;
       const sinceMs = this.#clock.monotonic();
       try {
-        // Starts from an offset, so that nothing is missed even if the very first connection breaks.
+        // Gets an offset before it connects, so that nothing is missed even if the first connection breaks.
         if (changes && !isOffset(last)) {
           const page = await this.trackedEvents({ ...options, after: last, limit: 1 });
           last = page.offset;

@@ -69,7 +69,7 @@ export function onlyDryRun(status: number): PosternError {
 /** Returns the error for a request without an answer. */
 export function noAnswer(error: unknown, place: string): PosternError {
   const cause = rootOf(error);
-  // The connection was refused, so no request was made. A "bad port" is one that fetch never connects to.
+  // Nothing was connected, so no request was made. fetch reports "bad port" for a port to which it never connects.
   const isUnreachable = UNREACHABLE.test(cause.code) || cause.message === 'bad port';
   return new PosternError(0, {
     code: isUnreachable ? 'unreachable' : 'connection_lost',
@@ -82,7 +82,7 @@ export function noAnswer(error: unknown, place: string): PosternError {
 function rootOf(error: unknown): { readonly code: string; readonly message: string } {
   const { cause, code, message } = (error ?? {}) as { cause?: unknown; code?: unknown; message?: unknown };
   if (cause !== undefined) return rootOf(cause);
-  // A name with several addresses fails with one error per address.
+  // If a host has several addresses, the error contains one error per address.
   const [first] = (error as { errors?: unknown[] } | undefined)?.errors ?? [];
   if (typeof code !== 'string' && first !== undefined) return rootOf(first);
   return { code: typeof code === 'string' ? code : '', message: String(message ?? error) };

@@ -8,9 +8,9 @@ export const DEFAULT_TIMEOUT_MS = 30_000;
 export const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
 /** After a connection that lasted this long, reconnecting starts with the shortest delay again. */
 export const STEADY_MS = 10_000;
-/** A request may wait up to 50 s for a decision. */
+/** A request with `wait` may wait up to 50 s. */
 const WAIT_TIMEOUT_MS = 60_000;
-/** Watching takes at most two minutes, and a script that it runs ends within another 30 s. */
+/** Diagnostics watch for at most two minutes, and a script that they run ends within another 30 s. */
 const DIAGNOSTICS_TIMEOUT_MS = 160_000;
 /** An upload may take 10 minutes. */
 const FILE_TIMEOUT_MS = 11 * 60_000;
@@ -23,7 +23,9 @@ export interface RequestOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Members of a send that an older service would ignore: it would send at once, or send Markdown with its marks. */
+/**
+ * Members that an older service would ignore. It would send at once, by another service, or with the marks of Markdown.
+ */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** Returns the time limit for requests that are slow by nature; undefined for all others. */
@@ -40,7 +42,7 @@ export function isFinal({ status, code }: PosternError): boolean {
   return code === 'not_capable' || (status >= 200 && status < 500 && status !== 408 && status !== 429);
 }
 
-/** Reports whether `after` is an offset, not a row id, which has no position among changes. */
+/** Reports whether `after` is an offset. A row id is not: it has no position among changes. */
 export function isOffset(after: number | string | undefined): boolean {
   return typeof after === 'string' && !/^\d+$/.test(after);
 }

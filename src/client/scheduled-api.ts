@@ -12,7 +12,7 @@ export class ScheduledApi {
   }
 
   /**
-   * Schedules a message. The same `idempotencyKey` returns the same entry, until a day after the entry's time. With a
+   * Schedules a message. Until a day after the message's time, the same `idempotencyKey` returns the same entry. With a
    * limited key the message can be held: the answer is then `{ approval }`.
    */
   async add({ idempotencyKey, ...message }: ScheduleOptions): Promise<ScheduledAnswer | HeldSend> {

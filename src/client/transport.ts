@@ -54,7 +54,7 @@ export function socketTransport(socketPath: string): Transport {
         void import('node:stream/promises').then(({ pipeline }) => pipeline(body, sent)).catch(reject);
         return;
       }
-      // Sends bytes, because Node would encode the headers of a string body like the string.
+      // Sends the body as bytes. With a string body, Node would encode the headers in the same way as the string.
       sent.end(body === undefined ? undefined : Buffer.from(body));
     });
   };
@@ -71,8 +71,8 @@ async function textOf(response: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /**
- * Re-encodes a header's text so that it arrives as UTF-8: both transports write headers as latin1, and the service
- * reads the bytes as UTF-8 (decision E6).
+ * Re-encodes a header's text, so that the service can read its bytes as UTF-8 (decision E6). Both transports write
+ * headers as latin1.
  */
 export function latin1Header(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');

@@ -130,7 +130,7 @@ function outcome({ id, status, timestamp, replayed }: SentMessage, recipient: st
     : `Sent to ${to} as message ${id} (${status}).`;
 }
 
-/** Reads stdin, without the line ending that echo adds. */
+/** Reads the text from stdin. Removes one line ending at the end, because `echo` adds it. */
 async function textFrom(input: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -9,7 +9,7 @@ const ORDER: readonly MessageStatus[] = ['pending', 'sent', 'delivered', 'read']
 
 /**
  * Waits until the message reaches `wanted` or fails, following events and changes after `offset`. Resolves with the
- * message in that state, or in its last known state when the time is up; undefined if its row never appeared.
+ * message as it is then, or when the time is up; undefined if its row never appeared.
  */
 export async function waited(
   client: PosternClient,
@@ -21,7 +21,7 @@ export async function waited(
   const signal = AbortSignal.timeout(seconds * 1000);
   for await (const { type, data } of client.listen({ after: offset, changes: true, signal })) {
     if (type !== 'message.sent' && type !== 'message.updated') continue;
-    // The send was answered before its row existed, so its text identifies it.
+    // The answer came before the message had a row and an id, so its text identifies it.
     if (id === '' && type === 'message.sent' && data.body === sent.body) id = data.id;
     if (data.id === id && isOver(data, wanted)) return data;
   }

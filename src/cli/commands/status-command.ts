@@ -13,8 +13,8 @@ import type { Served } from '../service-connection.ts';
 import { type CounterLine, counterLines, counterTables } from './status-counters.ts';
 
 /**
- * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while the
- * service cannot read Messages, or a hub its fleet.
+ * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while a Mac's
+ * service cannot read Messages, or while a hub cannot reach its fleet.
  */
 export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
   const { report, overview } = await read(json === true, service);
@@ -28,8 +28,8 @@ interface Answer {
 }
 
 /**
- * Reads the status, with the overview if possible. Limited keys may not see the overview, and --json prints the status
- * alone.
+ * Reads the status and, if possible, the overview. A limited key may not read the overview, and --json does not print
+ * it.
  */
 async function read(isJson: boolean, { client, isLimited }: Served): Promise<Answer> {
   if (isJson || isLimited) return { report: await client.status() };
@@ -49,7 +49,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
   const nowMs = systemClock.now();
   const counters = overview === undefined ? [] : counterLines(overview, nowMs);
   return [
-    // Printed only on a terminal, because scripts rely on the first line being that of Postern.
+    // Prints the verdict only on a terminal. Scripts rely on the first line being about Postern.
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),

@@ -89,8 +89,8 @@ function shownTable(
 }
 
 /**
- * Returns the share of deliveries that arrived, of those that ended in the last 24 hours. Failed attempts of a held
- * delivery do not count, because nothing is lost.
+ * Returns the share that arrived of the deliveries that ended in the last 24 hours. A held delivery that is still being
+ * retried does not count, because nothing is lost.
  */
 function delivered({ points }: SubjectSeries): string {
   const total = (...names: readonly string[]): number =>

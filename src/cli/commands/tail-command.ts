@@ -27,11 +27,11 @@ type Listened = Event | ChangeEvent;
 export async function tail(conversation: string | undefined, options: TailOptions, service: Served): Promise<void> {
   const { client, place, stderr, isTerminal } = service;
   const changes = wantsChanges(options);
-  // Asks the service first, because a wrong address or key should be reported and not retried forever.
+  // Asks for the status first. The command then reports a wrong address or key, which the listener would retry forever.
   const { newest_event: newest, macs } = await client.status();
   const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
   const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
-  // Handles interruptions from here on. Until the service has answered, one ends this command like any other.
+  // Handles Ctrl+C itself from here on. Before that, Ctrl+C ends this command like any other.
   const signal = service.untilEnded();
   let last: string | number = start;
   if (isTerminal) {
@@ -50,7 +50,7 @@ export async function tail(conversation: string | undefined, options: TailOption
     signal,
     onReconnect,
     maxAgeS: options.maxAge,
-    // Omitted unless requested, because an older service refuses parameters that it does not know.
+    // Leaves out `junk` with --junk, because an older service refuses parameters that it does not know.
     junk: options.junk ? undefined : false,
     ...(!isPlain && macs === undefined && { include: ['contacts', 'details'] as const }),
     ...(isPlain && options.details === true && { include: ['details'] as const }),

@@ -39,7 +39,7 @@ interface AddOptions extends SettingsOptions {
 
 interface EditOptions extends SettingsOptions {
   readonly to?: string;
-  /** False for --no-name. `secret` and `filter` work in the same way. */
+  /** False with --no-name. --no-secret and --no-filter do the same to the next two. */
   readonly name?: string | boolean;
   readonly secret?: boolean;
   readonly filter?: boolean;
@@ -68,8 +68,8 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
 }
 
 /**
- * Sends a test event, because macOS asks about the local network at the first connection, when somebody should be at
- * the screen.
+ * Sends a test event at once. macOS asks about the local network at the first connection, and now somebody is at the
+ * screen.
  */
 async function tryLocalNetwork(id: string, { client, stderr }: Served): Promise<void> {
   stderr('The receiver is in your own network, so a test event goes to it at once: macOS may ask now. Click Allow.');
@@ -99,8 +99,8 @@ export async function editWebhook(given: string, options: EditOptions, { client,
     );
   }
   const { id } = await webhookOf(client, given);
-  // The API replaces the whole filter, so the conditions that are not given here are sent again. --no-filter drops
-  // them.
+  // The API replaces the whole filter, so the existing conditions are sent again with the new ones. --no-filter drops
+  // the existing ones.
   const before = filter === false ? null : (await client.webhook(id)).filter;
   const filters = settings.filter && { filter: { ...before, ...settings.filter } };
   const webhook = await client.changeWebhook(id, { ...changes, ...filters });

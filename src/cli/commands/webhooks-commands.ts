@@ -26,7 +26,9 @@ const DELIVERIES: readonly Column[] = [
   { title: 'STATUS' },
   { title: 'ERROR', isFlexible: true, least: 10 },
 ];
-/** Number of characters of an id that are shown: enough for people to compare. Any unambiguous prefix is accepted. */
+/**
+ * Number of an id's characters that are shown, so that people can compare ids. Commands accept any unambiguous prefix.
+ */
 const SHORT_ID = 8;
 /** One second longer than an attempt can take. */
 const ATTEMPT_MS = 11_000;
@@ -143,7 +145,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
   return EXIT.crash;
 }
 
-/** Resolves with the webhook after an attempt of the held delivery, or once no attempt can still be running. */
+/** Waits until the held delivery was attempted, or until no attempt can still be running. Resolves with the webhook. */
 async function afterAttempt(client: PosternClient, id: string, { id: delivery, attempts }: HeldDelivery) {
   const untilMs = systemClock.monotonic() + ATTEMPT_MS;
   for (let pauseMs = 100; ; pauseMs *= 2) {

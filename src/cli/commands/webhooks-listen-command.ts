@@ -67,7 +67,7 @@ export async function listen(options: ListenOptions, service: Served): Promise<v
   }
 }
 
-/** Throws a Refusal unless the service runs on this machine, because it posts to loopback. */
+/** Throws a Refusal unless the service runs on this machine: this command listens only on loopback. */
 function assertHere(place: string): void {
   const host = URL.canParse(place) ? new URL(place).hostname : 'localhost';
   if (host === 'localhost' || host === '[::1]' || host.startsWith('127.')) return;
@@ -120,7 +120,10 @@ async function receive(
   return forwarded?.status ?? 204;
 }
 
-/** Forwards the same bytes and signatures. The other receiver's answer decides whether the service retries. */
+/**
+ * Forwards a delivery with unchanged bytes and signatures. The answer of the receiver at `url` decides whether the
+ * service retries.
+ */
 async function forward(
   url: string,
   { headers, body }: ReceivedDelivery,

@@ -43,7 +43,7 @@ export function sleep({ machine }: ProbeContext): Promise<Observation> {
   }));
 }
 
-/** Checks that Apple's converters can do what attachments need, on a generated picture and a system sound. */
+/** Tries the conversions that attachments need, with Apple's converters, on a generated picture and a system sound. */
 export async function conversions({ machine }: ProbeContext): Promise<Observation> {
   const folder = mkdtempSync(join(machine.temporaryFolder, 'postern-report-'));
   const at = (name: string): string => join(folder, name);

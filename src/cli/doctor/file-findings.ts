@@ -70,8 +70,8 @@ export function diskSpace(folder: string): Finding {
 }
 
 /**
- * Columns of the message table by the macOS that introduced them, newest first. They show the shape of the database,
- * not the system: an upgraded database keeps old columns.
+ * Columns of the message table and the macOS that introduced each, newest first. A database shows its own shape and not
+ * the version of macOS, because an upgraded one keeps old columns.
  */
 const SHAPES: readonly (readonly [column: string, macos: string])[] = [
   ['date_recovered', '26'],

@@ -12,8 +12,8 @@ const SOON_DAYS = 30;
 const MAX_CLOCK_S = 5;
 
 /**
- * Checks that this Mac or hub can take part in its fleet. With `connects: false`, checks only files, because on a Mac
- * this process has the terminal's rights and may reach a local network that the agent may not. Loads the code of NATS.
+ * Checks that this Mac or hub can take part in its fleet. With `connects: false` it checks only files: on a Mac this
+ * process has the terminal's rights, and could reach a local network that the agent cannot. Loads the code of NATS.
  */
 export async function fleetFindings(
   settings: FleetSettings,

@@ -43,7 +43,7 @@ export interface ObservedCommand {
 
 const TIMEOUT_MS = 15_000;
 
-/** Runs a program within its time limit. Always reports the exit code, and reports output only as `read` reduces it. */
+/** Runs a program within its time limit. Reports its exit code, and of its output only what `read` returns. */
 export async function observe(
   { run, command, args, timeoutMs = TIMEOUT_MS }: ObservedCommand,
   read: (result: CommandResult) => Readonly<Record<string, ReportedValue>> = () => ({}),

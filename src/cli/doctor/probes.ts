@@ -172,7 +172,7 @@ function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Reco
   };
 }
 
-/** Searches the dump as it arrives, because its tens of megabytes exceed the limit on kept output. */
+/** Searches the dump as it arrives. It has tens of megabytes, more than a command's kept output may have. */
 async function launchServices({ machine }: ProbeContext): Promise<Observation> {
   let isListed = false;
   let rest = '';

@@ -13,7 +13,7 @@ export interface Asked {
   readonly findings: readonly Finding[];
   readonly isUp: boolean;
   readonly isConnected: boolean;
-  /** The Mac's id in the fleet, which may be missing from the configuration. */
+  /** The Mac's id in the fleet as the service knows it, because the configuration may lack it. */
   readonly mac?: string | undefined;
 }
 
@@ -59,8 +59,8 @@ function macFinding({ id, state, seen_s: seenS, behind, backend, version }: Flee
 }
 
 /**
- * Asks a Mac's service for its health, its status, with `prompt` its permissions, and its diagnostics. Waits a second
- * before each of the middle two.
+ * Asks a Mac's service for its health, status and diagnostics, and with `prompt` for its permissions. Waits a second
+ * before it asks for the status, and again before the permissions.
  */
 export async function askService(
   client: PosternClient,
@@ -267,8 +267,8 @@ function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[
 }
 
 /**
- * Reports whether the receiver's last failure may come from the Local Network permission. A machine that is switched
- * off fails in the same way.
+ * Reports whether a missing Local Network permission may have caused the receiver's last failure. A receiver that is
+ * switched off fails in the same way.
  */
 function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
   return error?.includes(LOCAL_NETWORK) === true;

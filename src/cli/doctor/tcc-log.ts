@@ -26,8 +26,8 @@ export function tccLog(run: RunCommand): Promise<Observation> {
 }
 
 /**
- * Reduces the log to lines about Postern. A result does not name its program; another line with the same request number
- * does.
+ * Reduces the log to lines about Postern. A line with a result does not name the program, so another line with the same
+ * request number must.
  */
 function reduced(log: string): readonly ReportedValue[] {
   const lines = log.split('\n').flatMap((text) => {

@@ -39,8 +39,8 @@ export class ImsgChats {
   }
 
   /**
-   * Returns the conversation; undefined for the empty id of a message without one. Searches the list for an id that
-   * cannot be part of a URL.
+   * Returns the conversation; undefined for "", the id in a message without a conversation. If the id cannot be part of
+   * a URL, searches the list for it.
    */
   async withId(id: string): Promise<ImsgChat | undefined> {
     if (id === '') return undefined;

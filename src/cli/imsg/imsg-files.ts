@@ -30,7 +30,7 @@ const UTIS: Readonly<Record<string, string>> = {
 export interface ImsgFilesParts {
   readonly client: PosternClient;
   readonly folder: string;
-  /** The service's address: two services must not share a file. */
+  /** The service's address. It is part of a file's name, because two services must not share a file. */
   readonly place: string;
   readonly clock: Clock;
   readonly warn: (sentence: string) => void;

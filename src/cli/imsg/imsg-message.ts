@@ -26,8 +26,8 @@ const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
 };
 
 /**
- * Returns a message in the protocol's form. Types are strict, because a client drops the whole message for one wrong
- * field.
+ * Returns a message in the protocol's form. Every field must have the right type, because one wrong field makes a
+ * client drop the whole message.
  */
 export function imsgMessage(message: Message, chat: ImsgChat, attachments: readonly ImsgAttachment[]) {
   const { details } = message;
@@ -36,7 +36,8 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
     text: message.body,
     reply_to_guid: details?.reply_to_guid ?? null,
     thread_originator_guid: null,
-    // The owner's address, for an outgoing message: clients recognise the owner's own conversation by it.
+    // The owner's address if the message is outgoing. Clients use it to recognise the owner's conversation with
+    // themselves.
     destination_caller_id: message.is_from_me ? message.sender : null,
     service: details?.service ?? null,
     attachments,

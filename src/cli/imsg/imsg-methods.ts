@@ -93,7 +93,7 @@ export class ImsgMethods {
       conversation_id: chat.conversation.id,
       limit: Math.min(limit, 200),
       include: ['details'],
-      // The service excludes the start instant, the protocol includes it.
+      // Starts 1 ms earlier: the service excludes the start instant, and the protocol includes it.
       ...(start !== undefined && { since: new Date(Date.parse(start) - 1).toISOString() }),
     });
     for await (const message of all) {
@@ -187,7 +187,7 @@ export function windowFilter({ participants, start, end }: WindowAsked) {
   const [startMs, endMs] = [Date.parse(start ?? ''), Date.parse(end ?? '')];
   return (row: { readonly sender: string; readonly is_from_me: boolean; readonly timestamp: string }): boolean => {
     const atMs = Date.parse(row.timestamp);
-    // Rows have whole seconds, so a row in the second of `start` is included.
+    // A row's time is in whole seconds, so the second that contains `start` is included.
     if (atMs + 999 < startMs || atMs >= endMs) return false;
     return people === undefined || row.is_from_me || people.has(row.sender);
   };

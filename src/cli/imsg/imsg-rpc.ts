@@ -41,7 +41,10 @@ export class ImsgRpc {
     this.#running.add(running);
   }
 
-  /** Resolves once few enough requests are running to take another. Writing an answer waits for the client to read. */
+  /**
+   * Resolves once another request can be taken. A client that does not read its answers is slowed down too, because a
+   * request runs until its answer is written.
+   */
   async room(): Promise<void> {
     while (this.#running.size >= 2 * MAX_OUTSTANDING) await Promise.race(this.#running);
   }

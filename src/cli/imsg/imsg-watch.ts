@@ -5,7 +5,7 @@ import { type ImsgMethods, windowFilter } from './imsg-methods.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';
 
 const MAX_SUBSCRIPTIONS = 64;
-/** After chat.db was replaced, older rows than this count as history, not as news. */
+/** Maximum age in seconds of a row that counts as news once chat.db was replaced. Older rows are history. */
 const NEWS_S = 24 * 60 * 60;
 
 export interface ImsgWatchParts {
@@ -13,10 +13,7 @@ export interface ImsgWatchParts {
   readonly methods: ImsgMethods;
   readonly notify: (method: string, params: unknown) => Promise<void>;
   readonly warn: (sentence: string) => void;
-  /**
-   * Called when the service is away. Ends the program, so that the client restarts it and resumes: imsg's clients know
-   * no other way to wait.
-   */
+  /** Called when the service is away. Ends the program: imsg's clients cannot wait, but they restart it and resume. */
   readonly onAway: (reason: string) => void;
 }
 
@@ -31,8 +28,8 @@ export class ImsgWatch {
   }
 
   /**
-   * Starts a subscription once the service has admitted it. `begin` must be called after the answer was written. If the
-   * service is away, ends the program and never resolves.
+   * Prepares a subscription. It starts with `begin`, which the caller calls after writing the answer. If the service is
+   * away, ends the program and never resolves.
    */
   async subscribe(params: ImsgParams<'watch.subscribe'>) {
     if (this.#running.size >= MAX_SUBSCRIPTIONS) throw new RpcError(RPC.busy, 'Server busy: too many subscriptions.');
@@ -67,7 +64,10 @@ export class ImsgWatch {
     await Promise.all([...this.#running.keys()].map((subscription) => this.unsubscribe({ subscription })));
   }
 
-  /** Returns the position to start after. Requests an event after it first, so that a refusal becomes the answer. */
+  /**
+   * Returns the position to start after. First requests one event from there, so that a refusal reaches the client as
+   * the answer.
+   */
   async #startOf({ since_rowid: since = 0 }: ImsgParams<'watch.subscribe'>): Promise<Start> {
     const { client, warn } = this.#parts;
     try {

@@ -47,7 +47,10 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
   'send_outcome_unknown',
 ]);
 
-/** Returns the error for a send that was certainly not made. With `isSafe` the client repeats the send itself. */
+/**
+ * Returns the error for a send after which certainly nothing was sent. `isSafe` tells the client to repeat the send
+ * itself.
+ */
 export function notStarted(detail: string, isSafe: boolean): RpcError {
   return new RpcError(RPC.internal, detail, {
     disposition: 'not_started',

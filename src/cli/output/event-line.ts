@@ -70,7 +70,7 @@ function line(time: string, data: Message | Reaction, what: string): string {
 
 /** Returns a message's text or its sentence on one line, followed by its attachments. */
 function messageText({ body, attachments, status, details }: Message): string {
-  // With text and files, shows the text: the file names follow, and the sentence would only count the files.
+  // For a message with text and files, shows its text. Its sentence would only count the files, which follow by name.
   const isNamed = body !== '' && attachments.length > 0;
   const says = isNamed ? body : (details?.sentence ?? body);
   const files = attachments.map((path) => `[${oneLine(basename(path))}]`);

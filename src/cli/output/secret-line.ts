@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
 /**
- * Reads one line that a terminal does not show. readline sets the terminal to raw mode, so the line may exceed the
- * 1,024 bytes that macOS itself edits (MAX_CANON). Returns "" at the end of the input, and after Ctrl+C or Ctrl+D.
+ * Reads one line that a terminal does not show. The line may be longer than macOS's limit of 1,024 bytes (MAX_CANON),
+ * because readline uses raw mode. Returns "" at the end of the input, and after Ctrl+C or Ctrl+D.
  */
 export async function secretLine(
   prompt: string,

@@ -6,7 +6,7 @@ const GAP = '  ';
 
 export interface Column {
   readonly title: string;
-  /** True for a column that shrinks when the terminal is narrow. Other columns keep their width. */
+  /** True if the column may shrink on a narrow terminal. Other columns keep their width. */
   readonly isFlexible?: boolean;
   /** The minimum width of a flexible column. */
   readonly least?: number;

@@ -10,7 +10,7 @@ const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 /** Characters of one column each. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Created on first use, because that takes longer than the rest of many commands. */
+/** Created on first use, because creating it takes longer than many whole commands. */
 let segmenter: Intl.Segmenter | undefined;
 
 /** Number of UTF-16 units segmented at once. V8 takes quadratic time in this number (100,000 took 5 s). */
@@ -42,14 +42,14 @@ export function oneLine(text: string): string {
     .replace(UNPRINTABLE, '');
 }
 
-/** Returns JSON that cannot control a terminal: JSON itself allows some unescaped control characters. */
+/** Returns JSON that cannot control a terminal. JSON itself allows some control characters without an escape. */
 export function json(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
 }
 
 /**
- * Escapes the control characters in a line that should be JSON. As JSON it keeps its meaning; a terminal sees plain
- * text.
+ * Escapes the control characters in a line that should be JSON. They cannot control the terminal then, and the JSON
+ * keeps its meaning.
  */
 export function jsonLine(line: string): string {
   return line.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, escaped);
@@ -78,7 +78,7 @@ export function fitted(text: string, columns: number): string {
   for (const segment of graphemesOf(text)) {
     taken += segmentColumns(segment);
     if (taken < columns) beginning += segment;
-    // Measures no more of a long text than necessary.
+    // Stops here, because the rest of a long text need not be measured.
     else if (taken > columns) return columns < 1 ? '' : `${beginning}…`;
   }
   return text;

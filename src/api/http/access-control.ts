@@ -16,13 +16,13 @@ export interface AccessControlParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly callers: Callers;
-  /** Paths of pages without data. They need no key and are not counted (decision E9). */
+  /** The pages without data. Requests for them need no key and are not counted (decision E9). */
   readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /**
- * Paths whose key is not in a header. Paths are compared exactly: any other spelling needs the header, which is the
- * safe default.
+ * Paths at which the key is not in a header. A path must match exactly. Any other spelling needs the header, which is
+ * the safe default.
  */
 const KEY_PLACES: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
@@ -48,8 +48,8 @@ const PREFLIGHT: Answer = {
 };
 
 /**
- * Checks each request in this order: guard, limit, key (decision E3). Outside the API, only existing paths are counted
- * (decision S3).
+ * Checks each request in this order: guard, limit, key (decision E3). Outside the API, requests for unknown paths are
+ * refused without being counted (decision S3).
  */
 export class AccessControl {
   readonly guard: OriginPolicy;
@@ -97,7 +97,7 @@ export class AccessControl {
     const place = KEY_PLACES.get(path);
     if (place === 'none' && isReading) return undefined;
     if (place === 'code') {
-      // A browser names the page in every POST, so a request that names none is not from the console.
+      // A browser sends an Origin with every POST, so a request without one is not from the console.
       if (!isReading && (source !== 'own' || request.headers.origin === undefined))
         throw problem('own_origin_required');
       return undefined;
@@ -110,8 +110,8 @@ export class AccessControl {
   }
 
   /**
-   * Admits a request with a limited key at the port of another protocol, which has its own guard. Returns false without
-   * a valid limited key: the owner's key is refused there like any other text.
+   * Admits a request at the port of another protocol, which has its own guard. Returns false unless `key` is a valid
+   * limited key; even the owner's key is refused.
    */
   async admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
     const admitted = this.#admitWire(exchange, guard, key);
@@ -153,7 +153,7 @@ export class AccessControl {
       if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
     } else this.guard.checkHost(request);
     const caller = this.#keys.inQuery(rawQuery, request);
-    // Not counted, so that no foreign page can use up the limit.
+    // A request from a foreign page is not counted, so that the page cannot use up the limit.
     if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized(request);
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized(request);
@@ -163,8 +163,8 @@ export class AccessControl {
   }
 
   /**
-   * Counts a request without a key, which holds memory until its answer has been read. Throws `too_many_without_key` or
-   * `rate_limited`. The owner's programs at the socket are not limited.
+   * Takes a place for a request without a key, which uses memory until its answer has been read. Throws
+   * `too_many_without_key` or `rate_limited` if no place is free. Requests at the Unix socket need no place.
    */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;
@@ -176,10 +176,7 @@ export class AccessControl {
   }
 }
 
-/**
- * Reports whether a path is outside the API and has no operation. Requests for it are not counted, like those for
- * pages (decision S3).
- */
+/** Reports whether a path is outside the API and belongs to no operation. True for pages, too. */
 function isNowhere(path: string): boolean {
   return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
 }

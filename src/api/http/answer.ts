@@ -7,14 +7,14 @@ export interface Answer {
   readonly body?: unknown;
   /** A body that is not JSON. */
   readonly content?: { readonly type: string; readonly text: string | Buffer };
-  /** A body that is read while it is sent. `headers` must contain its Content-Type. */
+  /** A body that is read while it is being sent. Its Content-Type must be in `headers`. */
   readonly stream?: AnswerStream;
   /** An endless body. */
   readonly live?: LiveAnswer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A body that ends when its connection closes. */
+/** A body without an end of its own. */
 export interface LiveAnswer {
   /** Writes the body to a response whose headers are sent, and ends the response. */
   begin(response: ServerResponse): void;
@@ -33,11 +33,11 @@ export interface AnswerStream {
 /** The headers of an answer that is being prepared. */
 export type Headers = Record<string, string | number>;
 
-/** Larger bodies are sent in slices, so that the pipeline can see whether the client still reads. */
+/** Larger bodies are sent in slices. Progress between slices shows the pipeline that the client still reads. */
 const MAX_WHOLE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
-/** Returns the slices of a large body, which share its memory; undefined for a small body. */
+/** Returns a large body as slices that share its memory. Returns undefined for a small body. */
 export function inSlices(body: string | Buffer | undefined): AnswerStream | undefined {
   if (body === undefined || body.length <= MAX_WHOLE_BYTES) return undefined;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;

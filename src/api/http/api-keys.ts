@@ -20,20 +20,23 @@ export class ApiKeys {
     this.#callers = callers;
   }
 
-  /** Returns undefined for an invalid key, and if two headers contain different keys (decision S2). */
+  /**
+   * Finds the caller by a key in a header. Returns undefined for an invalid key, and for two headers with different
+   * keys (decision S2).
+   */
   inHeader({ headers }: IncomingMessage): Caller | undefined {
     const given = headers['x-api-key'];
     const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
     if (given === undefined) return bearer === undefined ? undefined : this.#callers.find(bearer);
-    // Node joins repeated X-API-Key headers into one text, which is no valid key.
+    // Node joins repeated X-API-Key headers into one text. That text is no valid key.
     if (typeof given !== 'string' || (bearer !== undefined && bearer !== given)) return undefined;
     // Node decodes header bytes as Latin-1; the key in the configuration is UTF-8.
     return this.#is(Buffer.from(given, 'latin1')) ? this.#callers.owner : this.#callers.find(given);
   }
 
   /**
-   * Finds the caller by `api_key` in a raw query. Tries `+` as a plus and as a space, because clients encode either as
-   * `+`. A limited key may also be a Bearer token.
+   * Finds the caller by `api_key` in a raw query. Tries each `+` as a plus and as a space, because some clients leave a
+   * plus unencoded and others encode a space as `+`. Also accepts a limited key as a Bearer token.
    */
   inQuery(rawQuery: string, { headers }: IncomingMessage): Caller | undefined {
     const given = rawQuery.split('&').filter((part) => part.startsWith('api_key='));
@@ -72,9 +75,9 @@ const AT_MCP = /^(?:https?:\/\/[^/?]*)?\/mcp(?:\?|$)/i;
 const LIKE_A_LIMITED_KEY = /(?:^|Bearer +|api_key=)postern_/i;
 
 /**
- * Returns the same error for a missing key and a wrong one (decision E6). The text depends only on the path and on the
- * form of the key: an agent with a limited key must not learn where the owner's key is. Any other Bearer token gets one
- * text, so that the answer does not confirm a guess of the owner's key. Without a request, a limited key has ended.
+ * Returns the same error for a missing key and a wrong one (decision E6); without `request`, the error for a limited
+ * key that has ended. The text depends only on the path and the form of the key. With a limited key, it does not say
+ * where the owner's key is; with any other Bearer token, it does not confirm a guess of that key.
  */
 export function unauthorized(request?: Pick<IncomingMessage, 'headers' | 'url'>): AppError {
   if (request === undefined) return refused('limited_key_refused');

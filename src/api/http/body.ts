@@ -9,7 +9,10 @@ export const MAX_FORM_BYTES = 64 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads the JSON in a request. Throws the AppError for a body of another type, too large, incomplete or malformed. */
+/**
+ * Reads the JSON in a request. Throws an AppError if the body is missing, of another type, too large, incomplete or
+ * malformed.
+ */
 export async function readJson(request: IncomingMessage, limit = MAX_BYTES): Promise<unknown> {
   checkMediaType(request);
   const bytes = await readBytes(request, limit);
@@ -46,7 +49,7 @@ async function readBytes(request: IncomingMessage, limit: number): Promise<Buffe
   try {
     return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (error) {
-    // Discards the rest: closing a connection with unread input could lose the answer.
+    // Discards the rest of the body. Closing a connection with unread input could lose the answer.
     request.resume();
     const { type } = error as { type?: unknown };
     if (type !== 'entity.too.large') throw problem('incomplete_body', {}, { cause: error });

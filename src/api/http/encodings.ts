@@ -7,7 +7,7 @@ const MIN_BYTES = 512;
 /** Brotli quality for large files: nearly as small as the best quality, in a twentieth of the time. */
 const FAST = 9;
 /**
- * Files up to this size are compressed with the best quality, which takes at most 60 ms for a file of the console,
+ * Maximum size of files that are compressed with the best quality. It takes at most 60 ms for a file of the console,
  * once, on another thread.
  */
 const MAX_FOR_BEST = 64 * 1024;
@@ -30,7 +30,7 @@ export function encoded(bytes: Buffer, encoding: Encoding): Promise<Buffer> {
   return encoding === 'gzip' ? promisify(gzip)(bytes, { level: 9 }) : Promise.resolve(bytes);
 }
 
-/** Returns false for a body so small that the additional header would cost more. */
+/** Reports whether a body is large enough for compression to save more than its additional header costs. */
 export function isWorthEncoding(bytes: Buffer): boolean {
   return bytes.length >= MIN_BYTES;
 }

@@ -19,7 +19,9 @@ const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;
 /** Time for which the rest of a refused client's input is read. */
 const LINGER_MS = 2000;
 
-/** Metrics count all other methods as `other`, so that clients cannot create any number of labels. */
+/**
+ * The methods that metrics count by name. All others count as `other`, so that clients cannot create unlimited labels.
+ */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const NO_QUERY = new URLSearchParams();
@@ -59,8 +61,8 @@ export class Exchange {
   #isAbandoned = false;
   #abandonment: AbortController | undefined;
   /**
-   * The callback of `whenOver`. `abandon` also calls it, because Node reports a closed connection only to the first of
-   * several pipelined responses.
+   * The callback of `whenOver`. `abandon` calls it, too: of several pipelined responses, Node tells only the first that
+   * the connection has closed.
    */
   #onOver: (() => void) | undefined;
 
@@ -111,17 +113,17 @@ export class Exchange {
     return this.strictly(body);
   }
 
-  /** True for `Prefer: handling=strict`: unknown members are errors (decision S1). */
+  /** True for `Prefer: handling=strict`, which makes unknown members errors (decision S1). */
   get isStrict(): boolean {
     return asksForStrict(this.header('prefer'));
   }
 
-  /** True for `Prefer: return=representation`: an answer that is otherwise 204 has a body. */
+  /** True for `Prefer: return=representation`, which asks for a body in answers that are otherwise 204. */
   get wantsBody(): boolean {
     return asksForBody(this.header('prefer'));
   }
 
-  /** Returns the body. Marks it if the request is strict, so that unknown members are mistakes. */
+  /** Returns the body. If the request is strict, marks the body, so that unknown members in it are errors. */
   strictly(body: unknown): unknown {
     return this.isStrict ? strictBody(body) : body;
   }
@@ -167,7 +169,7 @@ export class Exchange {
         live?.giveUp();
         output.end(text);
       } else {
-        // Sends the headers now, because the first part of the body may take long.
+        // Sends the headers now, because the first part of the body may take a long time.
         if (stream.bytes === undefined) output.flushHeaders();
         void this.#pour(stream, output);
       }
@@ -177,7 +179,7 @@ export class Exchange {
     this.done(answer.status);
   }
 
-  /** Sends a streamed body. If the client leaves or the file shrinks meanwhile, closes the connection. */
+  /** Sends a streamed body. Closes the connection if the client leaves or the file becomes shorter meanwhile. */
   async #pour(stream: AnswerStream, response: ServerResponse): Promise<void> {
     response.strictContentLength = stream.bytes !== undefined;
     try {

@@ -9,8 +9,8 @@ import { type ExchangeContext, endSocket } from './exchange.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /**
- * Maximum number of header lines. Thousands of one-letter headers fit into Node's byte limit, but take ten times as
- * much memory.
+ * Maximum number of header lines. Thousands of one-letter headers would stay within Node's byte limit, but take ten
+ * times that much memory.
  */
 export const MAX_HEADER_LINES = 200;
 
@@ -19,12 +19,12 @@ export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses input that is not handled as a request, and closes its connection. `error` is Node's parser error, or the
- * AppError to answer with; undefined for a CONNECT.
+ * Answers input that does not reach the router, and closes its connection. `error` is the error of Node's parser, or
+ * the AppError to answer with. It is undefined for a CONNECT.
  */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
-  // The parser reports the error again for everything that still arrives.
+  // The parser reports the same error again for each further chunk.
   if (!socket.writable) return;
   const requestId = randomUUID();
   const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
@@ -45,7 +45,7 @@ const REFUSALS = {
 /**
  * Puts a request back into its socket without its Upgrade header, so that Node parses it again as a plain request. A
  * server may ignore an offered upgrade (RFC 9110, 7.8). Java's HttpClient and `curl --http2` offer h2c with any
- * request, and Node passes such a request to the listener for upgrades, with its body unread.
+ * request; Node hands such a request to the upgrade listener with its body unread.
  */
 export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = request;
@@ -59,7 +59,7 @@ export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: B
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
 }
 
-/** Returns the options of a Connection header without the upgrade offer. */
+/** Returns only `close` and `keep-alive` of a Connection header, without the upgrade offer. */
 function aboutConnection(options: string): string {
   return options.match(/\b(?:close|keep-alive)\b/gi)?.join(', ') ?? '';
 }
@@ -72,7 +72,7 @@ export function isHandshake({ method, headers, url = '' }: IncomingMessage, path
 export interface BaseAddress {
   /** Without a path. */
   readonly url: string;
-  /** True if only this machine can reach it. */
+  /** True if only this machine can reach the address. */
   readonly isLoopback: boolean;
 }
 

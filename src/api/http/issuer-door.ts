@@ -44,14 +44,15 @@ export class IssuerDoor {
   constructor(parts: IssuerDoorParts) {
     this.#parts = parts;
     this.#hostname = new URL(parts.issuer).hostname;
-    // A separate limit for requests without a token: strangers cannot use up the limit of the owner and of programs.
+    // Requests without a token have their own limit, so that strangers cannot use up the limit of the owner and
+    // programs.
     this.#limit = new RateLimit(Math.max(1, Math.floor(parts.rateLimitPerMinute / 2)));
     this.#routes = mcpRoutes({ ...parts.mcp, settings: { allowOwnerKey: false } });
   }
 
   /**
-   * Reports whether the Host is the issuer's. Ignores its port, because a stranger could add one to get past this
-   * check, and headers such as Forwarded.
+   * Reports whether the Host is the issuer's. Ignores headers such as Forwarded. Also ignores the Host's port, because
+   * a stranger could add one to get past this check.
    */
   isFor({ headers: { host = '' } }: IncomingMessage): boolean {
     return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '') === this.#hostname;
@@ -75,7 +76,7 @@ export class IssuerDoor {
     if (refusal !== undefined) throw refusal;
     const { origin } = request.headers;
     if (origin !== undefined && origin !== issuer) throw problem('origin_not_allowed');
-    // Not counted, as at other hosts (decision S3): vulnerability scanners request many such paths.
+    // Unknown paths are not counted, as at other hosts (decision S3). Vulnerability scanners request many of them.
     if (!isMcp && !PATHS.has(path)) throw problem('not_found');
     exchange.route = path;
     if (caller === undefined) await this.#limit.count(headers);

@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 const MAX_KEYLESS = 256;
 const RETRY_S = 5;
 
-/** Counts requests without a key, which hold memory until their answers have been read. */
+/** Bounds the number of requests without a key, because each uses memory until its answer has been read. */
 export class KeylessRequests {
   #count = 0;
 

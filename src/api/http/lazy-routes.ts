@@ -6,9 +6,7 @@ import type { onDemandRoutes } from './routes/on-demand-routes.ts';
 
 type OnDemand = ReturnType<typeof onDemandRoutes>;
 
-/**
- * Adds the rarely used handlers that `loaded` lacks. Loads their code and schemas at the first request to one of them.
- */
+/** Adds the rarely used handlers to `loaded`. Loads their code and schemas when one of them is first requested. */
 export function withLazyRoutes(
   loaded: Omit<Handlers, keyof OnDemand>,
   access: () => Promise<AccessService>,

@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.ts';
 
 const POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Reports whether a browser shows the answer to its user. */
+/** Reports whether the client is a browser that shows the answer to a person. */
 export function isForPerson(exchange: Exchange): boolean {
   return (
     (exchange.method === 'GET' || exchange.method === 'HEAD') && /\btext\/html\b/i.test(exchange.header('accept') ?? '')

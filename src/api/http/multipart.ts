@@ -5,7 +5,7 @@ import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { IncomingFile } from '../../domain/ports/uploads-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** More than any form for an upload or a send needs. */
+/** Limits of one form. No form for an upload or a send needs this much. */
 const LIMITS = {
   fieldNameSize: 100,
   fieldSize: 1024 * 1024,
@@ -18,15 +18,15 @@ const LIMITS = {
 
 export interface Form<File> {
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** Includes files that were stored before a failure. */
+  /** The stored files, including those stored before a failure. */
   readonly files: readonly File[];
   /** Why the form could not be read. */
   readonly failure?: AppError;
 }
 
 /**
- * Reads a `multipart/form-data` body: fields into memory, each file through `keep` as it arrives. Returns a failure
- * instead of throwing it, so that the caller can remove the stored files.
+ * Reads a `multipart/form-data` body. Keeps fields in memory, and passes each file to `keep` as it arrives. Returns a
+ * failure instead of throwing it, so that the caller can remove the stored files.
  */
 export async function readForm<File>(
   headers: IncomingHttpHeaders,
@@ -69,7 +69,7 @@ class FormReading<File> {
     await finished;
   }
 
-  /** Keeps only the first reason, because the others follow from it. */
+  /** Keeps only the first failure, because later ones are its consequences. */
   fail(error: unknown): void {
     if (this.#failed.signal.aborted) return;
     this.#failure = isAppError(error) ? error : problem('invalid_form', {}, { cause: error });

@@ -9,14 +9,14 @@ export interface OriginSettings {
   readonly allowedOrigins: readonly string[];
 }
 
-/** The source of a request: a program or the user, a listed web page, or a foreign web page. */
+/** Where a request comes from. `own` is a program or the user; `listed` and `foreign` are web pages. */
 export type Source = 'own' | 'listed' | 'foreign';
 
 const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Refuses web pages that are not listed, before anything is counted (decision E4). */
 export class OriginPolicy {
-  /** False if other machines can reach the port: then any Host is allowed. True until the address is known. */
+  /** False if other machines can reach the port; any Host is then allowed. True until the port's address is known. */
   isLoopback = true;
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
@@ -26,7 +26,10 @@ export class OriginPolicy {
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   }
 
-  /** Throws `host_not_allowed` for an unknown Host, which DNS rebinding would use, and `invalid_host`. */
+  /**
+   * Throws `host_not_allowed` for an unknown Host, as in an attack by DNS rebinding. Throws `invalid_host` for a
+   * malformed one.
+   */
   checkHost(request: IncomingMessage): void {
     const host = onlyHost(request);
     if (!this.isLoopback || (host !== undefined && (this.#hosts.has(host) || this.#hosts.has(withoutPort(host)))))
@@ -38,7 +41,7 @@ export class OriginPolicy {
     const { origin, host = '', 'sec-fetch-site': site } = request.headers;
     if (origin !== undefined) {
       if (this.#origins.has(origin.toLowerCase())) return 'listed';
-      // A browser omits the default port from an origin.
+      // The Host may contain the default port, but a browser omits that port from an origin.
       if (origin.toLowerCase() !== `http://${host.toLowerCase().replace(/:80$/, '')}`) return 'foreign';
     }
     const isOwn = site === undefined || site === 'same-origin' || site === 'none';
@@ -47,7 +50,7 @@ export class OriginPolicy {
 }
 
 /**
- * The policy at the Unix socket (decision O1), which only the owner's programs can reach. The Host must be `localhost`,
+ * The policy at the Unix socket (decision O1). Only the owner's programs can reach it, so the Host must be `localhost`,
  * and requests from web pages are refused.
  */
 export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
@@ -82,7 +85,10 @@ function withoutPort(host: string): string {
   return host.replace(/:\d*$/, '');
 }
 
-/** Reports whether the user followed a link: the browser shows a document, and no page can read it. */
+/**
+ * Reports whether the browser will show the answer as a document, such as after a click on a link. No page can read
+ * such an answer.
+ */
 function isTopLevelNavigation({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }

@@ -1,9 +1,7 @@
 /** Null and undefined parameters are omitted. */
 type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/**
- * Returns the value of a `Link` header to the next page (decision B9): a path on this service with these parameters.
- */
+/** Returns the value of a `Link` header to the next page (decision B9). `path` is a path on this service. */
 export function nextPage(path: string, parameters: Parameters): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null);
   const query = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&');

@@ -6,11 +6,14 @@ import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 const MAX_RUNNING = 16;
 const MAX_WAITING = 2000;
 const UNREAD_MS = 60_000;
-/** Maximum number of waiting requests across all connections. Each costs some kilobytes. */
+/** Maximum number of waiting requests across all connections. Each takes some kilobytes of memory. */
 const MAX_WAITING_TOTAL = 4000;
 const CHECK_MS = 5000;
 
-/** Starts the work on a request. Returns what to abandon if the connection closes before the answer is complete. */
+/**
+ * Starts the work on a request. `abandon` of the result is called if the connection closes before the answer is
+ * complete.
+ */
 type Start = () => { abandon(): void };
 
 interface PipelinesParts {
@@ -18,7 +21,7 @@ interface PipelinesParts {
   readonly log: Log;
 }
 
-/** The pipelines of one service, and the total of running and waiting requests. */
+/** The pipelines of one service, and the total numbers of their running and waiting requests. */
 export class Pipelines {
   readonly parts: PipelinesParts;
   waiting = 0;
@@ -57,7 +60,7 @@ class Pipeline {
   readonly #all: Pipelines;
   readonly #running = new Map<ServerResponse, ReturnType<Start>>();
   readonly #waiting: (readonly [ServerResponse, Start])[] = [];
-  /** The callback of `whenAnswered`, until it is called. */
+  /** The callback given to `whenAnswered`, until it has been called. */
   #next: (() => void) | undefined;
   #isEnding = false;
   #cancelCheck: Cancel | undefined;
@@ -68,17 +71,18 @@ class Pipeline {
     this.#socket = socket;
     this.#all = all;
     socket.once('close', () => this.#close());
-    // Node resumes the socket when a request's body is read or an answer has drained, even while requests wait here.
+    // Node resumes the socket when a request's body is read or an answer has drained. Requests may still be waiting
+    // here.
     socket.on('resume', () => {
       if (this.#waiting.length > 0 || this.#next !== undefined) socket.pause();
     });
   }
 
   add(response: ServerResponse, start: Start): void {
-    // Node still delivers the rest of a chunk after the connection has ended.
+    // After the connection has ended, Node still delivers the requests in the rest of the last chunk.
     if (this.#socket.destroyed) return;
     if (this.#isEnding) {
-      // No further input will be answered, so reading stops.
+      // After the last answer, nothing more is read, because it would not be answered.
       this.#socket.pause();
       return;
     }
@@ -91,20 +95,20 @@ class Pipeline {
   }
 
   /**
-   * Calls `next` once all complete requests so far are answered; never if the connection closes first. Further calls
-   * are ignored until then. If `next` had to wait, the socket is paused when it runs.
+   * Calls `next` once all complete requests so far are answered, but never after the connection has closed. Until then,
+   * ignores further calls. If `next` had to wait, the socket is paused when it runs.
    */
   whenAnswered(next: () => void): void {
     if (this.#next !== undefined) return;
     this.#next = next;
     if (this.#isBusy()) {
-      // Node has removed its own listeners if it released the socket for an upgrade.
+      // If Node released the socket for an upgrade, it has removed its own listeners.
       this.#socket.on('drain', this.#onDrain).on('error', this.#onError);
     }
     this.#continue();
   }
 
-  /** Like `whenAnswered`, for the last answer on this connection: no later request runs. */
+  /** Like `whenAnswered`, but `next` writes the last answer on this connection. Later requests do not run. */
   end(next: () => void): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -124,7 +128,7 @@ class Pipeline {
     this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
-      // When a connection closes, Node notifies its first response before `#close` runs.
+      // When a connection closes, Node notifies the first response before `#close` runs.
       if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);
@@ -148,7 +152,10 @@ class Pipeline {
     next();
   }
 
-  /** Reports whether an answer is due. Ignores a request whose body is incomplete, unless its answer has begun. */
+  /**
+   * Reports whether a request still needs its answer. Ignores a request whose body is incomplete, unless its answer has
+   * begun.
+   */
   #isBusy(): boolean {
     if (this.#waiting.length > 0) return true;
     return [...this.#running.keys()].some(({ req, headersSent }) => req.complete || headersSent);
@@ -181,7 +188,7 @@ class Pipeline {
     this.#running.clear();
     this.#waiting.length = 0;
     this.#next = undefined;
-    // Node notifies only the first response that the connection has closed.
+    // Of all responses, Node tells only the first that the connection has closed.
     for (const exchange of running) exchange.abandon();
     this.#all.countRunning(-running.length);
   }

@@ -4,8 +4,8 @@ import { problemDocument } from '../../schema/problem-document.ts';
 import type { Answer } from './answer.ts';
 
 /**
- * Returns the answer for a failure (decision E1). Anything other than an AppError is a defect of Postern: 500, without
- * details.
+ * Returns the answer for a failure (decision E1). Answers 500 without details for anything but an AppError or an error
+ * of state.db, because it is a defect of Postern.
  */
 export function problemAnswer(error: unknown): Answer {
   const known = isAppError(error) ? error : (storageProblem(error) ?? problem('internal_error'));
@@ -13,7 +13,10 @@ export function problemAnswer(error: unknown): Answer {
   return { status: known.status, body: problemDocument(known), headers };
 }
 
-/** Returns the problem for errors of state.db. Failures of chat.db arrive as an AppError. */
+/**
+ * Returns the problem for an error of state.db; undefined for any other error. Failures of chat.db are already
+ * AppErrors.
+ */
 function storageProblem(error: unknown): AppError | undefined {
   const code = errorCode(error) ?? '';
   if (code === 'SQLITE_FULL') return problem('disk_full');

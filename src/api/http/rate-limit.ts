@@ -13,9 +13,9 @@ const ALL_KEYS = 'keys';
 type RateProblem = Extract<ProblemName, 'rate_limited' | 'key_rate_limited'>;
 
 /**
- * Counts requests in fixed windows, each beginning with its first request (decision E5). Limited keys have a share of
- * the whole limit (decision L1), so that agents cannot use up the owner's: half per key, three quarters for all
- * keys together.
+ * Counts requests in fixed windows, each beginning with its first request (decision E5). Limited keys get only a share
+ * of the whole limit, so that agents leave some for the owner (decision L1). One key may use half, and all keys
+ * together three quarters.
  */
 export class RateLimit {
   readonly #windowS: number;
@@ -43,8 +43,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request of a limited key, after `count`. Rejects with `key_rate_limited` if the share of the key or of all
-   * keys is used up; a rejected request does not reduce the whole limit.
+   * Counts a request of a limited key, after `count`. Rejects with `key_rate_limited` if the share of this key or of
+   * all keys is used up, and then gives the request back to the whole limit.
    */
   async countKey(id: string, headers: Headers): Promise<void> {
     const own = await consume(this.#eachKey, id);
@@ -73,15 +73,15 @@ export class RateLimit {
   }
 
   /**
-   * Returns the whole seconds until the window ends, at least 1. Returns at most one window, even if the wall clock was
-   * set back.
+   * Returns the seconds until the window ends, rounded up. The result is from 1 to one window, even if the wall clock
+   * was set back.
    */
   #secondsLeft({ msBeforeNext }: RateLimiterRes): number {
     return Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), this.#windowS);
   }
 }
 
-/** Counts one request. The limiter rejects with its result if the limit is reached; any other rejection is an error. */
+/** Counts one request. When the limit is reached, the limiter rejects with its result instead of an error. */
 async function consume(
   limiter: RateLimiterMemory,
   key: string,

@@ -27,14 +27,15 @@ interface RoutedRequest extends Request {
 export class Router {
   readonly #app: App<RoutedRequest, Response>;
   readonly #pages: OpenPages;
-  /** Paths with an empty id, such as `/messages/`, which tinyhttp would route to the list. */
+  /** Paths with an empty id, such as `/messages/`. tinyhttp would take them for the list. */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
   constructor(handlers: Handlers, pages: OpenPages, demo: DemoHandlers | undefined) {
     this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
-      // tinyhttp's additions to request and response cost more than everything else, and nothing here uses them.
+      // tinyhttp's additions to request and response take more time than all its other work, and nothing here uses
+      // them.
       applyExtensions: (_request, _response, next) => next?.(),
       noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
@@ -59,7 +60,7 @@ export class Router {
     request.exchange = exchange;
     const page = this.#pages.get(exchange.path);
     if (page !== undefined) {
-      // One route for all files of the guide, and one for all static files, keeps the metrics few.
+      // All files of the guide share one route, and so do all static files. This keeps the number of metrics small.
       const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
       void route(path, new Map([['GET', page]]))(request);
       return;
@@ -74,7 +75,10 @@ export class Router {
   }
 }
 
-/** Returns an `async` function, because tinyhttp catches rejections only from functions declared so. */
+/**
+ * Returns a handler for tinyhttp. It must be declared `async`, because tinyhttp catches rejections only from such
+ * functions.
+ */
 function route(path: string, methods: ReadonlyMap<string, Handler>) {
   return async ({ exchange, params }: RoutedRequest): Promise<void> => {
     exchange.route = path;
@@ -119,8 +123,8 @@ function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
 }
 
 /**
- * Throws `invalid_request` if an operation that takes no parameters receives any. Loads the table of operations only
- * here, because few requests need it.
+ * Throws `invalid_request` if an operation without parameters receives one. Loads the table of operations only here,
+ * because few requests need it.
  */
 async function assertTakesQuery(id: RouteId | undefined, query: URLSearchParams): Promise<void> {
   const { OPERATIONS } = await import('../openapi/operations.ts');

@@ -47,7 +47,7 @@ import { type Diagnose, healthRoutes, statusRoutes } from './routes/status-route
 import { uploadRoutes } from './routes/uploads-routes.ts';
 import { webSocketRoutes } from './routes/websocket-routes.ts';
 
-/** Accepts a socket whose handshake was admitted. To refuse it, throws an AppError before writing anything. */
+/** Accepts a socket whose handshake was admitted. Throws an AppError to refuse it, but only before writing anything. */
 export type AcceptWebSocket = (
   request: IncomingMessage,
   socket: Duplex,
@@ -180,14 +180,14 @@ export class HttpServer implements ExchangeContext {
 
   async #listening(server: Server): Promise<void> {
     await once(server, 'listening');
-    // For example, no file handle is left: the new connection is lost, but the service continues.
+    // After an error, such as too few file handles, the new connection is lost, but the service continues.
     server.on('error', (error) => this.log.error('could not accept a connection', { error }));
     this.#servers.push(server);
   }
 
   /**
    * Accepts no more connections, lets running requests finish, and cuts off the rest after `deadlineMs`. Does not wait
-   * for accepted WebSockets, which are closed with their clients.
+   * for WebSockets that were accepted, because their clients are closed elsewhere.
    */
   close(deadlineMs: number): Promise<void> {
     this.#stopping.abort();
@@ -214,11 +214,11 @@ export class HttpServer implements ExchangeContext {
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkMs,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // The guard answers a missing Host with a problem.
+      // A missing Host is left to the guard, which answers it with a problem.
       requireHostHeader: false,
     });
-    // Node drops headers beyond this number, even a Content-Length. One more than the limit reveals that there are too
-    // many.
+    // Node silently drops headers beyond this number, even a Content-Length. Room for one more than the limit shows
+    // whether there are too many.
     server.maxHeadersCount = MAX_HEADER_LINES + 1;
     // A client that closes its own side after its request, such as `nc -N`, still waits for the answer. Node's types
     // lack this option.
@@ -240,13 +240,13 @@ export class HttpServer implements ExchangeContext {
       });
     };
     server.on('request', receive);
-    // An unknown expectation may be ignored (RFC 9110, 10.1.1).
+    // A server may ignore an expectation that it does not know (RFC 9110, 10.1.1).
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
-      // Done before waiting, because nothing can be put back into a socket that has ended.
+      // Put back before the wait below, because nothing can be put back into a socket that has ended.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
         // Earlier answers may have left Node's timeout for idle connections on the socket.
@@ -283,7 +283,7 @@ export class HttpServer implements ExchangeContext {
       const { isStrict } = exchange;
       if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
       const query = parseQuery(exchange.rawQuery, isStrict);
-      // Access control has read the key, and it is no parameter of the stream.
+      // The key is not a parameter of the stream, and access control has already read it.
       query.delete('api_key');
       await this.#acceptWebSocket(exchange.request, socket, head, query, caller);
       // Earlier requests may have paused the socket, and then `resume` alone does not make Node read again.

@@ -4,13 +4,13 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 const CODE_BYTES = 16;
 export const CODE_LIFETIME_MS = 60_000;
 const MAX_WRONG_CODES = 5;
-/** Maximum number of open codes; the oldest is dropped. Nobody opens this many consoles in a minute. */
+/** Maximum number of open codes. One more replaces the oldest. Nobody opens this many consoles in a minute. */
 const MAX_CODES = 16;
 
 /** One-time codes that the console exchanges for the key (decision S6). Kept only in memory, as hashes. */
 export class SignInCodes {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** Monotonic time at which each code expires, by the code's hash; oldest first. */
+  /** By each code's hash, the monotonic time at which the code expires. The oldest code is first. */
   readonly #ends = new Map<string, number>();
   #wrong = 0;
 
@@ -27,7 +27,7 @@ export class SignInCodes {
     return code;
   }
 
-  /** Returns true once for each code, within 60 seconds. The fifth wrong code invalidates all of them. */
+  /** Returns true the first time a code is given within its 60 seconds. The fifth wrong code invalidates all codes. */
   redeem(code: string): boolean {
     this.#dropEnded();
     if (this.#ends.delete(digest(code))) return true;
@@ -36,7 +36,7 @@ export class SignInCodes {
     return false;
   }
 
-  /** Drops expired codes. Forgets the number of wrong codes when no code is left to guess. */
+  /** Drops expired codes. If none is left, sets the number of wrong codes back to 0. */
   #dropEnded(): void {
     const now = this.#clock.monotonic();
     for (const [hashed, endMs] of this.#ends) if (endMs <= now) this.#ends.delete(hashed);

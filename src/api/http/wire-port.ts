@@ -20,7 +20,10 @@ export interface WirePortParts {
   readonly closing: AbortSignal;
 }
 
-/** Serves the port of another program's protocol: admits requests, reads them and writes the answers. */
+/**
+ * Serves the port at which Postern speaks another program's protocol. Admits and reads requests, and writes the
+ * answers.
+ */
 export class WirePort {
   readonly #guard: OriginPolicy;
   readonly #parts: WirePortParts;

@@ -21,7 +21,7 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
       const caching = {
         ETag: etag,
         'Cache-Control': `private, max-age=${MAX_AGE_S}`,
-        // An answer for one key must not be reused for another key in the same browser.
+        // A browser must not reuse its cached answer for one key when it asks with another.
         Vary: vary(exchange, 'X-API-Key', 'Authorization'),
       };
       if (isKnown(exchange, etag)) {

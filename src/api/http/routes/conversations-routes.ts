@@ -18,7 +18,7 @@ export function conversationRoutes() {
       const { limit, offset, cursor, include } = readQuery(conversationQuery, exchange.query);
       const start = cursor === undefined ? { offset } : { offset: 0, cursor };
       const page = await exchange.caller.reader.listConversations({ limit, ...start, include });
-      // For a client that pages by offset, another page may follow a full one.
+      // A client that pages by offset gets a link after every full page, because another page may follow.
       const isFull = cursor === undefined && page.items.length === limit;
       const more = cursor === undefined ? { offset: offset + limit } : { cursor: page.next };
       const next = (isFull || page.next !== undefined) && more;

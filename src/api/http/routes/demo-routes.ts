@@ -2,7 +2,7 @@ import type { DemoPeople } from '../../../domain/ports/demo-ports.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import type { DemoHandlers } from '../router.ts';
 
-/** Returns the routes with which a demo's console controls its people. Other services lack them. */
+/** Returns the handlers with which a demo's console controls the simulated people. Only a demo has them. */
 export function demoRoutes(people: DemoPeople): DemoHandlers {
   return {
     async sayInDemo(exchange) {

@@ -15,10 +15,10 @@ import type { Exchange } from '../exchange.ts';
 import { nextPage, partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-/** Number of entries to read, in a few milliseconds, before other requests get a turn. */
+/** Number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
 const BATCH_SIZE = 200;
 
-/** Maximum number of rows that `readPage` examines. A limited key may see few of them. */
+/** Maximum number of rows that `readPage` examines, because a limited key may see few of them. */
 const MAX_LOOKED = 5000;
 const EVERYTHING = (): boolean => true;
 const MS_PER_S = 1000;
@@ -27,10 +27,7 @@ const MS_PER_S = 1000;
 const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' };
 
 export interface EventSource {
-  /**
-   * Resolves once the requested includes, and the log after the offset, are loaded. Returns undefined if they already
-   * are.
-   */
+  /** Loads what the includes need, and the log after the offset. Returns undefined if everything is loaded already. */
   readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
   /** Opens a stream. Rejects with an AppError. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
@@ -49,7 +46,10 @@ export function eventRoutes(source: EventSource) {
   } satisfies Partial<Handlers>;
 }
 
-/** Returns undefined unless `accept` is one media type: clients that send a list or a wildcard expect JSON. */
+/**
+ * Returns the form of stream that `accept` asks for. Returns undefined for a list or a wildcard, because clients that
+ * send one expect JSON.
+ */
 function streamForm(accept = ''): StreamForm | undefined {
   const type = accept.split(';', 1)[0]?.trim().toLowerCase();
   if (accept.includes(',')) return undefined;
@@ -58,7 +58,7 @@ function streamForm(accept = ''): StreamForm | undefined {
 }
 
 async function stream({ openStream }: EventSource, exchange: Exchange, form: StreamForm): Promise<Answer> {
-  // With Server-Sent Events, a client that reconnects repeats its URL and sends its position in the header.
+  // A client of Server-Sent Events reconnects with the same URL, and sends its position in this header.
   const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
   const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
   const mistakes = lastId !== undefined && resumed === undefined ? [LAST_EVENT_ID_MISTAKE] : [];
@@ -77,7 +77,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const wanted = feed.wanted(narrowing) ?? EVERYTHING;
   await ready(include, after, changes);
   let position = feed.resolve(after, { changes });
-  // If the log restarts from here on, reading stops, and the next request reports the restart.
+  // If the log restarts while this request reads, reading stops. The next request then reports the restart.
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const texts: string[] = [];
@@ -91,7 +91,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
       looked += found.looked;
       position = found.upTo;
-      // With changes, more entries can follow an empty page.
+      // With `changes`, an empty page does not mean that no entries follow.
       if (!isAfter(feed.lastPublished({ changes }), position)) return true;
       if (texts.length >= limit || looked >= MAX_LOOKED) return false;
       await nextTurn();
@@ -108,9 +108,9 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       readPage,
       isDone: () => texts.length > 0 || isExpired(),
     });
-  // While this request waited, a hub may have learned that it lacks events.
+  // While this request waited or read, a hub may have learned that it lacks events.
   if (wait > 0 || limit > BATCH_SIZE) await ready(include, after, changes);
-  // The answer always has a position to continue from, even after entries that a limited key may not see.
+  // The link always continues from the last entry read, even if a limited key may not see that entry.
   const link = nextPage(`${API}/events`, {
     changes: changes || undefined,
     limit,
@@ -123,7 +123,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers };
 }
 
-/** Names the Macs whose changes a hub does not have. */
+/** Returns the header that names the Macs whose changes a hub lacks. */
 function lacking(feed: EventFeed, changes: boolean): Readonly<Record<string, string>> {
   return changes ? partialHeader({ missing: feed.withoutChanges?.() ?? [] }) : {};
 }

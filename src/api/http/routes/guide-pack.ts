@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 /** The guide that docs/site builds from docs/, in one file. Only the built project has it. */
 const GUIDE = new URL('../../../../guide.pack', import.meta.url);
 const GUIDE_FILE = /^(?:recipes\/|img\/|project\/)?[A-Za-z0-9-]+\.[a-z]+$/;
-/** Matches the path of a page as people type it, without a file extension. */
+/** Matches the path of a page without its file extension, as people type it. */
 export const GUIDE_NAME = /^\/guide\/(?:recipes\/|project\/)?([A-Za-z0-9-]+)$/;
 
 /** Files of the guide for language models, by the paths that llmstxt.org proposes. */
@@ -16,8 +16,8 @@ export function guideFile(path: string): string | undefined {
 }
 
 /**
- * Reads one file of the guide; undefined if it does not exist. The pack begins with one line of JSON that holds the
- * offset and length of each file after that line.
+ * Reads one file of the guide. Returns undefined if it does not exist. The first line of the pack is JSON with the
+ * length of each file, and its offset from the end of that line.
  */
 export async function guideContent(file: string): Promise<Buffer | undefined> {
   const pack = await readFile(GUIDE).catch(() => undefined);

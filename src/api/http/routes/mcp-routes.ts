@@ -19,8 +19,8 @@ const NO_BATCH: Answer = {
 };
 
 /**
- * Returns the handler for the Model Context Protocol (decision M1). Protocol errors are JSON-RPC errors; a refused key
- * and an unreadable body are problems.
+ * Returns the handler for the Model Context Protocol (decision M1). It answers with JSON-RPC errors, but throws
+ * problems for a refused key and for a body that cannot be read.
  */
 export function mcpRoutes({ mcp, settings }: McpRouteParts) {
   return {
@@ -28,7 +28,7 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
       const { caller, signal, id } = exchange;
       if (caller.key === undefined && !settings.allowOwnerKey) throw problem('owner_key_at_mcp');
       const body = await exchange.json();
-      // The protocol dropped batches in 2025-06-18. A batch would count only once against the rate limit.
+      // The protocol dropped batches in 2025-06-18. Besides, the rate limit would count a whole batch as one request.
       if (Array.isArray(body)) return NO_BATCH;
       const answer = await mcp.answer({ caller, headers: headersOf(exchange), body, signal, requestId: id });
       exchange.whenOver(answer.release);
@@ -42,7 +42,7 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
   } satisfies Partial<Handlers>;
 }
 
-/** Returns the headers that the protocol may read, without the key. */
+/** Returns the headers that the protocol needs. The key is not one of them. */
 function headersOf({ request: { headers } }: Exchange): Readonly<Record<string, string>> {
   const given = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));

@@ -60,8 +60,8 @@ function item(text: string, color?: string): string {
 }
 
 /**
- * Turns foreign text into one harmless menu line: without line breaks, parameters after a bar, submenus or separators
- * by leading dashes, `:emoji:`, or colours by escape sequences.
+ * Turns foreign text into one harmless menu line. The result has no line breaks, no colours from escape sequences, no
+ * parameters after a bar, no submenus or separators from leading dashes, and no `:emoji:`.
  */
 function plain(text: string): string {
   const line = text
@@ -80,7 +80,10 @@ function plain(text: string): string {
     : line || '–';
 }
 
-/** Formats `2026-01-01T12:00:00Z` for people, without seconds: text between two colons could become an emoji. */
+/**
+ * Formats a timestamp as `2026-01-01 12:00 UTC`. Seconds would put text between two colons, which could become an
+ * emoji.
+ */
 function minuteOf(instant: string): string {
   return `${instant.slice(0, 16).replace('T', ' ')} UTC`;
 }
@@ -98,7 +101,7 @@ function webhooks(all: StatusReport['webhooks']): string {
   return [`${all.length} webhook${all.length === 1 ? '' : 's'}`, ...states].join(', ');
 }
 
-/** Shows only a number, because content and recipients do not fit into a line. */
+/** Returns one line with the number of waiting sends. Their content and recipients would not fit. */
 function waiting(count: number, url: string): readonly string[] {
   if (count === 0) return [];
   const what = count === 1 ? '1 send waits' : `${count} sends wait`;

@@ -81,7 +81,7 @@ interface Sending {
   readonly isHub: boolean;
 }
 
-/** Sends a form with its files, and removes the files even if the send fails. */
+/** Sends the message in a form with its files. Always removes the files afterwards. */
 async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
   const { exchange } = sending;
   const { fields, files } = await readUploads(exchange, closing);
@@ -111,7 +111,9 @@ async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
   return answer;
 }
 
-/** Reads a send. Throws every mistake at once: in the header, in the body, and in the files on disk (decision D7). */
+/**
+ * Reads a send. Throws all its mistakes together: those in the header, the body and the files on disk (decision D7).
+ */
 async function readSend({ exchange, isHub }: Sending, body: unknown) {
   const { sender } = exchange.caller;
   const checked = checkBody(isHub ? hubSendBody : sendBody, body);
@@ -147,13 +149,10 @@ async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<
   });
 }
 
-/** Members of a send that a form may repeat. */
+/** The fields that a form may repeat. */
 const LISTS: ReadonlySet<string> = new Set(['attachments', 'attachment_ids']);
 
-/**
- * Converts the fields of a form to the JSON body of the same send. `uploadIds` are those of the form's files, which are
- * sent first.
- */
+/** Converts the fields of a form to the JSON body of the same send. The form's own files, `uploadIds`, come first. */
 function bodyOfForm(fields: readonly (readonly [string, string])[], uploadIds: readonly string[]): unknown {
   // Has no prototype, because a client could send a field named `__proto__`.
   const body = Object.create(null) as Record<string, unknown>;
@@ -161,7 +160,7 @@ function bodyOfForm(fields: readonly (readonly [string, string])[], uploadIds: r
   for (const [name, value] of fields) {
     const given = fields.filter(([other]) => other === name).map(([, one]) => one);
     if (LISTS.has(name)) body[name] = given;
-    // A repeated field becomes an array, which is a mistake.
+    // Any other repeated field becomes an array, which the schema refuses.
     else body[name] = given.length > 1 ? given : plain(name, value);
   }
   const ids = [...uploadIds, ...((body.attachment_ids as readonly string[] | undefined) ?? [])];

@@ -17,14 +17,14 @@ export function searchRoutes() {
     async searchMessages({ query: given, caller }) {
       const { search: index, reader } = caller;
       const status = index.status();
-      // Checked first: with search disabled, mistakes in the query do not matter.
+      // Checked before the query, because mistakes in it do not matter while search is disabled.
       if (!status.isEnabled) throw problem('search_disabled');
       const conversationId = given.get('conversation_id') ?? undefined;
       const q = given.get('q');
       const typed = parseSearch(q ?? '', conversationId !== undefined);
       const { query, mistakes } = await searchQueryOf(typed, conversationId, caller);
       const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
-      // An unknown conversation contains no messages (decision B9).
+      // An empty list of ids stands for an unknown conversation, which contains no messages (decision B9).
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
       const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
       const same = ['q', 'conversation_id', 'include'].map((name) => [name, given.get(name)] as const);

@@ -12,7 +12,10 @@ export interface SignInParts {
   readonly ownUrl: () => string;
 }
 
-/** Returns the handlers with which `postern open` signs the console in, without the key in an address (decision S6). */
+/**
+ * Returns the handlers with which `postern open` signs the console in. The address it opens contains a code instead of
+ * the key (decision S6).
+ */
 export function signInRoutes({ apiKey, clock, ownUrl }: SignInParts) {
   const codes = new SignInCodes(clock);
   return {

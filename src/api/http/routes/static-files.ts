@@ -19,9 +19,7 @@ export interface OpenPages {
   get(path: string): ServedPage | undefined;
 }
 
-/**
- * Allows nothing from other hosts, nothing inline, and no framing, so that a message's text can never become a script.
- */
+/** Forbids content from other hosts, inline content and framing, so that a message's text can never become a script. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -49,11 +47,13 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   json: 'application/json',
 };
-/** Type of Markdown and of sample programs, so that browsers show them and never run them. */
+/** The type for Markdown and sample programs. It makes browsers show them instead of running them. */
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../../console/', import.meta.url);
-/** Files belong to the page named by the first part of their name: `docs-operation.js` belongs to /docs. */
+/**
+ * Files whose names begin with `docs` belong to /docs, for example `docs-operation.js`. All others belong to /console.
+ */
 const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
   .filter((name) => /\.(?:css|js|svg)$/.test(name))
   .map((name) => [`/${name.startsWith('docs') ? 'docs' : 'console'}/${name}`, name]);
@@ -62,14 +62,14 @@ const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
 const FILES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',
-  // Browsers request it without being asked to.
+  // Browsers request this path although no page refers to it.
   '/favicon.ico': 'icon.svg',
   '/docs': 'docs.html',
   '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
-/** Matches the path of one of these files with the version in it, which browsers can cache (decision S3). */
+/** Matches the path of a listed file with the version in it. Browsers can cache such a file (decision S3). */
 const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
 /** Matches the name of a file of the guide if the build added a hash to the name. */
 const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
@@ -100,7 +100,7 @@ export function staticFiles(version: string, notReady: () => readonly string[]):
   return new Pages(made);
 }
 
-/** The listed files and those of the guide. Each is read at its first request. */
+/** Serves the listed files and the guide. Reads each file when it is first requested. */
 class Pages implements OpenPages {
   readonly #listed: ReadonlyMap<string, ServedPage>;
   readonly #guide = new Map<string, ServedPage>();
@@ -135,7 +135,7 @@ class Pages implements OpenPages {
     const page = file === undefined ? undefined : this.#listed.get(file);
     if (page === undefined) return undefined;
     return async (exchange) => {
-      // A page that was opened before an update requests files of the previous version.
+      // A page that was opened before an update still requests the files of the older version.
       if (VERSIONED.exec(path)?.[1] !== (await version())) throw problem('not_found');
       return keptForAYear(await page(exchange));
     };
@@ -237,7 +237,7 @@ async function readPage(file: string): Promise<Content> {
   return { type, bytes: await readFile(new URL(file, OWN)) };
 }
 
-/** A hash of all files together: modules import each other by relative paths, so they need the same version. */
+/** A hash of all files. They share one version, because modules import each other by relative paths. */
 const version = once(async () => {
   const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
   const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
@@ -255,7 +255,9 @@ function typeOf(file: string): string | undefined {
   return TYPES[file.slice(file.lastIndexOf('.') + 1)];
 }
 
-/** Redirects to a page. Relative, so that it also works behind a proxy that adds a folder to the path. */
+/**
+ * Redirects to a page. The address is relative, so that it also works behind a proxy that adds a folder to the path.
+ */
 function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
 }

@@ -11,7 +11,7 @@ import { menuText } from './menu-text.ts';
 /** Default time for which chat.db is watched. */
 const WATCH_SECONDS = 30;
 
-/** Watches chat.db for some seconds, and asks Messages if allowed to. */
+/** Watches chat.db for `seconds`. Also asks Messages if `asksMessages` is true. */
 export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
 
 /** Returns the handlers for the service's status, permissions and diagnostics (decision H). */
@@ -27,7 +27,8 @@ export function statusRoutes(
       if (as === undefined) {
         return { status: 200, body: arrival === 'socket' ? { ...report, url: ownUrl() } : report };
       }
-      // The Host has passed the guard, so the user can reach this service by it. No browser reaches a socket.
+      // The guard has accepted the Host, so the user's browser can reach this service by it. A browser cannot reach a
+      // socket.
       const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;
       const text = menuText(report, as, { url });
       return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };

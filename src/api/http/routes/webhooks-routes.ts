@@ -79,14 +79,14 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Asked first: a hub asks the delivering hub for the status, and can learn of a new webhook from its answer.
+  // Read before the webhook: a hub asks another hub, which delivers, and can learn of a new webhook from its answer.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');
   return { ...shown(webhook), ...status };
 }
 
-/** Returns a webhook in the API's form. Masks the password in its URL, which only the owner's list contains. */
+/** Returns a webhook in the API's form. Masks the password in its URL. */
 function shown(webhook: StoredWebhook): Webhook {
   const { id, events, created_at } = webhook;
   return { id, url: withoutPassword(webhook), events, created_at };

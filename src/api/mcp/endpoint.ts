@@ -12,7 +12,7 @@ const OWNER = '';
 const ZONE_KEPT_MS = 60_000;
 /** Maximum number of subscriptions per key. Each holds a connection. */
 const MAX_SUBSCRIPTIONS = 16;
-/** A Request needs a URL. The protocol's package reads only its path. */
+/** A Request needs a whole URL, but the protocol's package reads only the path. */
 const URL = 'http://localhost/mcp';
 /** Time that event streams have to report that their key has ended. */
 const LAST_WORDS_MS = 1000;
@@ -29,10 +29,16 @@ export class McpEndpoint implements McpService {
   /** One handler per key, so that a subscription receives only what its own key may read. */
   readonly #handlers = new Map<string, McpHttpHandler>();
   readonly #ending = new AbortController();
-  /** Kept until answered, because in Node 20 a signal is never aborted once its request was garbage-collected. */
+  /**
+   * The running requests. Each is kept until its answer, because in Node 20 the signal of a garbage-collected request
+   * is never aborted.
+   */
   readonly #running = new Map<Request, Running>();
   readonly #inFlight = new AnswersInFlight();
-  /** Number of running requests. Excludes subscriptions, which end only with the service. */
+  /**
+   * Number of running requests, without those of `subscriptions/listen`, which their handlers end when the service
+   * stops.
+   */
   #calls = 0;
   #onIdle = (): void => {};
   #time: { readonly local: LocalTime; readonly fromMs: number } | undefined;
@@ -83,7 +89,7 @@ export class McpEndpoint implements McpService {
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()));
   }
 
-  /** Resolves once the event streams of a key have ended by themselves, or their time is up. */
+  /** Resolves once all event streams of a key have ended by themselves, but at the latest after `LAST_WORDS_MS`. */
   #lastWords(of: Caller): Promise<unknown> {
     const flows = [...this.#running.values()].filter(({ caller, isStream }) => isStream && caller === of);
     let cancel = (): void => {};
@@ -94,8 +100,8 @@ export class McpEndpoint implements McpService {
   }
 
   /**
-   * Returns the formats of the local zone, cached for a minute. They are slow to create, and the zone changes only when
-   * the Mac travels.
+   * Returns the formats of the local time zone, cached for a minute, because they are slow to create. The zone changes
+   * only when the Mac travels.
    */
   #localTime(): LocalTime {
     const { clock, timeZone } = this.#parts;
@@ -153,12 +159,12 @@ async function* chunks(body: ReadableStream<Uint8Array>, flow: Flow, done: () =>
 }
 
 const MEGABYTE = 1_000_000;
-/** Maximum number of bytes in answers that are being made or sent, per key and in total. */
+/** Maximum number of bytes in all answers that are being prepared or sent, per key and in total. */
 const MAX_OF_KEY = 16 * MEGABYTE;
 const MAX_OF_ALL = 64 * MEGABYTE;
 /**
- * Seconds to wait before a retry. Most clients read an answer faster than that, which frees its memory; those that do
- * not read are disconnected after 60 s (decision O2).
+ * Seconds to wait before a retry. Most clients have read an answer by then, and its memory is free again. A client that
+ * does not read is disconnected after 60 s (decision O2).
  */
 const RETRY_S = 5;
 

@@ -2,7 +2,7 @@
 const MAX_AHEAD = 256 * 1024;
 
 /**
- * Lets the writer of a streamed answer wait for its reader. The protocol's package itself would buffer any amount.
+ * Lets the writer of a streamed answer wait for its reader. Without it, the protocol's package would buffer any amount.
  */
 export class Flow {
   #ahead = 0;
@@ -19,7 +19,7 @@ export class Flow {
   }
 
   noteTaken(bytes: number): void {
-    // Framing adds bytes, so more bytes are taken than were sent.
+    // More bytes are taken than were noted as sent, because framing adds some.
     this.#ahead = Math.max(0, this.#ahead - bytes);
     this.#wake();
   }

@@ -22,7 +22,7 @@ export interface AuthorizationServerParts {
   readonly readDocument: (url: URL) => Promise<unknown>;
 }
 
-/** OAuth 2.1 for `/mcp` (decision Y5): the owner's consent becomes a limited key, and tokens stand for that key. */
+/** OAuth 2.1 for `/mcp` (decision Y5). The owner's consent creates a limited key, and the tokens stand for that key. */
 export class AuthorizationServer implements OAuthService {
   readonly #issuer: string;
   readonly #clients: OAuthClients;
@@ -75,8 +75,8 @@ export class AuthorizationServer implements OAuthService {
   }
 
   /**
-   * Shows the consent page, or a page that refuses. Never redirects before the owner has decided, because anybody can
-   * register a redirect address (RFC 9700, 4.11.2).
+   * Shows the consent page, or a page that says why access is refused. Never redirects before the owner has decided,
+   * because anybody can register a redirect address (RFC 9700, 4.11.2).
    */
   async #authorize(query: URLSearchParams): Promise<OAuthAnswer> {
     assertOnce(query);

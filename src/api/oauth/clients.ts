@@ -16,8 +16,8 @@ interface OAuthClientsParts {
 }
 
 /**
- * The programs that may ask for access: those that registered (RFC 7591), and those described by a document at their
- * own address.
+ * The programs that may ask for access. A program either has registered (RFC 7591), or has a document at its own
+ * address that describes it.
  */
 export class OAuthClients {
   readonly #parts: OAuthClientsParts;
@@ -64,7 +64,10 @@ export class OAuthClients {
   }
 }
 
-/** Reports whether the client has registered this address. Only the port of a loopback address may differ. */
+/**
+ * Reports whether the client has registered this address. For a loopback address, the port may differ, but nothing
+ * else.
+ */
 export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolean {
   return redirectUris.includes(uri) || redirectUris.some((listed) => isLoopback(listed) && sameButPort(listed, uri));
 }
@@ -87,10 +90,16 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
   return { name: shown === '' ? 'A program without a name' : shown, redirectUris: uris as string[] };
 }
 
-/** Schemes that a browser handles itself, and schemes of macOS that act on the address. */
+/**
+ * Matches schemes that no program should receive a code by: those that a browser handles itself, and those of macOS
+ * that act on the address.
+ */
 const NO_PROGRAM =
   /^(?:javascript|data|file|filesystem|blob|about|vbscript|view-source|wss?|ftps?|mailto|tel|sms|imessage|facetime(?:-audio)?|shortcuts|itms-services|x-apple[\w.+-]*):$/;
-/** A plain name or address. A URL's host can also contain `;` or `,`, which would end a directive of `pagePolicy`. */
+/**
+ * Matches a plain host name or address. The host in a URL can also contain `;` or `,`, either of which would end a
+ * directive of `pagePolicy`.
+ */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])$/;
 
 function isRedirectUri(uri: unknown): boolean {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { visible } from '../../domain/visible.ts';
 
-/** The console's tokens and form styles. They are part of the page, because the issuer's address serves no files. */
+/** The console's colours and form styles. They are part of the page, because the issuer's address serves no files. */
 const STYLE = `:root{color-scheme:light dark;--page:light-dark(#f7f6f3,#0f1114);--card:light-dark(#fff,#16181c);
 --sunk:light-dark(#f2f0eb,#1e2126);--text:light-dark(#1b1d20,#eceae5);--quiet:light-dark(#62666d,#9a9fa8);
 --line:light-dark(#e8e5de,#262a30);--edge:light-dark(#d8d4ca,#343941);--field:light-dark(#8b8981,#727984);
@@ -70,12 +70,18 @@ else.</span></div>
   );
 }
 
-/** Returns a page that says why nothing can be allowed. It replaces a redirect, whose address may be a stranger's. */
+/**
+ * Returns a page that says why access is refused. It is shown instead of a redirect, because the redirect address may
+ * be a stranger's.
+ */
 export function refusalPage(sentence: string): string {
   return page('This cannot be allowed', `<p role="alert">${shown(sentence)}</p>`);
 }
 
-/** Returns the Content-Security-Policy. Browsers also apply `form-action` to the redirect that answers the form. */
+/**
+ * Returns the Content-Security-Policy. Its `form-action` includes the redirect address, because browsers also apply it
+ * to the redirect after the form.
+ */
 export function pagePolicy(redirectUri?: string): string {
   const { protocol = '', origin = 'null' } = redirectUri === undefined ? {} : new URL(redirectUri);
   const target = origin === 'null' ? protocol : origin;
@@ -88,7 +94,10 @@ function page(title: string, body: string): string {
 <body><main><h1>${title}</h1>${body}</main></body></html>`;
 }
 
-/** Describes who receives the answer. Names a host only for https: with another scheme, the host proves nothing. */
+/**
+ * Describes who receives the answer. Names a host as the receiver only for https, because with other schemes it proves
+ * nothing.
+ */
 function receiverOf(uri: string): string {
   const { host, protocol } = new URL(uri);
   if (protocol === 'https:') return `<code>${shown(host)}</code>`;
@@ -96,7 +105,7 @@ function receiverOf(uri: string): string {
   return `a program on the computer you are sitting at (<code>${shown(place)}</code>)`;
 }
 
-/** Writes out invisible characters too, because they could reverse the text around them. */
+/** Escapes text for the page. Also writes out invisible characters, because they could reverse the text around them. */
 function shown(text: string): string {
   return escaped(visible(text));
 }

@@ -50,7 +50,7 @@ export class OAuthConsents {
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Returns the page for a new request. Drops the oldest of 20 open requests. */
+  /** Returns the page for a new request. If 20 requests are open already, drops the oldest. */
   ask(asked: Authorization): OAuthAnswer {
     const nowMs = this.#parts.clock.now();
     for (const { id, untilMs } of this.#open.values()) {
@@ -75,7 +75,7 @@ export class OAuthConsents {
     const preset = CONSENT_PRESETS.find((one) => one === form.get('preset')) ?? 'reader';
     const people = form.get('people') ?? '';
     if (!this.#parts.isOwnerKey(form.get('key') ?? '')) return this.#wrongKey(consent, people, preset);
-    // Deleted before the first await, so that two clicks create only one key.
+    // The request is deleted before the first await, so that two clicks create only one key.
     this.#open.delete(consent.id);
     const made = await this.#newKey(client, people, preset);
     if (!('id' in made)) {
@@ -87,7 +87,7 @@ export class OAuthConsents {
     return this.#back(redirectUri, { code, state });
   }
 
-  /** Redirects back to the program, with the issuer's name as protection against mix-ups (RFC 9207). */
+  /** Redirects back to the program. Adds the issuer's name, which protects against mix-ups of servers (RFC 9207). */
   #back(redirectUri: string, result: Readonly<Record<string, string | null>>): OAuthAnswer {
     const url = new URL(redirectUri);
     for (const [name, value] of Object.entries({ ...result, iss: this.#parts.issuer })) {
@@ -123,7 +123,7 @@ export class OAuthConsents {
 
   async #wrongKey(consent: Consent, people: string, preset: string): Promise<OAuthAnswer> {
     consent.wrong += 1;
-    // Deleted before the wait, so that no further key is tried meanwhile.
+    // After the last wrong key, the request is deleted before the wait, so that no further key can be tried meanwhile.
     const isLast = consent.wrong >= MAX_WRONG;
     if (isLast) this.#open.delete(consent.id);
     await this.#wrongKeys.wait();
@@ -132,7 +132,7 @@ export class OAuthConsents {
   }
 }
 
-/** Returns the page that refuses, without a redirect. */
+/** Returns a page that says why access is refused, without a redirect. */
 export function refused(sentence: string): OAuthAnswer {
   return { status: 400, page: refusalPage(sentence), policy: pagePolicy() };
 }

@@ -6,7 +6,9 @@ import { OAuthError } from './oauth-error.ts';
 
 const CODE_MS = 60_000;
 const ACCESS_S = 3600;
-/** Matches a refresh token: the id of its family, which stays, and a part that changes at each refresh. */
+/**
+ * Matches a refresh token. Its first part is the id of its family and stays; the second part changes at each refresh.
+ */
 const REFRESH = /^refresh_([\w-]{22})[\w-]{43}$/;
 
 /** The terms on which a code may be redeemed. */
@@ -123,7 +125,7 @@ export class OAuthTokens {
     const wrong = new OAuthError('invalid_grant', 'The refresh token is unknown or spent, or its key was revoked.');
     const grant = store.grantOfRefresh(digest(token));
     if (grant === undefined) {
-      // A spent token of a known family, however old, means that the client and a thief both have it.
+      // If a token of a known family was spent, however long ago, both the client and a thief have it.
       const stolen = family && store.grantOfFamily(digest(family));
       if (stolen) await this.#end(stolen.keyId);
       throw wrong;

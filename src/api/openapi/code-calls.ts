@@ -2,7 +2,7 @@ import type { RouteId } from '../../schema/routes.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 
-/** The parts of an operation's samples that its route and the example of its body do not provide. */
+/** What the samples of an operation need besides its route and the example of its body. */
 export interface CodeCall {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface CodeCall {
   readonly download?: string;
   /** True if the answer has no end. */
   readonly isStream?: true;
-  /** The operation that curl and Python call in the samples, because they cannot call this one. */
+  /** The operation that the samples in curl and Python call instead, because they cannot call this one. */
   readonly overHttp?: 'listEvents';
   /** The kind of answer, if not JSON. */
   readonly reads?: 'text' | 'nothing';
@@ -40,7 +40,7 @@ function printed(expression: string): { readonly typeScript: string } {
   return { typeScript: `console.log(await postern.${expression});` };
 }
 
-/** Prints events while the program runs. */
+/** TypeScript that prints events for as long as the program runs. */
 const LISTENING =
   'for await (const event of postern.listen({ after: 1204 })) {\n  console.log(event.type, event.data);\n}';
 

@@ -14,7 +14,7 @@ const ENV = "import { env } from 'node:process';";
 const SERVICE = 'http://127.0.0.1:3001';
 /** The host name used for requests over the Unix socket. */
 const LOCAL = 'http://localhost';
-/** Precedes samples of `overHttp`: not every curl has WebSockets, and Python's standard library has none. */
+/** Precedes the samples of `overHttp`. Some builds of curl lack WebSockets, and Python's standard library has none. */
 const OVER_HTTP = '# The same events over plain HTTP, which need no program for WebSockets:';
 
 interface Request {

@@ -6,7 +6,7 @@ import type { Operation } from './operation.ts';
 
 interface Place {
   readonly hasKey: boolean;
-  /** True if the operation refuses some keys. */
+  /** True if the operation needs a scope, which some keys lack. */
   readonly needsScope: boolean;
   readonly hasParameterInPath: boolean;
   readonly isAtHub: boolean;
@@ -35,7 +35,8 @@ const OF_A_BODY: readonly ProblemName[] = [
 ];
 
 /**
- * Problems that belong to no operation: unknown path, malformed HTTP, internal error, and at a hub a Mac that is away.
+ * Problems that belong to no operation: an unknown path, malformed HTTP, an internal error, and at a hub, a Mac that
+ * cannot answer.
  */
 const OF_NO_OPERATION: readonly ProblemName[] = [
   'not_found',

@@ -20,11 +20,14 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly headers?: readonly Readonly<Record<string, unknown>>[];
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
-  /** Bodies other than JSON, by media type: their schemas in the document. */
+  /** Bodies that are not JSON: by media type, the schema of each in the document. */
   readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
-  /** Problems of this operation, without those that every operation has, or every one with a key or a body. */
+  /**
+   * Problems of this operation alone. Omits those that its route or its body implies, and those that every operation
+   * has.
+   */
   readonly problems?: readonly ProblemName[];
   /** Examples of mistakes in the request. */
   readonly mistakes?: readonly Mistake[];
@@ -45,9 +48,9 @@ export interface OperationAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Header of a page. */
+/** The header of an answer that is one page of a list. */
 export const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
-/** Headers of a page that may combine several Macs. */
+/** The headers of such an answer if the list may combine several Macs. */
 export const NEXT_OF_MACS = {
   ...NEXT,
   'Postern-Partial': 'At a hub: the Macs that are away, whose items are missing.',

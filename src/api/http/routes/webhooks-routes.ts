@@ -79,14 +79,18 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Read before the webhook: a hub asks another hub, which delivers, and can learn of a new webhook from its answer.
+  // Read before the webhook, because at a hub the status comes from the hub that delivers, and its answer can contain a
+  // new webhook.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');
   return { ...shown(webhook), ...status };
 }
 
-/** Returns a webhook in the API's form. Masks the password in its URL. */
+/**
+ * Returns a webhook in the API's form, with the password in its URL masked. Only the owner's plain list has the whole
+ * URL.
+ */
 function shown(webhook: StoredWebhook): Webhook {
   const { id, events, created_at } = webhook;
   return { id, url: withoutPassword(webhook), events, created_at };

@@ -11,7 +11,7 @@ import { EventParams } from './params.ts';
 import { poll } from './poll.ts';
 import { stream } from './stream.ts';
 
-/** The capability at the extension's place, and at the place where ChatGPT and the draft expect it. */
+/** Declares the capability twice: where extensions belong, and where ChatGPT and the draft look for it. */
 export const EVENT_CAPABILITIES = {
   extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },
   events: {},
@@ -19,7 +19,7 @@ export const EVENT_CAPABILITIES = {
 
 const ANY = { params: z.unknown() };
 
-/** Adds the methods of MCP Events (decision Y3), which translate to the caller's feed and subscriptions. */
+/** Adds the methods of MCP Events (decision Y3). They use the caller's feed and subscriptions. */
 export function addEventMethods({ server }: McpServer, parts: ServerParts): void {
   const { caller } = parts;
   const errors = new EventErrors(parts.eventErrors, parts.log);
@@ -37,7 +37,7 @@ export function addEventMethods({ server }: McpServer, parts: ServerParts): void
   add('stream', (given, call) => stream(params.stream(given), call, parts, errors));
   add('subscribe', async (given) => shown(await subscriptionsOf(caller, errors).subscribe(params.subscription(given))));
   add('unsubscribe', async (given) => {
-    // Ending a subscription that has lapsed is not an error.
+    // A client may end a subscription that has already lapsed; this is not an error.
     await subscriptionsOf(caller, errors).unsubscribe(params.target(given));
     return {};
   });

@@ -44,7 +44,7 @@ const subscribed = asked.extend({
 });
 const ended = z.object({ name: z.string(), arguments: asked.shape.arguments, delivery: z.object({ url }) });
 
-/** The events that a client asks for, without a receiver. */
+/** The events that a client asks for. `url`, the receiver, is not among them. */
 export interface AskedEvents extends Omit<SubscriptionTarget, 'url'> {
   readonly cursor: string | undefined;
   readonly maxAgeMs: number | undefined;

@@ -7,8 +7,8 @@ import type { AskedEvents } from './params.ts';
 import { isOfRow } from './rows.ts';
 
 /**
- * Interval at which clients should poll. It leaves most of a key's 30 requests per minute to other polls and to
- * tools.
+ * Interval at which clients should poll. A key has 30 requests per minute; one poll at this interval leaves most of
+ * them.
  */
 const NEXT_POLL_MS = 15_000;
 /** Number of entries to take from the feed at once, which takes a few milliseconds. */

@@ -100,7 +100,7 @@ class EventStream {
     const { entries, upTo } = this.#reader.take(BATCH);
     const hasGap = this.#reader.generation() !== this.#generation;
     this.#generation = this.#reader.generation();
-    // chat.db was replaced, so the events in between are unknown.
+    // The generation changes when chat.db was replaced, and then the events in between are unknown.
     if (hasGap) await this.#tell('active', { cursor: this.#text(upTo), truncated: true });
     for (const entry of entries) {
       if (!isOfRow(entry) || !this.#isWanted(entry)) continue;
@@ -116,7 +116,9 @@ class EventStream {
     return true;
   }
 
-  /** Waits for more events, or until the next heartbeat, which moves the client's cursor forward. */
+  /**
+   * Waits for more events until the next heartbeat is due, or sends it. A heartbeat moves the client's cursor forward.
+   */
   async #rest(): Promise<void> {
     const dueMs = this.#toldMs + HEARTBEAT_MS - this.#parts.clock.monotonic();
     if (dueMs > 0) await this.#wakeup.wait(dueMs);
@@ -129,7 +131,7 @@ class EventStream {
     const params = { ...told, _meta: meta };
     this.#toldMs = clock.monotonic();
     flow.noteSent(Buffer.byteLength(JSON.stringify(params)));
-    // Fails only if the client is gone, in which case the request's signal ends the stream.
+    // Fails only if the client is gone. The request's signal then ends the stream.
     await this.#call.mcpReq.notify({ method: `notifications/events/${what}`, params }).catch(() => {});
     await flow.room();
   }

@@ -3,12 +3,18 @@ import { shortLine } from './visible.ts';
 /** Returns the owner's name for an address; undefined if there is none or more than one. */
 export type NameOf = (address: string) => string | undefined;
 
-/** Matches a name that looks like an address. Without the real address, it would pass for somebody else's. */
+/**
+ * Matches an address, or a name that looks like one. Such a name is always shown with the real address, because alone
+ * it would pass for another person's address.
+ */
 const LIKE_AN_ADDRESS = /^[\s\d+().@-]+$|@/;
 const OWNER = 'me';
 const SHORT_DIGITS = 4;
 
-/** Names of people and groups within one answer: in full at their first mention, then as short as is unambiguous. */
+/**
+ * Names of people and groups within one answer. The first mention has the full form; later ones have the shortest form
+ * that stands for nobody else.
+ */
 export class Labels {
   readonly #nameOf: NameOf;
   readonly #short = new Map<string, string>();
@@ -48,7 +54,7 @@ export class Labels {
     return full;
   }
 
-  /** Sets the label of later mentions: `short`, or `full` if another already has that short form. */
+  /** Sets the label of later mentions to `short`, or to `full` if `short` already stands for another. */
   #keep(key: string, short: string, full: string): void {
     const label = this.#taken.has(short) ? full : short;
     this.#taken.add(label);
@@ -57,8 +63,8 @@ export class Labels {
 }
 
 /**
- * Quotes a sender that is a plain word, as companies have: unquoted, `me` would be taken for the owner, `Mom` for a
- * contact.
+ * Quotes a sender that is a plain word, as companies have. Without quotes, `me` would be taken for the owner and `Mom`
+ * for a contact.
  */
 function shownAddress(address: string): string {
   if (address === '') return 'unknown';

@@ -17,19 +17,19 @@ export interface LineContext {
   readonly labels: Labels;
   readonly time: LocalTime;
   /**
-   * Returns the name of a group by its conversation id; null if the group has none; undefined if the conversation is
-   * not a group.
+   * Returns a group's name by its conversation id, or null if the group has none. Returns undefined if the conversation
+   * is not a group.
    */
   readonly groupName: (conversationId: string) => string | null | undefined;
-  /** The conversation of all lines, if they share one. The lines then omit it. */
+  /** The conversation that all lines share, if there is one. The lines then do not name it. */
   readonly conversationId?: string | undefined;
   /** Maximum length of one body, by default that of a list. */
   readonly maxBody?: number | undefined;
 }
 
 /**
- * Writes lines such as `[id] 14:05 Ana: text`, with a heading for each day. Notes on a message are on a line below it
- * that begins with `+`, which no line of a body does: further lines of a body are indented.
+ * Writes lines such as `[id] 14:05 Ana: text`, with a heading for each day. A line that begins with `+` has notes on
+ * the message above it. No line of a body begins so, because all but the first are indented.
  */
 export class DayLines {
   readonly #context: LineContext;
@@ -45,7 +45,7 @@ export class DayLines {
     this.#add(message.timestamp, messageLine(message, this.#context));
   }
 
-  /** Adds a line for a reaction. `poll` is the poll of a vote. */
+  /** Adds a line for a reaction. For a vote, `poll` is the poll that was voted in. */
   reaction(reaction: Reaction, isRemoved: boolean, poll: Poll | undefined): void {
     const said = reaction.details === undefined ? reactedWith(reaction, isRemoved) : rowOfAnother(reaction, poll);
     this.#add(reaction.timestamp, `${lineStart(reaction, this.#context)}${said}`);
@@ -71,7 +71,10 @@ export class DayLines {
   }
 }
 
-/** Returns a day's heading. The first heading has the year and the zone; a later one has the year if it changes. */
+/**
+ * Returns a day's heading. The first heading has the year and the zone. A later one has the year only if it differs
+ * from the heading before.
+ */
 function headingOf(day: string, before: string, zone: string): string {
   if (before === '') return `${day}, ${zone}`;
   const year = day.slice(-5);
@@ -79,7 +82,7 @@ function headingOf(day: string, before: string, zone: string): string {
 }
 
 function messageLine(message: Message, context: LineContext): string {
-  // Called first, so that the author is mentioned first and therefore with the full name.
+  // Called before the text is made, so that the author is mentioned first and therefore by the full name.
   const start = lineStart(message, context);
   const said = isSentence(message) ? sentenceFor(message, context) : textOf(message, context);
   const line = said === '' ? `${start}:` : `${start}: ${said}`;
@@ -122,7 +125,9 @@ function notesOf(message: Message, context: LineContext): readonly string[] {
   ];
 }
 
-/** Returns notes on a message's kind, if a sentence replaces its text, and on edits, scheduled time and reactions. */
+/**
+ * Returns notes on edits, scheduled time and reactions. If a sentence replaces the text, also notes the message's kind.
+ */
 function detailNotes(message: Message, details: MessageDetails, { labels, time }: LineContext): readonly string[] {
   const { kind, scheduled, edited_at: editedAt, retracted_at: retractedAt } = details;
   const reactions = details.reactions
@@ -155,7 +160,10 @@ function reactedWith(reaction: Reaction, isRemoved: boolean): string {
   return ` ${action} ${target}`;
 }
 
-/** Describes a row of the type `other`, which is no real reaction: a vote by its choices, any other by its sentence. */
+/**
+ * Describes a row of the type `other`, which is no real reaction. A vote is described by its choices, any other row by
+ * its sentence.
+ */
 function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
   const choices = details?.poll_vote?.choices ?? [];
   const chosen = (poll?.options ?? []).filter((option) => choices.includes(option.id));

@@ -1,12 +1,12 @@
 import { memoized } from '../../../domain/memoized.ts';
 import { countedBlanks, hexOf, writtenOut } from '../../../domain/visible.ts';
 
-/** Line breaks of every kind, and every invisible character; symbols without a glyph are listed. */
+/** Line breaks of every kind, and every invisible character. The last two are symbols that have no glyph. */
 const INVISIBLE =
   '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\p{Noncharacter_Code_Point}\\u2800\\u{1d159}';
 const SPECIAL = new RegExp(`\\r\\n|[${INVISIBLE}]`, 'gu');
 const LINE_END = /^[\n\r\v\f\u0085\u2028\u2029]/;
-/** The characters of nearly every text. A text with no others needs no further examination. */
+/** Matches a text of common visible characters only, as nearly every text is. It needs no further examination. */
 const PLAIN = /^[\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u3000-\u312f\u4e00-\u9fff]*$/;
 
 const JOINERS = '[\\u200C\\u200D]';
@@ -21,7 +21,7 @@ const SCRIPTS = 'Arab Beng Deva Gujr Guru Khmr Knda Mlym Mymr Orya Sinh Taml Tel
   '\\p{scx=$1}',
 );
 const JOINED = `[[${SCRIPTS}]&&[\\0-\\uFFFF]]`;
-/** All invisible characters except tabs, and except those that belong to the emoji or word around them. */
+/** Matches all invisible characters, except tabs and those that belong to the emoji or word around them. */
 const HIDDEN = new RegExp(
   [
     '\\r\\n',
@@ -38,7 +38,7 @@ function visible(text: string, lineEnd: string): string {
   return text.replace(HIDDEN, (found) => (LINE_END.test(found) ? lineEnd : writtenOut(found)));
 }
 
-/** Returns a body with its further lines indented, so that none of them looks like a line of Postern. */
+/** Returns a body with all lines but the first indented, so that none of them looks like a line by Postern. */
 export function indented(body: string): string {
   return visible(body, '\n    ');
 }

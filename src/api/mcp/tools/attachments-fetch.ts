@@ -6,7 +6,7 @@ import { mediaType } from '../../../schema/attachment-request.ts';
 import { shortLine } from '../text/visible.ts';
 import { tool } from './tool.ts';
 
-/** Maximum size of a file, because a model reads all of it. The REST API has larger files. */
+/** Maximum size of a file in bytes, because a model reads all of it. Larger files need the REST API. */
 const MAX_BYTES = 1024 * 1024;
 /** Maximum length of the longer side of a picture in pixels, because models use no more. */
 const MAX_PIXELS = 1568;
@@ -18,7 +18,7 @@ export const attachmentsFetch = tool({
   description:
     'File n of a message, counted from 0, at most 1 MiB. Variant jpeg: a picture that every model reads (HEIC too); m4a: a recording.',
   scope: 'read',
-  // The file in Base64, and the text around it.
+  // Room for the file in Base64, and for the text around it.
   mostBytes: Math.ceil(MAX_BYTES / 3) * 4 + 16_000,
   input: z.object({
     message_id: z.string().max(20),

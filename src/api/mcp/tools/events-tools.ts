@@ -202,7 +202,10 @@ class EventReader {
   }
 }
 
-/** Returns the id of the message that a line needs: a message's own id, or the poll's for a vote; otherwise "". */
+/**
+ * Returns the id of the message whose details a line needs: for a message its own, for a vote the poll's. Returns ""
+ * for any other row.
+ */
 function shownMessageOf(row: Event['data']): string {
   if ('body' in row) return row.id;
   return row.details?.poll_vote === undefined ? '' : row.message_id;

@@ -7,7 +7,10 @@ export function isGroupId(id: string): boolean {
   return id.includes(';+;');
 }
 
-/** Looks up the groups of the rows. The result returns null for a group without a name, undefined for no group. */
+/**
+ * Looks up the groups in which the rows are. The resulting function returns null for a group without a name, and
+ * undefined for a conversation that is not a group.
+ */
 export async function groupNames(
   rows: readonly Pick<Message, 'conversation_id'>[],
   reader: MessageReader,

@@ -112,7 +112,7 @@ function queryBehind(text: string): Query {
   };
 }
 
-/** Adds details to messages that were found without them, if their rows still exist. */
+/** Adds details to messages that were read without them. Leaves a message as it is if its row no longer exists. */
 export async function detailed(messages: readonly Message[], context: ToolContext): Promise<readonly Message[]> {
   const read = await messagesWithDetails(
     messages.map(({ id }) => id),
@@ -176,7 +176,10 @@ interface Part {
   readonly format: 'text' | 'json';
 }
 
-/** Returns one message in the format of lists, with at most `MAX_PART` of its text after `skip`. */
+/**
+ * Returns one message in the format of lists. Of its text, omits the first `skip` characters and shows at most
+ * `MAX_PART`.
+ */
 async function whole(id: string, { skip, format }: Part, context: ToolContext): Promise<ToolAnswer> {
   const message = await context.caller.reader.message(id, { include: WITH_DETAILS });
   if (message === undefined) throw problem('message_not_found');
@@ -193,7 +196,10 @@ async function whole(id: string, { skip, format }: Part, context: ToolContext): 
   return { text: fenced(lines, context.nonce) + more };
 }
 
-/** Removes the sentence that lists show instead of a link, so that the message's text is shown. */
+/**
+ * Removes the sentence of a message that has a text. Lists show the sentence instead of a link, but here the text is
+ * wanted.
+ */
 function withoutSentence(message: Message): Message {
   const { body, details } = message;
   return body === '' || details === undefined ? message : { ...message, details: { ...details, sentence: undefined } };

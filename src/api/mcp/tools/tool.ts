@@ -8,7 +8,7 @@ import type { Nonce } from '../text/fence.ts';
 import type { NameOf } from '../text/labels.ts';
 import type { LocalTime } from '../text/times.ts';
 
-/** The resources of a tool: the ports of the calling key, and nothing else. */
+/** What a tool can use: the ports of the calling key, and nothing else. */
 export interface ToolContext {
   readonly caller: Caller;
   readonly clock: Clock;
@@ -31,8 +31,8 @@ export interface ToolContext {
 }
 
 /**
- * The answer to a model. Its text is in `content` and in `structuredContent`, because clients show a model only one of
- * the two.
+ * The answer to a model. The text is sent both as `content` and as `structuredContent`, because each client shows its
+ * model only one of them.
  */
 export interface ToolAnswer {
   readonly text: string;
@@ -55,9 +55,12 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** The scope that a limited key needs, or the tool does not exist for it; undefined if every key may use the tool. */
+  /**
+   * The scope that a limited key needs. For a key without it, the tool does not exist. Undefined if every key may use
+   * the tool.
+   */
   readonly scope: Scope | undefined;
-  /** Returns false while the feature is switched off: then the tool does not exist. Default: always true. */
+  /** Returns false while the feature is switched off. The tool then does not exist. By default, it always does. */
   readonly isOffered?: (caller: Caller) => boolean;
   readonly input: Input;
   /** Absent if the answer is a file. */
@@ -69,7 +72,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   run(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer | FileAnswer>;
 }
 
-/** Returns `made`. Checks that `run` takes the type of `input`. */
+/** Returns `made`. Exists so that the compiler checks `run` against the type of `input`. */
 export function tool<Input extends z.ZodObject>(made: Tool<Input>): Tool {
   return made;
 }

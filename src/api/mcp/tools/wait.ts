@@ -14,10 +14,7 @@ export const timeout = z
   .transform((seconds) => Math.min(seconds, MAX_WAIT_S))
   .describe(`at most ${MAX_WAIT_S}`);
 
-/**
- * The time that a call may wait. It has its own timer, because a signal that only follows others can be
- * garbage-collected.
- */
+/** The time that a call may wait. Uses its own timer instead of a combined signal, which could be garbage-collected. */
 export class Wait {
   /** Resolves when the time is up, or when the client no longer waits for the answer. */
   readonly over: Promise<void>;

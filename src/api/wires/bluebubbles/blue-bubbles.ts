@@ -115,7 +115,10 @@ export class BlueBubbles implements Wire {
     return sendAnswer(answer, 'Attachment sent!', tempGuid);
   }
 
-  /** Sends the first message, which creates the conversation; without text, returns the conversation's id. */
+  /**
+   * Sends the first message to an address, which creates the conversation. Without text, only returns the id that the
+   * conversation will have.
+   */
   async #newChat(request: WireRequest): Promise<WireAnswer> {
     const { addresses, message, tempGuid } = readBody(blueBubblesNewChat, request.body);
     const [address = '', ...others] = addresses;
@@ -129,7 +132,7 @@ export class BlueBubbles implements Wire {
       return success({ ...chat, messages }, 'Successfully created chat!');
     }
     if (request.caller.canSend?.(address) === 'no') throw problem('recipient_not_allowed');
-    // Messages creates the conversation with its first message, which the client can send to this id.
+    // Messages creates the conversation only with its first message. The client can send that message to this id.
     const id = `any;-;${address}`;
     return success(chatObject({ id, display_name: null, participants: [address], last_message_at: '' }));
   }
@@ -145,7 +148,7 @@ function success(data: unknown, message = 'Success'): WireAnswer {
   return { status: 200, body: { status: 200, message, data } };
 }
 
-/** Returns the answer to a request that Messages cannot carry out, or not before its approval. */
+/** Returns the answer to a request that Messages cannot carry out, or that first needs an approval. */
 function refused(reason: string, title = 'Message Send Error'): WireAnswer {
   return { status: 500, body: { status: 500, message: title, error: { type: 'iMessage Error', message: reason } } };
 }
@@ -179,7 +182,8 @@ function webhookObject({ id, url, wire, created_at: createdAt }: StoredWebhook) 
 }
 
 /**
- * Adds a webhook. Replaces webhooks with the same URL, so that a client that restarts does not get each message twice.
+ * Adds a webhook. Replaces webhooks with the same URL, so that a client does not get each message twice after its
+ * restart.
  */
 async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
   const { url, events } = readBody(blueBubblesWebhook, body);

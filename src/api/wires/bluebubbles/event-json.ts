@@ -8,8 +8,8 @@ import { messageObject } from './objects.ts';
 const DETAILS = includeSet(['details']);
 
 /**
- * Returns a new message as the body of a webhook. Returns undefined for reactions and changes, which clients would take
- * for new messages, and for messages with neither text nor file.
+ * Returns a new message as the body of a webhook. Returns undefined for a reaction or a change, which clients would
+ * take for a new message. Also returns undefined for a message with neither text nor file.
  */
 export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Promise<string | undefined> {
   const { type } = entry.event;
@@ -21,7 +21,7 @@ export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Pro
 }
 
 /**
- * Returns the conversation as one of its messages shows it, for a key that may not read the conversation, or if it was
+ * Returns what one message shows of its conversation. Needs no right to read the conversation, which may even be
  * deleted.
  */
 export function unlisted({ conversation_id: id, sender, is_from_me: isOwn, timestamp }: Message): Conversation {

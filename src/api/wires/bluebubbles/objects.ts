@@ -10,7 +10,10 @@ const ONE_TO_ONE = 45;
 const HEIC = /^image\/hei[cf]/i;
 const VOICE = /^audio\/(?:x-)?(?:caf|amr)/i;
 
-/** Returns the form to convert a file to, because clients cannot show HEIC, and cannot play CAF or AMR. */
+/**
+ * Returns the form to convert a file to; undefined to send it as it is. Clients cannot show HEIC, and cannot play CAF
+ * or AMR.
+ */
 export function givenForm({ mime_type: type, name }: AttachmentDetails): ConvertedForm | undefined {
   if (HEIC.test(type ?? '') || /\.hei[cf]$/i.test(name)) return { as: 'jpeg', max: undefined };
   return VOICE.test(type ?? '') || /\.(?:caf|amr)$/i.test(name) ? { as: 'm4a' } : undefined;
@@ -60,7 +63,7 @@ export function messageObject(message: Message, chat: Conversation, tempGuid: st
   const service = details?.service ?? serviceOf(chat.id);
   return {
     originalROWID: message.id === '' ? null : Number(message.id),
-    // Until its row is seen, a send is identified by the client's own id.
+    // A sent message has the client's own id until its row in chat.db has been seen.
     guid: guid === '' ? tempGuid : guid,
     tempGuid,
     text: message.body,

@@ -13,7 +13,7 @@ export interface WireSend {
   readonly tempGuid: string | null | undefined;
 }
 
-/** The sent message, or the reason why the message was held or not sent. A failure is an AppError instead. */
+/** The sent message, or why the message was held or not sent. A failure is thrown as an AppError. */
 export type WireSendAnswer = { readonly sent: Message } | { readonly refused: string };
 
 /** Sends a message. Returns a held send and a dry run as refused, because the protocol knows neither. */
@@ -49,8 +49,8 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
 }
 
 /**
- * Returns an idempotency key made of the client's id and the content, because some clients use one id for several
- * sends.
+ * Returns an idempotency key made of the client's id and the content. The id alone is not enough, because some clients
+ * use one for several sends.
  */
 function keyOf({ files }: WireRequest, { recipient, text, tempGuid }: WireSend): string {
   const content = [tempGuid, recipient, text, files.map(({ sha256 }) => sha256)];

@@ -96,7 +96,7 @@ describeWithNats('an invitation', () => {
     );
     expect(fromFile).toEqual(late);
     expect(none).toMatchObject({ exitCode: 65, stderr: expect.stringContaining('The token cannot be read (ENOENT') });
-    expect(late).toMatchObject({ exitCode: 69, stderr: expect.stringContaining('There: postern fleet invite m2') });
+    expect(late).toMatchObject({ exitCode: 69, stderr: expect.stringContaining('Run there: postern fleet invite m2') });
     expect(cut).toMatchObject({ exitCode: 65, stderr: expect.stringContaining('whole token') });
     expect([existsSync(`${home}/fleet`), config(home)]).toEqual([false, config(newHome())]);
     expect(usersText()).toBe(before);

@@ -65,7 +65,7 @@ describeWithNats('an identity of a fleet', () => {
     cpSync(join(first.folder, 'config'), join(copy.folder, 'config'), { recursive: true });
     await copy.start();
     const refused = await copy.fleet(({ state }) => state === 'refused');
-    expect(refused.problem).toContain(`m1 is the machine "${hostname()}"`);
+    expect(refused.problem).toContain(`m1 belongs to the machine "${hostname()}"`);
     expect(refused.problem).toContain('postern fleet adopt m1');
     expect(await copy.get('/health')).toMatchObject({ backend: { message: refused.problem } });
 

@@ -151,7 +151,7 @@ test('files that others may read become private, and a folder that others may wr
   await register(running);
   for (const file of [...files, `${files[1]}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
   await eventually(() => expect(running.output).toContain('is now readable by its owner only (0600)'));
-  await eventually(() => expect(running.output).toContain(`may replace files in ${running.configFolder}`));
+  await eventually(() => expect(running.output).toContain(`can replace files in ${running.configFolder}`));
   expect(readFileSync(files[0] ?? '', 'utf8')).toContain('api_key');
 });
 

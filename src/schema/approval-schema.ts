@@ -49,7 +49,7 @@ export const heldSendSchema = z
   })
   .meta({ id: 'HeldSend' });
 
-/** Any 202 for a send: it was handed to Messages but is not in chat.db yet, or is held or scheduled. */
+/** Any 202 for a send: it waits for approval, is scheduled, or was handed to Messages but is not in chat.db yet. */
 export const acceptedSendSchema = z
   .union([messageSchema, heldSendSchema, scheduledAnswerSchema])
   .meta({ id: 'AcceptedSend' });
@@ -69,7 +69,7 @@ export const dryRunSchema = shapeOf<DryRun>()(
 /** Parameters of `GET /approvals/{id}`. */
 export const approvalQuery = z.object({ wait });
 
-/** Parameters of `GET /approvals`. With `wait`, an empty list is returned only after that time. */
+/** Parameters of `GET /approvals`. With `wait`, an empty list is returned only if nothing appears within that time. */
 export const approvalsQuery = z.object({
   state: z
     .enum(APPROVAL_STATES, { error: `The parameter state must be one of ${APPROVAL_STATES.join(', ')}.` })

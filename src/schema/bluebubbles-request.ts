@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { list, NOT_AN_OBJECT, text } from './text.ts';
 import { webhookUrl } from './webhook-request.ts';
 
-// Bodies of BlueBubbles' REST v1 (decision Y2). Members that Postern does not know are ignored, as that server does.
+// Bodies of BlueBubbles' REST v1 (decision Y2). Members that Postern does not know are ignored, as in BlueBubbles
+// itself.
 
 const tempGuid = z.string({ error: 'The tempGuid must be a text.' }).max(1000).nullish();
 const count = (name: string) => z.int({ error: `The ${name} must be a whole number.` }).min(0);

@@ -144,5 +144,5 @@ export const contentMembers = {
   }),
 };
 
-/** Fails to compile if the schema lacks a member or has one too many. */
+/** Fails to compile if `contentMembers` and `MessageContent` differ. */
 shapeOf<MessageContent>()(z.object(contentMembers));

@@ -6,7 +6,10 @@ interface Written {
   readonly json: string;
 }
 
-/** Cached by the names object, which stays the same until the Address Book or chat.db changes. */
+/**
+ * The JSON of conversations, by their names object. That object stays the same until the Address Book or chat.db
+ * changes.
+ */
 const written = new WeakMap<Names, Written>();
 
 /** Returns the JSON of a list of conversations. Caches conversations with names, because there can be many names. */

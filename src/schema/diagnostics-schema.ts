@@ -11,7 +11,9 @@ import { shapeOf } from './shape.ts';
 const prefixes = z.partialRecord(z.enum(GUID_PREFIXES), z.int()).readonly();
 const failure = z.object({ error: z.union([z.enum(['not_asked', 'no_answer']), z.int()]) });
 const milliseconds = z.number().min(0);
-/** A column's name. Apart from `own_addresses`, a report has only closed sets, numbers and such names. */
+/**
+ * The name of a column. Apart from `own_addresses`, a report has only words of closed sets, numbers and column names.
+ */
 const columnName = z.string().regex(/^\w{1,60}$/);
 
 const newRow = z.object({

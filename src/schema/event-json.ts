@@ -34,8 +34,8 @@ interface Serialized {
 }
 
 /**
- * Returns a function that serialises each event once per combination of includes, however many webhooks and sockets
- * receive it.
+ * Returns a function that serialises each event once per combination of includes, for all webhooks and sockets. If a
+ * limited key requests includes, the event is serialised for each of its receivers.
  */
 export function eventSerializer(parts: EventParts): EventJson {
   const serialized = new Map<IncludeSet, Serialized>();
@@ -63,7 +63,7 @@ export function eventSerializer(parts: EventParts): EventJson {
   return ({ event, offset, generation }, include, view) => {
     const text = textOf(event, include, view);
     if (generation === undefined) return text;
-    // `offset` is the envelope's last member, for readers with changes (decision I2).
+    // Appends `offset` as the last member, for readers with changes (decision I2).
     return `${text.slice(0, -1)},"offset":"${parts.offsetText(offset, generation)}"}`;
   };
 }

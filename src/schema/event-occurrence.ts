@@ -15,8 +15,8 @@ export interface EventOccurrence {
 }
 
 /**
- * Returns the event of a new row in the form of MCP Events. The event's id is the same in every answer and delivery.
- * Reduces a message that is too large to its ids.
+ * Returns the event of a new row in the form of MCP Events. The event's id is the same in every answer and delivery. If
+ * the message is too large, `data` has only its ids.
  */
 export function eventOccurrence(entry: LogEntry & { readonly event: Event }, content: EventContent): EventOccurrence {
   const { type: name, data } = entry.event;
@@ -30,7 +30,7 @@ export function eventOccurrence(entry: LogEntry & { readonly event: Event }, con
   return Buffer.byteLength(JSON.stringify(full)) > MAX_OCCURRENCE_BYTES - 1024 ? { ...base, data: ids } : full;
 }
 
-/** Returns an id made from the guid, because a replaced database can reuse row ids. Fits into any header. */
+/** Returns an id made from the guid, because a replaced database can reuse row ids. The id is valid in any header. */
 function eventId({ guid, rowId }: LogEntry): string {
   return `evt_${createHash('sha256')
     .update(guid || `row ${rowId}`)

@@ -17,7 +17,7 @@ const whole = z.int().min(0);
 // Accepts any text, because a newer hub may send names that this Mac does not know and ignores later.
 const include = z.array(text).max(100).readonly().optional();
 const limit = z.int().min(1).max(200);
-/** Nanoseconds since the Unix epoch in decimal digits, because JSON has no such numbers. */
+/** Nanoseconds since the Unix epoch in decimal digits, because JSON numbers would lose the last ones. */
 const nanoseconds = z
   .string()
   .regex(/^-?\d{1,25}$/)
@@ -73,7 +73,7 @@ export const FLEET_READS = {
     answer: z.object({ items: z.array(conversationSchema) }),
   },
   conversation: { request: z.object({ id: text, include }), answer: conversationSchema.nullable() },
-  /** One chunk, so that a slow reader does not hold up others; `bytes: 0` asks about the file only. */
+  /** One chunk of a file, so that a slow reader does not hold up others. `bytes: 0` asks for all but the data. */
   attachment: {
     request: z.object({
       id: text,

@@ -10,7 +10,7 @@ const id = z.string().max(100);
 /** A Mac's newest message in the stream. */
 const lastPublished = z.object({
   stream: z.string(),
-  /** Its sequence number; 0 if the stream has no message of this Mac. */
+  /** The sequence number of that message; 0 if the stream has no message of this Mac. */
   sequence: whole,
   /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
@@ -37,7 +37,7 @@ export const macPresence = z.object({
   health: z.object({ connected: z.boolean(), message: z.string().nullable() }),
   /** The Mac's clock, Unix milliseconds. */
   atMs: z.int(),
-  /** True from a Mac that is shutting down properly, which counts as away at once. */
+  /** True if the Mac is shutting down properly. It then counts as away at once. */
   isLeaving: z.boolean(),
 });
 export type MacPresence = z.output<typeof macPresence>;
@@ -59,7 +59,7 @@ export type SendOrder = z.output<typeof sendOrder>;
 
 /** The outcome of a send at a Mac. */
 export const sendOutcome = z.object({
-  /** `hashOfRequest` of the order: another request with the same key gets `idempotency_key_reused`. */
+  /** `hashOfRequest` of the order. A different request with the same key gets `idempotency_key_reused`. */
   requestHash: z.string(),
   /** An unchecked `SendResult`. */
   reply: z.union([z.object({ problem: z.unknown() }), z.object({ result: z.unknown() })]),
@@ -84,7 +84,7 @@ export type NamedMachine = z.output<typeof namedMachine>;
 
 export const claimNames = z.object({
   holder: namedMachine,
-  /** The machine that was refused. That machine itself wrote this. */
+  /** The machine that was refused; it wrote this entry itself. */
   refused: namedMachine.optional(),
 });
 export type ClaimNames = z.output<typeof claimNames>;

@@ -3,7 +3,9 @@ const NS_PER_MS = 1_000_000n;
 
 const ISO_8601 =
   /^(?<day>\d{4}-\d{2}-\d{2})(?:T(?<minute>\d{2}:\d{2})(?::(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<hours>\d{2})(?::?(?<minutes>\d{2}))?))?$/i;
-/** ISO 8601 without separators: 20260131T093000Z. A date alone would be indistinguishable from a number. */
+/**
+ * ISO 8601 without separators: 20260131T093000Z. The time is required, because a date alone would look like a number.
+ */
 const BASIC = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2}(?:[.,]\d+)?)?(Z|[+-].*)$/i;
 
 /**
@@ -16,7 +18,7 @@ export function parseInstant(text: string): bigint | undefined {
   if (parts === undefined) return undefined;
   const { day, fraction = '', sign, hours = '0', minutes = '0' } = parts;
   let { minute = '00:00', second = '00' } = parts;
-  // 24:00 and a leap second are valid instants that no clock here shows. They equal the start of the next second.
+  // 24:00 and a leap second are valid instants that `Date` cannot represent. Each equals the start of the next second.
   let later = 0n;
   if (`${minute}:${second}` === '24:00:00') [minute, later] = ['00:00', 86_400n];
   else if (second === '60') [second, later] = ['59', 1n];

@@ -4,8 +4,7 @@ import * as z from 'zod';
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a schema in the form that clients send or read. Refers to shared schemas, but writes out the schema
- * `ownName`.
+ * Returns the JSON Schema of what clients send or read. A shared schema becomes a reference, unless `ownName` names it.
  */
 export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
   const {
@@ -21,14 +20,14 @@ export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
 }
 
 function published(name: string, value: unknown): unknown {
-  // In TypeScript `readOnly` means that code does not change the array; in OpenAPI it would mean that clients must not
-  // send it.
+  // `readOnly` means in TypeScript that code does not change the array. In OpenAPI it means that clients must not send
+  // it.
   if (name === 'readOnly') return undefined;
   if (name === '$ref' && typeof value === 'string') return value.replace('#/$defs/', '#/components/schemas/');
   return isInstant(value) ? { ...value, pattern: undefined } : value;
 }
 
-/** Matches an instant. Its format says enough, and its pattern has 240 characters. */
+/** Matches an instant. `published` drops its pattern of 240 characters, because the format says enough. */
 function isInstant(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === 'date-time';
 }

@@ -86,7 +86,7 @@ const SEND_MEMBERS = {
     .meta({ description: 'Only reports what would happen: nothing is sent.' }),
 };
 const NOTHING = 'There is nothing to send: the body is empty and there are no attachments.';
-// Runs even if other checks have failed, so that every mistake is named at once.
+// Runs a check even if others have failed, so that every mistake is named at once.
 const when = ({ value }: { readonly value: unknown }): boolean => isSendLike(value);
 const NOTHING_TO_SEND = { path: ['body'], error: NOTHING, when };
 const NO_TIME = { path: ['send_until'], error: 'A send_until needs a send_at.', when };

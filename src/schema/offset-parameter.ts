@@ -6,7 +6,7 @@ const MEANING = 'A row id, 0 for everything, or an `offset` from the service.';
 /** The offset that a client continues from, in a query (decision I1). */
 export const afterParameter = z.string().transform(clientOffset('The parameter after')).meta({ description: MEANING });
 
-/** The offset in a body, where a row id is a number. */
+/** The offset in a body, where a row id may be a number. */
 export const afterMember = z
   .union([z.number().meta({ type: 'integer', minimum: 0 }), z.string()], { error: mistake('"after"') })
   .transform(clientOffset('"after"'))

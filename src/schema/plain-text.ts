@@ -3,8 +3,8 @@ import { invalidRequest } from '../domain/problems.ts';
 import { MAX_BODY } from './message-request.ts';
 
 /**
- * Maximum nesting of marks; deeper marks stay as typed. Finding the end of a link takes up to this number times the
- * link's length.
+ * Maximum nesting of marks; deeper marks stay as typed. The time to find the end of a link grows with this number times
+ * the link's length.
  */
 const MAX_NESTING = 20;
 
@@ -26,9 +26,9 @@ interface Container {
 }
 
 /**
- * Renders Markdown as the plain text to send (decision X2). Removes marks, keeps those of lists and quotations,
- * writes a link as `text (url)` and a table row as a line, and keeps every byte of code. Throws `invalid_request` if
- * the text has more than 20,000 characters.
+ * Renders Markdown as the plain text to send (decision X2). Removes marks, except those of lists and quotations. Writes
+ * a link as `text (url)` and a table row as a line. Keeps every byte of code. Throws `invalid_request` if the text has
+ * more than 20,000 characters.
  */
 export function plainText(markdown: string): string {
   const page = new Page();

@@ -18,8 +18,7 @@ export interface Problem {
 }
 
 /**
- * Returns the problem document for an error. With status 400, `errors` is never empty: without mistakes, it has the
- * message itself.
+ * Returns the problem document for an error. If an error with status 400 names no mistakes, `errors` has its message.
  */
 export function problemDocument({ status, code, message, hint, mistakes, extra }: AppError): Problem {
   const errors = status === 400 && mistakes.length === 0 ? [{ pointer: '', message }] : mistakes;

@@ -6,8 +6,9 @@ import { parseInstant } from './instant.ts';
 import { StrictQuery, strictQueryMistakes, withMaximum } from './strict.ts';
 
 /**
- * Decodes a raw query string. A raw `+` is a plus in every parameter (decision B11), because people paste addresses
- * as they are written. Throws `invalid_request` with every parameter that has malformed percent-encoding or a NUL.
+ * Decodes a raw query string. A `+` in any parameter stays a plus, not a blank (decision B11), because people paste
+ * addresses as they are written. Throws `invalid_request` with every parameter that has malformed percent-encoding or a
+ * NUL.
  */
 export function parseQuery(raw: string, isStrict = false): URLSearchParams {
   const query = isStrict ? new StrictQuery() : new URLSearchParams();
@@ -62,7 +63,7 @@ export function readQuery<Shape extends z.ZodRawShape>(
   ]);
 }
 
-/** Returns the schema of `limit`. Lowers values above `maximum`, which a strict query refuses (decision B9). */
+/** Returns the schema of `limit`. Values above `maximum` are lowered, or refused in a strict query (decision B9). */
 export function limit(fallback: number, maximum: number) {
   const schema = wholeNumber('limit', 1)
     .transform((value) => Math.min(value, maximum))
@@ -82,7 +83,7 @@ export const offset = wholeNumber('offset', 0)
 function wholeNumber(name: string, minimum: number) {
   return z.string().transform((text, context) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    // A number beyond 2^53 is above every row id, so 2^53 means the same.
+    // No list has 2^53 items, so larger numbers mean the same.
     if (value >= minimum) return Math.min(value, Number.MAX_SAFE_INTEGER);
     context.issues.push({
       code: 'custom',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 
-// `Prefer: handling=strict` (decision S1): unknown members and parameters, ignored otherwise, are mistakes.
+// `Prefer: handling=strict` (decision S1) makes unknown members and parameters mistakes. Otherwise they are ignored.
 
 const MAX_MISTAKES = 100;
 const MAX_NAME = 60;
@@ -44,7 +44,9 @@ export function strictBody(body: unknown): unknown {
   return body;
 }
 
-/** Returns the unknown parameters and too great values of a strict query as mistakes; none of other queries. */
+/**
+ * Returns the unknown parameters and the values above a maximum as mistakes. Returns none unless the query is strict.
+ */
 export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLSearchParams): readonly Mistake[] {
   if (!(query instanceof StrictQuery)) return [];
   const shape: z.ZodRawShape = schema?.shape ?? {};
@@ -63,7 +65,7 @@ export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLS
   ].slice(0, MAX_MISTAKES);
 }
 
-/** Returns the unknown members of a strict request's body as mistakes; none of other bodies. */
+/** Returns the unknown members of a body as mistakes. Returns none unless the request is strict. */
 export function unknownMembers(schema: z.ZodType, body: unknown): readonly Mistake[] {
   if (typeof body !== 'object' || body === null || !strictBodies.has(body)) return [];
   return [...unknownIn(schema, body, '')].slice(0, MAX_MISTAKES);

@@ -45,7 +45,7 @@ export const statusOf = (error) => (error instanceof Refusal ? error.status : un
  */
 
 /**
- * Calls the API. Throws a Refusal. `isByItself` means that nobody clicked, so the page may skip the call to save
+ * Calls the API. Throws a Refusal. `isByItself` marks a call that nobody clicked for; the page may skip it to save
  * requests. `key` replaces this page's key.
  * @param {string} path
  * @param {CallOptions} [options]
@@ -73,7 +73,7 @@ export async function pageOf(path, { signal, isByItself } = {}) {
   return {
     items: await response.json(),
     headers: response.headers,
-    // Takes only the query, because the service does not know a folder that a proxy has added to the path.
+    // Takes only the query of the link, because its path lacks a folder that a proxy may have added.
     next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
   };
 }

@@ -29,9 +29,9 @@ const TYPES = {
   mov: 'video/quicktime',
   mp4: 'video/mp4',
 };
-/** Types that the service converts to. A blob of such a type never runs as a page. */
+/** Types that the service converts to. A browser never runs a blob of these types as a page. */
 const CONVERTED = new Set(['image/jpeg', 'audio/mp4']);
-/** Types that are never converted, because that would stop an animation. */
+/** Types that are never converted, because conversion would stop an animation. */
 const AS_IT_IS = new Set(['image/gif']);
 const SHOWN_EVERYWHERE = new Set(['image/jpeg', 'image/png', 'image/webp']);
 const SMALL_BYTES = 500_000;
@@ -42,8 +42,8 @@ const PLAYABLE = new Set(['audio/mp4', 'audio/mpeg', 'audio/wav']);
 let canConvert = true;
 
 /**
- * Reports whether the service should convert a file: a picture, unless it is small and every browser shows it, or a
- * sound that some browsers cannot play.
+ * Reports whether the service should convert a file. It converts a picture that is large or that some browsers cannot
+ * show, except a GIF, and a sound that some browsers cannot play.
  * @param {{ readonly type: string, readonly bytes: number }} one
  */
 const needsConversion = ({ type, bytes }) =>
@@ -51,7 +51,7 @@ const needsConversion = ({ type, bytes }) =>
     ? !AS_IT_IS.has(type) && !(SHOWN_EVERYWHERE.has(type) && bytes <= SMALL_BYTES)
     : type.startsWith('audio/') && !PLAYABLE.has(type);
 
-/** Downloads in progress, by path: one picture can appear in two places. @type {Map<string, Promise<string>>} */
+/** Downloads in progress, by path, so that a picture in two places loads once. @type {Map<string, Promise<string>>} */
 const loading = new Map();
 /** Object URLs by path, the newest one last. @type {Map<string, string>} */
 const kept = new Map();

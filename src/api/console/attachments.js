@@ -1,4 +1,5 @@
-// Pictures, sounds and files of a message. Each one takes a request, which counts towards the limit of all clients.
+// Pictures, sounds and files of a message. Each one needs a request, and requests count towards the limit of all
+// clients.
 
 import { bytesAt, statusOf } from './api.js';
 import { addressOf, typeOf } from './attachment-files.js';
@@ -238,7 +239,8 @@ async function offer(control, { name, at }) {
   control.disabled = true;
   try {
     const { bytes } = await bytesAt(at);
-    // Not the type in the answer, which the sender chose: HTML in a blob would run in this origin, without its policy.
+    // Ignores the type in the answer, because the sender chose it. HTML in a blob would run in this origin, without its
+    // policy.
     const link = h('a', {
       href: URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' })),
       download: name,

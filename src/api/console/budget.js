@@ -19,7 +19,10 @@ export function mayAskByItself() {
   return true;
 }
 
-/** Reports whether more than half of the page's own requests are left, some of which the details pane may use. */
+/**
+ * Reports whether more than half of the page's own requests are left. Only then does the details pane load its
+ * pictures.
+ */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 
 /** Reports whether so few requests are left that the page must wait. */

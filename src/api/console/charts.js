@@ -1,4 +1,5 @@
-// Charts as inline SVG. They follow the tokens and forced colours, and each has a sentence about its result as label.
+// Charts as inline SVG. Their colours follow the tokens and forced colours. The label of each is a sentence about its
+// result.
 
 import { h, svg } from './dom.js';
 import { number } from './words.js';
@@ -93,7 +94,7 @@ function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
     }
     chart.append(column);
   }
-  // The end of the last label. A label that would touch it is left out.
+  // The end of the previous label. The next label is left out if it would touch that end.
   let end = 0;
   for (const [place, text] of ticks) {
     const half = text.length * 3.5;

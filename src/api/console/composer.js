@@ -195,7 +195,10 @@ async function noteSent(message, place) {
   if (id !== '' && !areChangesTold()) lookAgain(id, 0);
 }
 
-/** Reads a message again with details: the size of a picture decides whether to convert it. @param {any} message */
+/**
+ * Reads a message again with details, because the size of a picture decides whether to convert it.
+ * @param {any} message
+ */
 const withDetails = (message) => call(`messages/${message.id}?include=${partsToInclude()}`).catch(() => message);
 
 /**

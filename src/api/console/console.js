@@ -33,7 +33,7 @@ const VIEWS = {
 
 const WRONG_KEY = 'This key is not known here. Compare it with the one that the command below prints.';
 const CHANGED_KEY = 'The key was changed: enter the new one.';
-/** Rare, because each check counts towards the limit; a lost WebSocket causes a check at once. */
+/** Checks are rare, because each counts towards the limit. A lost WebSocket causes a check at once. */
 const HEALTH_EVERY_MS = 60_000;
 
 /** @type {Map<string, Promise<View>>} */
@@ -70,7 +70,7 @@ async function enter(candidate) {
 }
 
 /**
- * Waits because all requests of this minute are used up. Keeps the key, and signs in as soon as that is possible.
+ * Waits until requests are allowed again, because those of this minute are used up. Then signs in with the same key.
  * @param {string} candidate
  * @param {number} waitS
  */

@@ -30,7 +30,7 @@ export const symbolOf = ({ emoji, reaction_type: type }) => emoji ?? REACTIONS[t
 export const isNotice = ({ details }) => NOTICES.has(details?.kind);
 
 /**
- * Returns the text as written, or a sentence if there is no text. Returns "" if a card or a picture shows the row.
+ * Returns the text as written, or a sentence if there is no text. Returns "" if a card or a picture shows the content.
  * @param {any} message
  * @returns {string}
  */
@@ -39,7 +39,7 @@ export function textOf({ body, attachments, details }) {
   // A poll and an app card replace the text. A link replaces it only if the text is nothing but the link.
   if ((poll ?? app) !== undefined) return '';
   if (link !== undefined) return WEB.test(body.trim()) ? '' : body;
-  // Attachments separate the parts, so that each part needs its own line.
+  // Attachments separate the parts of the text, so each part gets its own line.
   if (kind === 'message' && body !== '' && parts.length > 1) return linesOf(parts);
   if (sentence === undefined || (kind === 'message' && body !== '')) return body;
   if (kind !== 'message' || attachments.length === 0) return sentence;
@@ -62,7 +62,7 @@ export function styledParts({ body, details }) {
 /** @param {any} run */
 const hasStyle = ({ styles, mention }) => (styles ?? mention) !== undefined;
 
-/** Matches a text that is a link and nothing else, or empty. */
+/** Matches a text that is empty or only a link. */
 const WEB = /^(?:https?:\/\/\S*)?$/;
 
 /** @param {readonly { text: string }[]} parts */

@@ -17,7 +17,9 @@ import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 
 /** Distance from the end, in pixels, at which the next page loads. */
 const NEAR = 400;
-/** Number of items in the document at once, and the minimum before and after the visible ones. */
+/**
+ * Number of items in the document at once. At least `MARGIN` of them stay before the visible items, and as many after.
+ */
 const PLACED = 90;
 const MARGIN = 15;
 
@@ -106,7 +108,7 @@ async function showMore() {
 
 /**
  * Returns the conversations of the chosen Mac that the list lacks. A page repeats a conversation of an earlier page if
- * it got a message since.
+ * the conversation has had a new message since.
  * @param {readonly Conversation[]} conversations
  */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));

@@ -13,7 +13,7 @@ import { counted, exactTimeOf, number } from './words.js';
 
 /** @type {Readonly<Record<string, readonly [icon: string, kind: string]>>} */
 const OUTCOMES = { delivered: ['check', 'yes'], dropped: ['x', 'no'], held: ['clock', 'wait'], gone: ['info', ''] };
-/** Matches events of rows, which can be sent again because they can be read again from chat.db. */
+/** Matches events of rows. They can be sent again, because their rows can be read again from chat.db. */
 const OF_ROWS = /^(?:message\.(?:received|sent)|reaction\.)/;
 
 /**

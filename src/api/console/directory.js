@@ -62,7 +62,7 @@ export const isGroup = ({ id, details, participants }) =>
   details?.is_group ?? (id.includes(';+;') || participants.length > 1);
 
 /**
- * Returns the colour of a person. In a group, two people share one only if there are more people than colours.
+ * Returns the colour of a person. In a group, two people share a colour only if there are more people than colours.
  * @param {Conversation | undefined} conversation
  * @param {string} address
  */
@@ -157,7 +157,7 @@ export async function suggestions(text) {
   /** @type {Entry[]} */
   const found = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
   if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
-  // Puts entries whose own name has the words before groups in which only a member's name has them.
+  // Entries whose own name has the words come first. Groups in which only a member's name has them follow.
   const isNamed = (/** @type {Entry} */ { name }) => words.every((word) => name.toLowerCase().includes(word));
   found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
   const seen = new Set();

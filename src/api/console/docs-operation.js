@@ -1,4 +1,4 @@
-// Makes Swagger UI show, for each operation, its code samples, and its refusals as one folded table.
+// Makes Swagger UI show the code samples of each operation, and fold its refusals into one table.
 
 /**
  * Returns a plugin for Swagger UI.
@@ -51,7 +51,8 @@ export const foldedOperation = ({ React }) => {
     const { responses, specPath, specSelectors } = props;
     const operation = specSelectors.specJson().getIn(specPath.pop().toArray());
     const code = operation?.get('x-codeSamples')?.toJS() ?? [];
-    // In `responses`, references are resolved. In specJson they are not, and so have no description.
+    // Takes the refusals from `responses`, which has descriptions. The references in specJson are unresolved and have
+    // none.
     const refused = responses.entrySeq().filter((/** @type {[string]} */ [status]) => isRefusal(status));
     const told = refused
       .map((/** @type {[string, any]} */ [status, answer]) => [

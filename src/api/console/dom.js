@@ -17,8 +17,8 @@ export function element(id) {
 }
 
 /**
- * Makes an element. `props` is the element's class, or its attributes; `onclick` and the like are listeners. Children
- * that are false, null or undefined are left out.
+ * Makes an element. `props` is its class as a string, or its attributes, of which `onclick` and the like are listeners.
+ * Children that are false, null or undefined are left out.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {string | Props | null} [props]
@@ -48,7 +48,8 @@ export function svg(tag, props, ...children) {
 }
 
 /**
- * Returns one of the page's symbols. Screen readers skip it, so it needs a word beside it, or a labelled button.
+ * Returns one of the page's symbols. Screen readers skip it, so a word must stand beside it, or its button needs a
+ * label.
  * @param {string} name
  * @param {string} [kind]
  */
@@ -76,7 +77,7 @@ export function fill(parent, ...children) {
   return parent;
 }
 
-/** Properties that an attribute no longer sets once the page has changed them. */
+/** Set as properties, because setting the attribute has no effect once the page has changed the property. */
 const PROPERTIES = new Set(['value', 'checked', 'selected']);
 
 /**

@@ -1,4 +1,4 @@
-// How many events there are in a minute.
+// The number of events per minute.
 
 import { call } from './api.js';
 import { sparkline } from './charts.js';

@@ -35,8 +35,8 @@ function messageText({ body, attachments, details }) {
 const quoted = (message) => (message === undefined ? 'a message' : `“${messageText(message)}”`);
 
 /**
- * Returns the person an event is about, and what happened in words that follow the name. The name is empty if the words
- * say everything.
+ * Returns the name of the person an event is about, and the words after that name, which say what happened. The name is
+ * empty if the words say everything.
  * @param {any} event
  * @param {(id: string) => any} messageOf finds the message of an earlier event
  * @returns {readonly [who: string, text: string]}

@@ -1,5 +1,5 @@
-// Watches for sends that wait for a decision, with one long request at a time: the badge costs about one request a
-// minute.
+// Watches for sends that wait for a decision. Each request waits for the first such send, so that the badge costs about
+// one request a minute while there is none.
 
 import { call } from './api.js';
 import { setBadge } from './shell.js';

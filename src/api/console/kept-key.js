@@ -22,8 +22,8 @@ export function forgetKey() {
 }
 
 /**
- * Returns `{ code }` from `#code=…`, to which `postern open` leads, or `{ key }` from `#key=…`; undefined if there is
- * neither. Removes it from the address and the history at once.
+ * Returns `{ code }` from `#code=…`, the address that `postern open` opens, or `{ key }` from `#key=…`; undefined if
+ * there is neither. Removes the code or key from the address and the history at once.
  * @returns {{ readonly code?: string, readonly key?: string } | undefined}
  */
 export function takeFromAddress() {

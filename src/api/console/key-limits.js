@@ -10,7 +10,8 @@ import { peopleField } from './suggest.js';
 /** @import { Rights } from './key-words.js' */
 
 /**
- * The people of a list: `'*'` for everyone, `''` for nobody, or the chosen ones. None chosen yet is an empty array.
+ * The people of a list: `'*'` for everyone, `''` for nobody, or the chosen ones. An empty array means that none is
+ * chosen yet.
  * @typedef {'*' | '' | readonly Entry[]} People
  */
 

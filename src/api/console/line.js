@@ -81,8 +81,8 @@ export class Line {
   }
 
   /**
-   * Connects again. After a failed handshake, first asks the API for the reason, which browsers hide: the key may have
-   * changed, or the offset may be too old.
+   * Connects again. After a failed handshake, first asks the API for the reason, because browsers hide it. The key may
+   * have changed, or the offset may be too old.
    * @param {WebSocket} broken
    * @param {boolean} hadOpened
    */

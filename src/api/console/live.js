@@ -30,7 +30,7 @@ let areTold = false;
 
 export const takenEvents = () => taken;
 
-/** The messages in these events, by id. @type {Map<string, any>} */
+/** The messages of the newest events, by id. @type {Map<string, any>} */
 const messages = new Map();
 
 /** @param {string} id */

@@ -13,7 +13,7 @@ import { exactly } from './visible.js';
 import { linked } from './web-link.js';
 import { counted, dayOf, personOf, timeOf } from './words.js';
 
-/** If more time lies between two messages, it is shown between them. */
+/** If two messages are further apart than this, the time is shown between them. */
 const SILENCE_MS = 60 * 60_000;
 /** Consecutive messages from one sender within this time form a group. */
 const TOGETHER_MS = 3 * 60_000;

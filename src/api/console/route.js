@@ -1,7 +1,7 @@
 // The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
 
 const VIEWS = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
-/** Views that had other addresses in earlier versions, which a bookmark may still contain. */
+/** Old addresses of views, which bookmarks may still contain. */
 const MOVED = new Map([
   ['access', 'approvals'],
   ['macs', 'overview'],
@@ -15,7 +15,7 @@ const MOVED = new Map([
 let home = 'overview';
 
 /**
- * Sets the view to show if the address names none, because a limited key has no overview.
+ * Sets the view to show if the address names none. A limited key needs its own, because it has no overview.
  * @param {string} view
  */
 export function setHome(view) {

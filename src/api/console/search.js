@@ -59,7 +59,7 @@ for (const one of offers.children) one.removeAttribute('aria-pressed');
 let timer;
 let running = new AbortController();
 let isAsking = false;
-/** The query of the shown hits. */
+/** The query whose hits are shown or requested. */
 let asked = '';
 /** The chosen hit, kept so that its conversation need not load the message again. @type {any} */
 let wanted;
@@ -107,7 +107,7 @@ async function search(query) {
   await show(path, (items) => fill(hits, items));
 }
 
-/** People and groups come first, because most searches are for them. @param {string} query */
+/** Shows people and groups above the hits, because most searches are for them. @param {string} query */
 async function showPeople(query) {
   const words = query.replace(/[*"]/g, '').trim();
   const entries = /\w:/.test(words) ? [] : (await suggestions(words)).slice(0, 4);
@@ -240,7 +240,8 @@ function itemOf({ message, highlights }) {
 }
 
 /**
- * Returns the part of the text around the first match, with marks; file names for a message without text.
+ * Returns the part of the text around the first match, with the matches marked. Returns the file names if there is no
+ * text.
  * @param {any} message
  * @param {readonly (readonly [number, number])[]} highlights
  */

@@ -121,7 +121,7 @@ export function forgetKeys() {
 }
 
 /**
- * Returns the name of a key, or of the owner. A key is called revoked only if a list of all keys lacks it.
+ * Returns the name of a key, or of the owner. A key without a name is called revoked only if the list of keys lacks it.
  * @param {string} id
  * @param {ReadonlyMap<string, string>} names
  */

@@ -14,7 +14,7 @@ export function applyScheme() {
 }
 
 /**
- * Stores a preference, unless it has the usual value.
+ * Stores a preference. Removes it from storage if it has the usual value.
  * @param {'scheme' | 'enter' | 'letters'} name
  * @param {string} value
  * @param {string} usual

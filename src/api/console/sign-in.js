@@ -10,9 +10,9 @@ import { reasonOf } from './words.js';
 const WRONG = 'The key in the address is wrong. Nothing was changed.';
 
 /**
- * Resolves with the key to sign in with: the owner's key for a code, a key in the address if none is stored, otherwise
- * the stored key. Only offers a key in the address that differs from the stored one, because any web page can link to
- * such an address.
+ * Resolves with the key to sign in with: the owner's key for a code, otherwise the stored key, or a key in the address
+ * if none is stored. If both keys exist and differ, the one in the address is merely offered, because any web page can
+ * link to such an address.
  */
 export async function keyToEnter() {
   const kept = keptKey();
@@ -24,7 +24,8 @@ export async function keyToEnter() {
 }
 
 /**
- * Follows an address while the console is open. A different key restarts the console.
+ * Follows an address while the console is open. Signs in with a different key if it is the owner's or if no key is
+ * stored. Otherwise only offers the key.
  * @param {Address} address
  * @param {(key: string) => Promise<void>} enter
  */

@@ -26,7 +26,7 @@ export async function around(conversation, wanted) {
   if (wanted === undefined || isThere) {
     return { items: newest.items.reverse(), next: newest.next, isNewest: true };
   }
-  // `since` omits messages at the instant itself, so it lies just before the wanted message.
+  // `since` omits messages at its instant, so the instant must lie just before the wanted message.
   const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
   const { items, next } = await pageOf(pathOf(conversation, { limit: String(FIRST), order: 'asc', since }));
   return { items, next, isNewest: next === undefined };

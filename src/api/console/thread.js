@@ -10,7 +10,7 @@ import { reasonOf } from './words.js';
 
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
-/** Messages per page, including repeated ones: the cursor of a page lies among the messages already shown. */
+/** Messages per page. Some are repeated, because the cursor of a page points to a message already shown. */
 const MORE = 100;
 const MAX_SHOWN = 400;
 /** Distance from an end, in pixels, at which the next page loads. */
@@ -284,7 +284,7 @@ export function addMessage(message) {
 }
 
 function noteScroll() {
-  // A picture that loads makes the list longer, but only scrolling up leaves its end.
+  // Only scrolling up leaves the end of the list. A picture that loads also moves the end, but it does not count.
   wasAtEnd = isScrolledToEnd() || (wasAtEnd && list.scrollTop >= lastTop);
   lastTop = list.scrollTop;
   loadWhatIsNear();

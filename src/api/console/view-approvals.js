@@ -177,7 +177,8 @@ async function decide(card, { id, shown }, action) {
   } catch (error) {
     for (const one of buttons) one.disabled = false;
     toast(reasonOf(error), true);
-    // Somebody joined, or the send was decided elsewhere: the card is made again from the current state.
+    // 409 means that somebody joined or that the send was decided elsewhere. Makes the card again from the current
+    // state.
     if (statusOf(error) === 409) {
       drop(id);
       await read().catch(() => {});

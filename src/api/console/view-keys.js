@@ -233,7 +233,10 @@ export async function run(action) {
   }
 }
 
-/** Notes about groups that somebody joined since they were listed. @param {readonly Key[]} keys */
+/**
+ * Returns notes about groups that a key may no longer write to, because somebody joined.
+ * @param {readonly Key[]} keys
+ */
 const closedNotes = (keys) =>
   keys.flatMap((key) =>
     key.closed.map(({ conversation_id: group, joined }) =>

@@ -73,7 +73,8 @@ async function showTable(options) {
 }
 
 /**
- * Returns the deliveries of the last 24 hours, by webhook; empty if nothing is counted.
+ * Returns the deliveries of the last 24 hours, by webhook. Returns none at a hub, to a limited key, or if the request
+ * is refused.
  * @param {{ readonly isByItself?: boolean }} [options]
  * @returns {Promise<Readonly<Record<string, Hours>>>}
  */

@@ -72,7 +72,7 @@ export function typeChoice(chosen) {
   return { view, chosen: () => [...boxes].filter(([, box]) => box.checked).map(([type]) => type) };
 }
 
-/** Returns fields for additional headers. Never shows the value of a stored one. @param {readonly string[]} known */
+/** Returns fields for additional headers. Never shows the value of a stored header. @param {readonly string[]} known */
 export function headerRows(known) {
   const list = h('ul', 'stack');
   /** @type {Set<string>} */

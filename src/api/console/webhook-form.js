@@ -258,7 +258,10 @@ const entryOf = (id) => ({
   isGroup: id.includes(';+;'),
 });
 
-/** Returns a person's conversation if only the address was chosen. @param {Entry} entry */
+/**
+ * Returns the id of a conversation. For a bare address, that is the conversation with the person.
+ * @param {Entry} entry
+ */
 const conversationId = ({ id }) => (id.includes(';') ? id : `any;-;${id}`);
 
 /** @param {HTMLInputElement} secret */

@@ -16,7 +16,7 @@ export const STATES = {
   paused: ['off', 'Paused'],
 };
 
-/** Masks the password in a URL: the API's list contains it, but no screen should show it. @param {string} address */
+/** Masks the password in a URL. The API's list contains it, but no screen should show it. @param {string} address */
 export function withoutPassword(address) {
   const url = new URL(address);
   if (url.password === '') return address;

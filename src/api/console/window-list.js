@@ -1,4 +1,4 @@
-// A list that has only the rows in view in the document, because a browser lays out every element.
+// A list that puts only the rows in view into the document, because a browser lays out every element.
 
 import { h } from './dom.js';
 

@@ -18,7 +18,7 @@ export const NO_TAG = `${PRIVATE}none`;
 const GAP = ` ${PRIVATE} `;
 
 const BEYOND_ASCII = /[^\0-\x7f]/g;
-/** An ASCII word longer than a token, which SQLite's tokenizer would not cut. */
+/** An ASCII word longer than a token. SQLite's tokenizer would not cut it. */
 const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
 /** Cached, because the same words, people and conversations recur constantly. */
 const segmented = memoized(segment);
@@ -68,7 +68,10 @@ export const LONG = 8192;
 /** Units of other letters that are indexed in two to three milliseconds, if every word is new. */
 const LONG_FOLDED = 2048;
 
-/** Reports whether indexing a message would block the event loop, so that the reader thread does it. */
+/**
+ * Reports whether a message is so long that indexing it would block the event loop. The reader thread indexes such a
+ * message.
+ */
 export function isLong(message: SearchableMessage): boolean {
   const units = unitsOf(message);
   const isPlain = units <= LONG_FOLDED || (isAscii(message.body) && message.attachments.every(isAscii));
@@ -105,7 +108,7 @@ export function addressKey(address: string): string {
   return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
-/** Returns a short hash. Collisions are noticed when the message itself is read. */
+/** Returns a short hash. A search notices collisions when it reads the message itself. */
 function hash(text: string): string {
   return shortHash(text).toString(36);
 }

@@ -2,7 +2,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
 import { documentOf, secondOf } from './document.ts';
 
-/** Number of adjacent ids that are tried first for messages of one second. Further ids are spread over half a year. */
+/** Number of adjacent ids that are tried first for a message. The ids after those are spread over half a year. */
 const NEAR = 32;
 const SPREAD = 2 ** 24;
 /** Ids that are tried before a message is left out of the index. */
@@ -20,8 +20,8 @@ export interface DocumentPlace {
 
 /**
  * The documents of the index. A document's id is its message's second since 2001, so that "newest first" and date
- * ranges need no sorting. If that id is taken, the next ones are tried in a fixed order, and a removed document leaves
- * its id marked. As in a hash table, row id and date alone locate a message.
+ * ranges need no sorting. If that id is taken, other ids are tried in a fixed order. A removed document leaves its id
+ * marked, so that row id and date still locate every message, as in a hash table.
  */
 export class Documents {
   readonly #rowAt: Statement;
@@ -35,7 +35,7 @@ export class Documents {
   readonly #between: Statement;
   readonly #skip: Statement;
   readonly #ofRows: Statement;
-  /** Documents added since the last `finish`. */
+  /** Documents added since the last `finish`, less those removed. */
   #added = 0;
   #removed = 0;
   #shift = 0;
@@ -58,12 +58,12 @@ export class Documents {
     );
   }
 
-  /** Reports whether the index has the row with this date. */
+  /** Reports whether the index has the document of a row. `second` is the second of its message. */
   has(row: number, second: number): boolean {
     return this.#place(row, second).isTaken;
   }
 
-  /** Reports whether no document uses the ids that messages of this time usually have. */
+  /** Reports whether all ids that messages of this time usually get are unused. */
   isFree(fromSecond: number, toSecond: number): boolean {
     return this.#between.get(BigInt(clamped(fromSecond)), BigInt(clamped(toSecond) + NEAR), 1) === undefined;
   }
@@ -109,8 +109,8 @@ export class Documents {
   }
 
   /**
-   * Returns the documents of these rows among the next `limit`, newest first. `end` is where to continue; absent at the
-   * end.
+   * Looks for the documents of these rows among the next `limit` documents below `before`. `end` is the id before which
+   * to continue; absent at the end.
    */
   ofRows(
     rows: readonly number[],
@@ -123,8 +123,8 @@ export class Documents {
   }
 
   /**
-   * Ends a transaction that changed something with one step of merging. SQLite would otherwise merge at any time and
-   * take half a second.
+   * Ends a transaction. If it changed something, makes one step of merging, because SQLite would otherwise merge at any
+   * time and take half a second.
    */
   finish(mergedPages = PAGES_PER_TRANSACTION): void {
     if (this.#added === 0 && this.#removed === 0) return;
@@ -134,7 +134,10 @@ export class Documents {
     this.#merge.run(mergedPages);
   }
 
-  /** Makes one step of merging everything into one piece, which drops removed words. Returns false once done. */
+  /**
+   * Makes one step of merging the index into one piece, which drops the words of removed documents. Returns false once
+   * done.
+   */
   mergeAll(isFirst: boolean, pages: number): boolean {
     const before = this.#changes();
     this.#merge.run(isFirst ? -pages : pages);

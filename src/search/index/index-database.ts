@@ -9,8 +9,8 @@ const VERSION = 3;
 const BY_KIND = 1000;
 
 /**
- * `doc` maps documents to rows; NULL for a removed one (`documents.ts`). `ft` stores the positions of each word, but no
- * text. `tokens.ts` makes the words; SQLite's tokenizer only separates them.
+ * `doc` maps each document to its row, and a removed document to NULL (`documents.ts`). `ft` stores the positions of
+ * each word, but no text. `tokens.ts` makes the words; SQLite's tokenizer only separates them.
  */
 const SCHEMA = `
   CREATE TABLE about (
@@ -89,7 +89,7 @@ export function openIndexForWriting(path: string): Sqlite {
 
 const FOR_WRITING = 'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
-/** Opens the index for a program or thread that only queries. `words` lists each word at each of its positions. */
+/** Opens the index for a program or thread that only queries. Its table `words` has one line per word and position. */
 export function openIndexForReading(path: string): Sqlite {
   return opened(
     path,

@@ -17,13 +17,13 @@ export interface Progress {
   readonly isComplete: boolean;
   /** When the walk last reached the end, Unix milliseconds. */
   readonly checkedAtMs: number;
-  /** Rows to index again although the index has them; null for none. */
+  /** Rows to index again, even if the index has them; null for none. */
   readonly again: { readonly first: number; readonly last: number } | null;
   /** Number of documents. */
   readonly docs: number;
   /**
-   * Number of removed or replaced documents whose words may still be in the file. The first complete walk adds one, so
-   * that the many pieces it leaves are merged.
+   * Number of removed or replaced documents whose words may still be in the file. The first complete walk adds one,
+   * because the many pieces that it leaves must be merged too.
    */
   readonly removed: number;
 }
@@ -103,7 +103,7 @@ export class IndexState {
     this.#walked.run(next, reached, reached, 0, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
   }
 
-  /** Stores that the last block is done. `checked` follows; after a crash in between, the walk is repeated. */
+  /** Stores that the last block is done. If the program ends before it calls `checked`, the walk is repeated. */
   walkedAll(): void {
     this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
   }
@@ -129,7 +129,8 @@ function columnsOf({ rowId, change, generation }: IndexPosition, { offset, guid,
 }
 
 /**
- * Returns the id, or the largest safe one. Rows beyond it are not indexed; only a hostile chat.db has such rows.
+ * Returns the row id, or the largest safe integer for a larger one. Only a hostile chat.db has such rows, and they are
+ * not indexed.
  */
 function exact(rowId: number): number {
   return Math.min(rowId, Number.MAX_SAFE_INTEGER);

@@ -14,7 +14,7 @@ const READ = 50;
 /** Pages merged after an addition, and in one step of merging everything. */
 const PAGES_PER_LONG_STEP = 160;
 
-/** Rows to index again although the index has them; null for none. */
+/** Rows to index again, even if the index has them; null for none. */
 export type RowsAgain = { readonly first: number; readonly last: number } | null;
 
 /** The start of a block of the walk, and the rows to index again. */
@@ -83,7 +83,10 @@ export class IndexWriter {
     });
   }
 
-  /** Makes one step of merging everything into one piece, which drops removed words; returns false once done. */
+  /**
+   * Makes one step of merging the index into one piece, which drops the words of removed documents. Returns false once
+   * done.
+   */
   merge(path: string, isFirst: boolean): boolean {
     const { sqlite, documents } = this.#file.open(path);
     const isMore = sqlite.transaction(() => documents.mergeAll(isFirst, PAGES_PER_LONG_STEP));

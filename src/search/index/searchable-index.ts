@@ -3,13 +3,13 @@ import type { DocumentPlace } from './documents.ts';
 import { openIndexForReading } from './index-database.ts';
 
 /**
- * Maximum number of words with one prefix that a query lists, and their total length in UTF-16 units. Beyond either,
- * the query uses FTS5's own prefix search.
+ * Limits of the words with one prefix that a query lists: their number, and their total length in UTF-16 units. Above
+ * either limit, the query uses FTS5's own prefix search.
  */
 const MAX_WORDS = 1000;
 const MAX_UNITS = 65_536;
 
-/** The index as searches use it. Passes bounds as BigInt: with a double, FTS5 scans everything newer. */
+/** The index as searches use it. Passes bounds as BigInt, because with a double FTS5 scans all newer documents. */
 export class SearchableIndex {
   readonly #sqlite: Sqlite;
   readonly #shift: Statement;
@@ -28,7 +28,7 @@ export class SearchableIndex {
       `SELECT ft.rowid, d.row FROM ft JOIN doc d ON d.id = ft.rowid
        WHERE ft MATCH ? AND ft.rowid < ? AND ft.rowid >= ? AND d.row IS NOT NULL ORDER BY ft.rowid DESC LIMIT ?`,
     );
-    // Jumps from one word to the next, because listing them would read every position of each word.
+    // Jumps from one word to the next. A plain list of the words would read every position of each word.
     this.#words = sqlite.prepare(
       `WITH RECURSIVE asked(first, last) AS (SELECT ?, ?), found(term) AS (
          SELECT (SELECT term FROM words WHERE term >= first ORDER BY term LIMIT 1) FROM asked
@@ -45,7 +45,8 @@ export class SearchableIndex {
   }
 
   /**
-   * Returns documents from one id (inclusive) to another (exclusive), newest first; all of them without an expression.
+   * Returns documents from one id (inclusive) to another (exclusive), newest first. Without an expression, every
+   * document matches.
    */
   places(expression: string | undefined, from: number, before: number, limit: number): readonly DocumentPlace[] {
     const bounds: SqlValue[] = [BigInt(before), BigInt(from), BigInt(limit)];

@@ -4,7 +4,7 @@ import { isAscii, MAX_TOKEN, type Token, tokensOf } from './tokens.ts';
 
 /** A sequence of tokens to look for. */
 export interface Pattern extends Sequence {
-  /** The pattern for ASCII texts; undefined if none of them can match. */
+  /** The pattern for ASCII texts; undefined if it cannot match an ASCII text. */
   readonly ascii: RegExp | undefined;
 }
 

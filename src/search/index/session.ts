@@ -31,7 +31,7 @@ export interface SessionParts {
     advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
   };
-  /** Called with the path whenever the index was opened, which may have created a new file. */
+  /** Called with the path after each opening of the index, which may have created a new file. */
   readonly onOpened?: ((path: string) => void) | undefined;
   readonly clock: Clock;
   readonly log: Log;

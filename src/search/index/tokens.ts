@@ -21,17 +21,17 @@ export interface Token {
  */
 const UNSPACED =
   '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30FC\\uFF70\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
-/** U+200C, U+200D and U+00AD occur inside words without being part of them. */
+/** Characters inside a word. U+200C, U+200D and U+00AD may stand there, but are not part of the word. */
 const INSIDE = '\\p{L}\\p{N}\\p{M}\\u200C\\u200D\\u00AD';
 const MODIFIERS = '\\u{1F3FB}-\\u{1F3FF}\\uFE0E\\uFE0F';
 
-/** Characters of scripts without spaces that folding does not change, if no mark follows. */
+/** Characters of scripts without spaces, with no mark after them. Folding does not change them. */
 const PLAIN = '[\\u3041-\\u3096\\u30A1-\\u30FA\\u4E00-\\u9FFF]+(?![\\p{M}\\uFF9E\\uFF9F])';
 const PIECES = new RegExp(
   [
     `(${PLAIN})`,
     `([a-zA-Z\\d]+)(?![${INSIDE}])`,
-    // A character with its marks. The marks of halfwidth kana are letters that follow it.
+    // A character with its marks. The marks of halfwidth kana are letters (U+FF9E, U+FF9F).
     `(?:(?=[\\p{L}\\p{N}])[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
     `(?:[\\p{L}\\p{N}](?:(?![${UNSPACED}])[${INSIDE}])*)`,
     `((?![${MODIFIERS}])[\\p{So}\\p{Extended_Pictographic}])[${MODIFIERS}]*`,

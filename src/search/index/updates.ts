@@ -11,7 +11,7 @@ import type { IndexPosition, IndexState } from './index-state.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
-/** Maximum number of log entries written together; fewer if they are long. */
+/** Maximum number of updates written together; fewer if they are long. */
 const MAX_WAITING = 64;
 const MAX_REPAIRS = 1000;
 /** Documents scanned at once for removed rows. */
@@ -30,7 +30,7 @@ export interface UpdatesParts {
   onReplaced(): Offset;
   /** Called when the walk must start over. */
   onAgain(): void;
-  /** Called once, after which nothing more is processed. */
+  /** Called at most once. Nothing is processed after it. */
   onFailure(error: unknown): void;
 }
 
@@ -42,7 +42,7 @@ type Update =
 
 /**
  * Collects the updates from the event log and from searches, and writes them together a moment later. Stores the offset
- * once everything before it is written, so that a crash repeats updates and loses none.
+ * only after everything before it is written. A crash therefore repeats updates, but loses none.
  */
 export class Updates implements ConsumerTask<undefined> {
   readonly name = 'search';
@@ -104,8 +104,8 @@ export class Updates implements ConsumerTask<undefined> {
   }
 
   /**
-   * Indexes again the documents that a search or the walk found to be wrong. Those beyond the limit will be found
-   * again.
+   * Indexes again the documents that a search or the walk found to be wrong. Drops documents beyond the limit, because
+   * a later search or walk will find them again.
    */
   repair(places: readonly DocumentPlace[]): void {
     for (const place of places.slice(0, MAX_REPAIRS - this.#waiting.length)) {
@@ -191,7 +191,7 @@ export class Updates implements ConsumerTask<undefined> {
   #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
     if (update === undefined) return undefined;
-    // Read again, because the event lacks the texts beside the body.
+    // Reads the message again, because the event lacks the texts beside the body.
     if (update.kind === 'put') return source.messages([Number(update.message.id)])[0] ?? update.message;
     if (update.kind === 'place') documents.remove(update.place.id, update.place.row);
     const row = update.kind === 'place' ? update.place.row : update.row;

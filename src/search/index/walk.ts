@@ -9,7 +9,7 @@ import type { Pace } from './pace.ts';
 /** Rows listed at once, and how many of these lists make a block. */
 const LISTED = 500;
 const LISTS = 4;
-/** Rows passed to the writer at once, which takes about 15 ms. */
+/** Rows passed to the writer at once. Writing them takes about 15 ms. */
 const GIVEN = 500;
 const DAY_MS = 86_400_000;
 const SOON_MS = 60_000;
@@ -33,10 +33,10 @@ export interface WalkParts {
 }
 
 /**
- * Walks from the newest message to the oldest and indexes missing messages. This creates the index, and once a day
- * compares it with chat.db. Blocks are read newest first; within a block the oldest message is added first, which fills
- * SQLite's pages. Stores its progress after each block. After a crash, the block's messages that were already added are
- * skipped. Ends when the pace is stopped. Rejects with any failure.
+ * Walks from the newest message to the oldest and indexes missing messages. The first walk creates the index; a walk
+ * each day compares it with chat.db. Blocks are read newest first, but a block's oldest message is added first, which
+ * fills SQLite's pages. Stores its progress after each block. After a crash, skips the messages of the block that were
+ * already added. Ends when the pace is stopped. Rejects with any failure.
  */
 export async function walkIndex({ state, documents, source, pace, clock, write, repair }: WalkParts): Promise<void> {
   while (!pace.isStopped) {
@@ -99,7 +99,7 @@ export async function walkIndex({ state, documents, source, pace, clock, write, 
     }
   }
 
-  /** Drops the words of removed documents from the file. A single piece is also faster to query. */
+  /** Merges the index into one piece, which drops the words of removed documents. One piece is also faster to query. */
   async function merge(): Promise<void> {
     const { removed } = state.progress();
     for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {

@@ -1,4 +1,7 @@
-/** Serialises writes: two connections write, and SQLite would block one of their threads. */
+/**
+ * Runs writes one after another. Two connections write, and SQLite would block the thread of one during a write of the
+ * other.
+ */
 export class WriteLock {
   #last: Promise<unknown> = Promise.resolve();
 

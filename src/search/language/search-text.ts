@@ -34,7 +34,9 @@ const PART = new RegExp(
 );
 /** Indexed characters: letters, digits, and symbols that are separate characters, such as emoji. */
 const SEARCHABLE = /[\p{L}\p{N}\p{So}\p{Extended_Pictographic}]/u;
-/** Scripts without spaces: a prefix there matches wherever its characters are. */
+/**
+ * Matches a text that ends in a script without spaces. A prefix there equals a word, because a word may end anywhere.
+ */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*$/u;
 const LETTERS = /[\p{L}\p{N}]/gu;
 /** Characters that cannot be searched for. */

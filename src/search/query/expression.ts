@@ -3,12 +3,12 @@ import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/do
 import { isUnspaced, tokensOf } from '../index/tokens.ts';
 
 /**
- * Maximum number of alternatives in one query. Each costs FTS5 a separate list: 3,000 took 0.2 s. With more, the hits
- * are filtered instead.
+ * Maximum number of alternatives in one query. FTS5 reads a list for each: 3,000 took 0.2 s. If there are more, the
+ * hits are filtered instead.
  */
 const MAX_ALTERNATIVES = 300;
 
-/** Reports whether a list of conversations is part of the query to the index. */
+/** Reports whether the index limits the hits to these conversations. For a longer list, the finder filters the hits. */
 export function isAsked(conversations: readonly string[]): boolean {
   return conversations.length <= MAX_ALTERNATIVES;
 }
@@ -19,7 +19,7 @@ export interface Sequence {
   readonly isBegun: boolean;
 }
 
-/** Splits a term into tokens. Returns undefined for punctuation alone, which is no condition. */
+/** Splits a term into tokens. Returns undefined for a term of punctuation only, because it limits nothing. */
 export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
   const tokens = tokensOf(text).map((token) => token.text);
   const last = tokens.at(-1);

@@ -12,8 +12,8 @@ import { mergedPlaces } from '../index/tokens.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
 /**
- * Maximum number of documents examined for one page. A filter that the index cannot evaluate may reject all of them;
- * the next page continues there.
+ * Maximum number of documents examined for one page. A filter outside the index may reject all of them; the next page
+ * then continues after them.
  */
 const MAX_CANDIDATES = 20_000;
 
@@ -24,7 +24,10 @@ export interface Found extends Page<SearchHit> {
   readonly stale: readonly DocumentPlace[];
 }
 
-/** Answers queries from the index and chat.db, however long it takes. Runs in the reader thread if there is one. */
+/**
+ * Answers queries from the index and chat.db. A query can take long, so the finder runs in the reader thread if there
+ * is one.
+ */
 export class Finder {
   readonly #source: FinderSource;
   readonly #file = new IndexFile((path) => new SearchableIndex(path));
@@ -73,7 +76,7 @@ export class Finder {
     if (query.conversations.every(isAsked)) return candidates;
     const isMeant = conversationFilter(query);
     const conversations = this.#source.conversations(candidates.map(({ row }) => row));
-    // A removed row is kept too: examining it shows that its document is stale.
+    // Keeps removed rows too, because examining them shows that their documents are stale.
     return candidates.filter((_place, at) => isMeant(conversations[at] ?? '') || conversations[at] === undefined);
   }
 
@@ -127,7 +130,7 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
     if (!wanted.every((pattern, at) => found[at]?.length !== 0 || isNamed(pattern))) return 'stale';
     const isExcluded = excluded.some((pattern) => body.places(pattern).length > 0 || isNamed(pattern));
     if (isExcluded) return isIndexAsked ? 'stale' : 'other';
-    // Another conversation or address happens to have the same tag.
+    // Another conversation or address can have the same tag by chance.
     if (!isInConversation(message.conversation_id) || !isMeant(query, message)) return 'other';
     const elsewhere = wanted.filter((_, at) => found[at]?.length === 0).map(placeOf);
     const place = elsewhere.find((one) => one !== undefined);

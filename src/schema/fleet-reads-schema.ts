@@ -14,7 +14,7 @@ const text = z
   .max(MAX_TEXT)
   .refine((value) => !value.includes('\0'));
 const whole = z.int().min(0);
-// Accepts any text, because a newer hub may send names that this Mac does not know and ignores later.
+// Accepts any text. A newer hub may send names that this Mac does not know; the Mac ignores them.
 const include = z.array(text).max(100).readonly().optional();
 const limit = z.int().min(1).max(200);
 /** Nanoseconds since the Unix epoch in decimal digits, because JSON numbers would lose the last ones. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** A part of a document. */
+/** An object of a JSON Schema or of the OpenAPI document. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /**

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Problem } from './problem-document.ts';
 import { shapeOf } from './shape.ts';
 
-/** May contain further members, depending on `code`. */
+/** A problem may contain further members, depending on `code`. */
 export const problemSchema = shapeOf<Problem>()(
   z
     .object({

@@ -113,7 +113,9 @@ async function showMore() {
  */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
 
-/** Loads pages until the list is long enough to scroll. A page can have few conversations of the chosen Mac. */
+/**
+ * Loads pages until the list is long enough to scroll, because a page can have few conversations that the list shows.
+ */
 function fillList() {
   const isShort = list.clientHeight > 0 && list.scrollHeight <= list.clientHeight;
   if ((isHub() || isUnreadOnly) && next !== undefined && isShort) void showMore();

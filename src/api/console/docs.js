@@ -24,6 +24,6 @@ const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
   onComplete() {
     if (keptKey() !== '') reference.preauthorizeApiKey('key', keptKey());
   },
-  // The badge would be loaded from another host.
+  // Removes the validator's badge, which would be loaded from another host.
   validatorUrl: null,
 });

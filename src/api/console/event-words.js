@@ -26,7 +26,7 @@ export const groupOf = (type) => GROUP_OF.get(type) ?? 'changes';
 
 /** @param {{ body: string, attachments: readonly string[], details?: { sentence?: string } }} message */
 function messageText({ body, attachments, details }) {
-  // With attachments, a sentence only has their number, and the names of the files follow anyway.
+  // With attachments, the sentence would only add their number to the body, and the names of the files follow anyway.
   const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }

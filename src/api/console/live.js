@@ -107,7 +107,7 @@ function add(event, atMs, isExact) {
   if (taken.length > KEPT) taken.length = KEPT;
 }
 
-/** Reads the newest events from before the page was opened, only once. */
+/** Reads the newest events from before the page was opened. Later calls do nothing. */
 export async function readEarlier() {
   if (hasEarlier || isHub()) return;
   hasEarlier = true;

@@ -52,7 +52,7 @@ export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
  */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);
 
-/** Ids of keys that are not, or no longer, in the list of keys. @type {Set<string>} */
+/** Ids that the list of keys has lost, or that were looked up there in vain. @type {Set<string>} */
 const revoked = new Set();
 /** Names of revoked keys, by id. @type {Map<string, string>} */
 const formerNames = new Map();
@@ -92,7 +92,8 @@ export async function knownKeys() {
 }
 
 /**
- * Returns the owner's names for the limited keys. Reads them again if one of these ids is not among them.
+ * Returns the names that the owner gave the limited keys. Reads all keys, also the revoked ones, if one of `ids` is
+ * unknown.
  * @param {Iterable<string>} [ids]
  * @returns {Promise<ReadonlyMap<string, string>>}
  */

@@ -104,7 +104,8 @@ function titled() {
 }
 
 /**
- * Shows the connection state at the bottom of the sidebar, and an outage also as a banner that does not move the page.
+ * Shows the connection state at the bottom of the sidebar. Shows an outage also as a banner, which does not move the
+ * page.
  * @param {'good' | 'warning' | 'bad'} state
  * @param {string} text
  */

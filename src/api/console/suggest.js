@@ -93,7 +93,7 @@ export function suggestPeople(input, choose) {
 
   input.addEventListener('input', () => {
     clearTimeout(timer);
-    // Suggestions that no longer match disappear at once, because the next key might choose one.
+    // Suggestions that no longer match disappear at once, because the next keystroke might choose one.
     if (!list.hidden) showFound(found.filter((entry) => hasWords(entry, input.value)));
     timer = setTimeout(() => void open(), WAIT_MS);
   });

@@ -31,7 +31,7 @@ export const toNewest = h(
   'Show the newest messages',
 );
 let openId = '';
-/** Number of conversations opened. Only the last one is shown. */
+/** Counts openings and closings. An answer that was requested before the last one is dropped. */
 let openings = 0;
 /** The pages shown, oldest first: the items of each page, and a cursor to a message inside it. */
 let pages = /** @type {Page[]} */ ([]);

@@ -33,7 +33,7 @@ export function timeOf(at) {
 }
 
 /**
- * Returns the time of day for today, "Yesterday", the weekday for the last six days, otherwise the date.
+ * Returns the time of day for a time today, "Yesterday", the weekday if it was less than six days ago, or else the date.
  * @param {string | number} at
  */
 export function shortTimeOf(at) {

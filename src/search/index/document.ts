@@ -69,8 +69,8 @@ export const LONG = 8192;
 const LONG_FOLDED = 2048;
 
 /**
- * Reports whether a message is so long that indexing it would block the event loop. The reader thread indexes such a
- * message.
+ * Reports whether a message is so long that indexing it would block the event loop. Such a message is left to
+ * `IndexWriter`.
  */
 export function isLong(message: SearchableMessage): boolean {
   const units = unitsOf(message);

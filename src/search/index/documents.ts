@@ -80,7 +80,7 @@ export class Documents {
       return;
     }
     this.#setRow.run(id, row);
-    // An id without a document has no text, because removing a document removes its text.
+    // A plain INSERT is enough: an id without a document has no text, because `remove` deletes the text too.
     this.#insertText.run(BigInt(id), documentOf(message));
     this.#added += 1;
     this.#shift = Math.max(this.#shift, id - clamped(second));

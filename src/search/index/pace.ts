@@ -2,7 +2,8 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
 /**
- * Rest between two slices of long work, as a multiple of the slice's time: the work then takes a quarter of one core.
+ * Rest between two slices of long work, as a multiple of the slice's time. With 3, the work takes a quarter of one
+ * core.
  */
 const REST = 3;
 

@@ -37,7 +37,7 @@ export interface SessionParts {
   readonly log: Log;
 }
 
-/** Ends a session when chat.db was replaced. */
+/** The failure of a session whose chat.db was replaced. */
 export const REPLACED = new Error('chat.db was replaced');
 
 /** The open index, kept up to date until something fails. The stored state is enough to start the next session. */

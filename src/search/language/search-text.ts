@@ -32,7 +32,7 @@ const PART = new RegExp(
   `(?<minus>-?)(?:(?<key>from|in|has|before|after):)?(?:[${QUOTE}](?<quoted>[^${QUOTE}]*)(?<end>[${QUOTE}]?)|(?<bare>\\S*))`,
   'iuy',
 );
-/** Indexed characters: letters, digits, and symbols that are separate characters, such as emoji. */
+/** Matches a character that the index has: a letter, a digit, or a symbol such as an emoji. */
 const SEARCHABLE = /[\p{L}\p{N}\p{So}\p{Extended_Pictographic}]/u;
 /**
  * Matches a text that ends in a script without spaces. A prefix there equals a word, because a word may end anywhere.

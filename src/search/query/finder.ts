@@ -101,7 +101,9 @@ function idOf(cursor: string): number {
   return Number(cursor);
 }
 
-/** How a message relates to a query. `stale`: the indexed document differs from the message. */
+/**
+ * How a message relates to a query. `stale`: the indexed document differs from the message. `other`: it does not match.
+ */
 type Match = Pick<SearchHit, 'highlights' | 'in'> | 'stale' | 'other';
 
 /** Returns a function that checks whether a message matches, and where. */

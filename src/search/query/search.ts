@@ -24,7 +24,7 @@ export interface SearchParts extends SessionParts {
   readonly openProbe?: () => Sqlite;
 }
 
-/** Ends a session when its file no longer exists. */
+/** The failure of a session whose file no longer exists. */
 const LOST = new Error('search.db was deleted');
 
 /** How to handle a failure: whether to rebuild the file, how long to wait, and the reason to show to the user. */

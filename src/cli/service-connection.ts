@@ -43,10 +43,7 @@ export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly place: string;
-  /**
-   * True with a limited key. The service refuses it the owner's requests and logs each refusal, so commands do not try
-   * them.
-   */
+  /** True with a limited key, for which commands leave out the owner's requests: each refusal would be logged. */
   readonly isLimited: boolean;
   /** Completes the commands in backticks, so that they can be copied. */
   readonly copyable: (text: string) => string;
@@ -166,10 +163,7 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/**
- * Returns the environment. If an option names the configuration, returns an empty one, because a configuration selects
- * its own service.
- */
+/** Returns the environment; empty if an option names the configuration, which selects its own service. */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }

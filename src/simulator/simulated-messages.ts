@@ -165,8 +165,7 @@ export class Messages {
       return { exitCode: 0 };
     }
     if (scenario?.name === 'misdirected') {
-      // On macOS 26 such a send creates an SMS conversation with a person named by the group's identifier
-      // (openclaw/imsg #90).
+      // On macOS 26 this makes an SMS conversation with the group's identifier as its person (openclaw/imsg #90).
       const identifier = (command.chatId || command.recipient).split(';').at(-1) ?? '';
       const chat = this.#database.directChat(identifier, 'SMS');
       this.#deliver(chat, this.#outgoing(command, 'SMS', chat), command, 22);

@@ -113,9 +113,7 @@ async function showMore() {
  */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
 
-/**
- * Loads pages until the list is long enough to scroll, because a page can have few conversations that the list shows.
- */
+/** Loads pages until the list is long enough to scroll: a page can have few conversations that it shows. */
 function fillList() {
   const isShort = list.clientHeight > 0 && list.scrollHeight <= list.clientHeight;
   if ((isHub() || isUnreadOnly) && next !== undefined && isShort) void showMore();

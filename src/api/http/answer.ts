@@ -14,7 +14,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A body without an end of its own. */
+/** A body that ends only when the client or the service ends it. */
 export interface LiveAnswer {
   /** Writes the body to a response whose headers are sent, and ends the response. */
   begin(response: ServerResponse): void;

@@ -9,7 +9,7 @@ export interface OriginSettings {
   readonly allowedOrigins: readonly string[];
 }
 
-/** Where a request comes from. `own` is a program or the user; `listed` and `foreign` are web pages. */
+/** The source of a request. `own` is a program or the user; `listed` and `foreign` are web pages. */
 export type Source = 'own' | 'listed' | 'foreign';
 
 const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];

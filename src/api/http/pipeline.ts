@@ -188,7 +188,7 @@ class Pipeline {
     this.#running.clear();
     this.#waiting.length = 0;
     this.#next = undefined;
-    // Of all responses, Node tells only the first that the connection has closed.
+    // Node tells only the first response that the connection has closed.
     for (const exchange of running) exchange.abandon();
     this.#all.countRunning(-running.length);
   }

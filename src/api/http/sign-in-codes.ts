@@ -27,7 +27,7 @@ export class SignInCodes {
     return code;
   }
 
-  /** Returns true the first time a code is given within its 60 seconds. The fifth wrong code invalidates all codes. */
+  /** Returns true the first time a code arrives within its 60 seconds. The fifth wrong code invalidates all codes. */
   redeem(code: string): boolean {
     this.#dropEnded();
     if (this.#ends.delete(digest(code))) return true;

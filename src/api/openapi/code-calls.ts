@@ -2,7 +2,7 @@ import type { RouteId } from '../../schema/routes.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 
-/** What the samples of an operation need besides its route and the example of its body. */
+/** Values that the samples of an operation need besides its route and the example of its body. */
 export interface CodeCall {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;

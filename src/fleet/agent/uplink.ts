@@ -26,10 +26,7 @@ const HEADER_BYTES = 4096;
 const HOUR_MS = 3_600_000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/**
- * The state of this Mac's messages in the stream. Each new message names the newest one, and the newest one of its own
- * chain.
- */
+/** This Mac's messages in the stream: each new one names the newest of all and the newest of its chain. */
 interface Chain {
   /** Sequence of the newest message; 0 if there is none. */
   sequence: number;
@@ -137,9 +134,7 @@ export class Uplink implements ConsumerTask<undefined> {
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
   }
 
-  /**
-   * Publishes a message after this Mac's newest one and returns its sequence. Rejects if the stream has a newer one.
-   */
+  /** Publishes a message after this Mac's newest one; rejects if the stream has a newer one. Returns its sequence. */
   async #publish(chain: Chain, msgID: string, { headers, body }: ReturnType<typeof encodeEvent>): Promise<number> {
     const { connection, mac } = this.#parts;
     const published = connection.js.publish(eventSubject(mac), body, {

@@ -193,10 +193,7 @@ export class EventStore {
     return [];
   }
 
-  /**
-   * Reports whether a queue must wait. Any queue waits for the merging of its pair, and a queue of changes also waits
-   * for the Mac's rows.
-   */
+  /** Reports whether a queue must wait for the merging of its pair or, if it has changes, for the Mac's rows. */
   #isBlocked(queue: string): boolean {
     const mac = macOf(queue);
     return this.#copies?.isMerging(mac) === true || (isOfChanges(queue) && this.#waiting.has(mac));

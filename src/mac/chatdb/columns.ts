@@ -1,7 +1,7 @@
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /**
- * SQL for a number bound to a statement. A bare `?` in a range or a LIMIT makes SQLite built with STAT4 plan anew at
+ * SQL for a number bound to a statement. A bare `?` in a range or a LIMIT makes SQLite built with STAT4 plan again at
  * every run, which costs ten times the search itself. The `+ 0` prevents that.
  */
 export const INT_PARAM = '? + 0';

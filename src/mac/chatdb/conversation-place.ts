@@ -9,7 +9,7 @@ export interface RecentConversation {
   readonly rowId: number | undefined;
 }
 
-/** A page of the list. If `after` is given, the page begins behind that place, and `offset` is ignored. */
+/** A page of the list. With `after`, the page begins behind that place, and `offset` is ignored. */
 export interface PageOfOrder {
   readonly limit: number;
   readonly offset: number;

@@ -21,7 +21,7 @@ export interface Keyset {
 }
 
 /**
- * A list and its bounds. The list begins directly behind one bound, by date and row id. Of the other bound only the
+ * A list and its bounds. The list begins directly behind one bound, by date and row id. For the other bound only the
  * date counts: rows must be newer than `after`, or not newer than `before`.
  */
 export interface List {

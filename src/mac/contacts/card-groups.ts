@@ -124,7 +124,7 @@ function firstNames(indexes: readonly number[], cards: readonly Card[]): readonl
 }
 
 /**
- * Reports whether a name is longer than another. Of two equally long names, the one with lower case or accents wins.
+ * Reports whether a name is longer than another. If both have the same length, lower case or accents win.
  */
 function isFuller(name: string, than: string): boolean {
   return name.length === than.length ? name > than : name.length > than.length;

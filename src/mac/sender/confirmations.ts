@@ -166,10 +166,7 @@ export class Confirmations {
     }
   }
 
-  /**
-   * Reports whether the row exists and has a chat. Messages joins the chat a moment after the row, and the answer names
-   * the chat.
-   */
+  /** Reports whether the row has a chat, which Messages joins a moment later and which the answer names. */
   #isComplete(expectation: Expectation): boolean {
     const rowId = this.find(expectation);
     if (rowId === undefined) return false;

@@ -69,8 +69,7 @@ export const LONG = 8192;
 const LONG_FOLDED = 2048;
 
 /**
- * Reports whether a message is so long that indexing it would block the event loop. Such a message is left to
- * `IndexWriter`.
+ * Reports whether indexing a message would block the event loop, because it is too long. `IndexWriter` does it then.
  */
 export function isLong(message: SearchableMessage): boolean {
   const units = unitsOf(message);

@@ -177,7 +177,7 @@ interface Part {
 }
 
 /**
- * Returns one message in the format of lists. Of its text, omits the first `skip` characters and shows at most
+ * Returns one message in the format of lists. Omits the first `skip` characters of its text and shows at most
  * `MAX_PART`.
  */
 async function whole(id: string, { skip, format }: Part, context: ToolContext): Promise<ToolAnswer> {

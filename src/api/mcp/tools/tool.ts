@@ -8,7 +8,7 @@ import type { Nonce } from '../text/fence.ts';
 import type { NameOf } from '../text/labels.ts';
 import type { LocalTime } from '../text/times.ts';
 
-/** What a tool can use: the ports of the calling key, and nothing else. */
+/** The ports of the calling key: a tool can use nothing else. */
 export interface ToolContext {
   readonly caller: Caller;
   readonly clock: Clock;

@@ -173,8 +173,8 @@ class PlistFile {
   }
 
   /**
-   * Integers of 8 or 16 bytes are signed, shorter ones are not. Of 16 bytes only the last 8 are read, because real
-   * values fit into them.
+   * Integers of 8 or 16 bytes are signed, shorter ones are not. Only the last 8 of 16 bytes are read, because
+   * real values fit into them.
    */
   #integer(at: number, bytes: number): number {
     if (bytes < 8) return this.#number(at, bytes);

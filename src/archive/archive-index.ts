@@ -8,16 +8,16 @@ export interface Entry {
   /** The entry's id in the index; undefined before it is stored. */
   readonly id?: number | undefined;
   readonly guid: string;
-  /** Its file, by `ChainRecord.id`. */
+  /** The file with the row's lines, as `ChainRecord.id`. */
   readonly file: number;
   readonly n: number;
-  /** The number of the row's first line, by which messages of the same second are ordered. */
+  /** The number of the row's first line. It orders messages of the same second. */
   readonly first: number;
   /** The byte at which the line begins in its file. */
   readonly start: number;
   /** The date of a message in seconds since 1970; null for a reaction, which no page shows by itself. */
   readonly at: number | null;
-  /** The row's print at the last comparison; `NOT_COMPARED` or `REMOVED`. */
+  /** The row's print at the last comparison, or else `NOT_COMPARED` or `REMOVED`. */
   readonly print: number;
   /** The run that wrote the line. */
   readonly run: number;
@@ -27,7 +27,10 @@ export interface Entry {
   readonly missing: number;
   /** The bytes at which its earlier lines begin, oldest first, separated by commas. */
   readonly earlier: string;
-  /** The number of the first line of the same message under another guid, in the same file; null for none. */
+  /**
+   * If the same message was archived earlier under another guid: the number of that row's first line, in the same file.
+   * Null otherwise.
+   */
   readonly twinOf: number | null;
 }
 
@@ -55,8 +58,8 @@ const FILES_AT_ONCE = 500;
 const ENTRIES_AT_ONCE = 50;
 
 /**
- * SQL that creates the indexes over all rows at once, at the first lookup. The first run of an archive looks nothing
- * up, and sorting guids, which arrive in no order, takes a third of the time of inserting them one by one.
+ * SQL that creates the indexes at the first lookup, over all rows at once. Guids arrive in no order, and inserting them
+ * one by one takes three times as long. The first run of an archive looks nothing up.
  */
 const INDEXES = `
   CREATE INDEX IF NOT EXISTS entry_by_guid ON entry (guid);
@@ -161,17 +164,17 @@ export class ArchiveIndex {
     return rows.map(([path, guid, n]) => ({ path: String(path), guid: String(guid), n: Number(n) }));
   }
 
-  /** Returns the number of rows that this database was the last to contain and that are not known to be removed. */
+  /** Returns the number of rows that were last seen in this database and are not known to be removed. */
   countLive(database: number): number {
     return Number(this.#get('SELECT count(*) FROM entry WHERE database = ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
-  /** Returns the number of rows that another database was the last to contain and that are not known to be removed. */
+  /** Returns the number of rows that were last seen in another database and are not known to be removed. */
   countElsewhere(database: number): number {
     return Number(this.#get('SELECT count(*) FROM entry WHERE database <> ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
-  /** Returns the next rows after `guid` that `database` was the last to contain, with lines that earlier runs wrote. */
+  /** Returns the next rows after `guid` that were last seen in `database` and whose lines earlier runs wrote. */
   liveAfter(guid: string, database: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.guid > ? AND e.database = ? AND e.print <> ? AND e.run < ?
       ORDER BY e.guid LIMIT ?`;

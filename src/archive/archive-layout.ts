@@ -30,7 +30,7 @@ export function chainPath(key: string, year: string): string {
   return `${CONVERSATIONS}/${key}/messages-${year}.ndjson`;
 }
 
-/** Returns the conversation's key and the year in such a path; undefined for any other path. */
+/** Returns the conversation's key and the year in a path from `chainPath`; undefined for any other path. */
 export function chainOf(path: string): { readonly key: string; readonly year: string } | undefined {
   const [, key, year] = CHAIN.exec(path) ?? [];
   return key === undefined || year === undefined ? undefined : { key, year };

@@ -22,7 +22,10 @@ export interface OpenArchive {
   close(): void;
 }
 
-/** Files of a run that was killed before it wrote the manifest, and the file that the Finder adds to every folder. */
+/**
+ * Files that the folder of a new archive may contain: those of a run that was killed before it wrote the manifest, and
+ * the file that the Finder adds to every folder.
+ */
 const NOTHING_YET = new Set([
   ...[LOCK, INDEX].flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]),
   ...[MANIFEST + PART, '.DS_Store'],
@@ -167,7 +170,7 @@ function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, 
     at: line.removed === true ? (before?.at ?? null) : secondsOf(line.message),
     print: line.removed === true ? REMOVED : NOT_COMPARED,
     run: 0,
-    // Lines do not record their database: the next comparison will find it.
+    // Lines do not record their database. The next comparison finds it.
     database: 0,
     missing: countMissing(line.files),
     earlier: before === undefined ? '' : [before.earlier, before.start].filter((part) => part !== '').join(),

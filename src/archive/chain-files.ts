@@ -29,7 +29,7 @@ export interface Place {
 
 /**
  * Appends to the chains of an archive. Rows arrive in order of their ids, so consecutive lines belong to different
- * files: they stay in memory until `flush` writes them. `sync` forces them to disk.
+ * files. Lines therefore stay in memory until `flush` writes them. `sync` forces them to disk.
  */
 export class ChainFiles {
   readonly #folder: string;
@@ -72,7 +72,7 @@ export class ChainFiles {
     return this.#chain(path, key).head.lines;
   }
 
-  /** Writes the waiting lines. The index can be committed afterwards. */
+  /** Writes the waiting lines. The index must not be committed before. */
   flush(): void {
     for (const chain of this.#waiting) {
       const lines: Buffer[] = [];
@@ -84,7 +84,7 @@ export class ChainFiles {
     }
     this.#waiting = new Set();
     this.#used = 0;
-    // The index has the chains too. A thousand conversations over ten years are ten thousand files.
+    // Ten years of a thousand conversations are ten thousand chains. The index has those that are forgotten here.
     if (this.#chains.size > MAX_CHAINS) this.#chains.clear();
   }
 
@@ -121,7 +121,7 @@ export class ChainFiles {
     try {
       writeAll(file, lines);
     } catch (error) {
-      // A full disk may accept the first part of a write.
+      // A full disk may have accepted the first part of the write.
       ftruncateSync(file, chain.written.bytes);
       throw error;
     } finally {

@@ -87,7 +87,7 @@ function faultOf(line: Buffer, last: Head, n: number): string | undefined {
   if (at <= 0 || line.toString('latin1', at, at + HASH_AT) !== ',"hash":"' || line.toString('latin1', end) !== '"}') {
     return 'has no hash at its end: it was changed';
   }
-  // The hash covers the line up to here, and a brace. The brace is set in place, which saves copying the line.
+  // The hash covers the line up to here and a closing brace. Setting the brace in place saves copying the line.
   const separator = line[at] ?? 0;
   line[at] = OBJECT_END;
   const sealed = hash('sha256', line.subarray(0, at + 1), 'hex');
@@ -137,7 +137,10 @@ function* linesOf(path: string, from: number): Generator<RawLine> {
   }
 }
 
-/** Returns a buffer that readers can use one after the other. It is outside the heap, where many would pile up. */
+/**
+ * Returns a buffer that readers can use one after the other. Its memory is outside the heap, and many such buffers
+ * would pile up there.
+ */
 export function lineWindow(): Buffer {
   return Buffer.allocUnsafe(CHUNK_BYTES);
 }

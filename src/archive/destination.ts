@@ -12,7 +12,7 @@ export interface ForbiddenPlace {
 
 /**
  * Returns the folder of an archive with its links resolved. Throws `archive_misplaced` if it is a forbidden folder or
- * below one. Compares device and inode, so that another spelling of a path does not help.
+ * below one. Compares device and inode, so that no other spelling of a path evades the check.
  */
 export function destination(out: string, forbidden: readonly ForbiddenPlace[]): string {
   const folder = realPlace(resolve(out));

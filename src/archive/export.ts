@@ -168,8 +168,8 @@ class Run {
     const { source, folder, signal, conversations, attachments } = this.#options;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
-    // Rows that arrive during the run are left for the next one. So each reaction that this run archives was there
-    // before its message was read, and is among the message's details.
+    // Leaves rows that arrive during the run for the next one. So each reaction that this run archives existed before
+    // its message was read, and is among the message's details.
     const upTo = source.highestRowId();
     const totalRows = source.count();
     await this.#walk(upTo, totalRows);
@@ -210,8 +210,8 @@ class Run {
   }
 
   /**
-   * Commits the index after every `COMMIT_ROWS` rows. Writes the lines first: entries that the index lacks can be read
-   * from the files, but not the reverse.
+   * Commits the index after every `COMMIT_ROWS` rows. Writes the lines first: the index can be completed from the
+   * files, but the files cannot be completed from the index.
    */
   #commitIfDue(rows: number): void {
     this.#sinceCommit += rows;

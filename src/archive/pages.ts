@@ -30,8 +30,8 @@ const VERSION = 1;
 const MAX_MESSAGES = 20_000;
 
 /**
- * Makes the pages of every year that has changed since its pages were made, conversation by conversation, and the list
- * of conversations. `onPage` counts years, whether their pages had to be made or not.
+ * Makes the list of conversations, and the pages of every year that has changed since its pages were made. `onPage`
+ * counts all years, also those whose pages are still valid.
  */
 export async function makePages(parts: PagesParts): Promise<void> {
   const { folder, index, signal, names, onPage } = parts;
@@ -127,8 +127,8 @@ class Conversation {
   }
 
   /**
-   * Returns a mark that differs once the pages of a year must be rebuilt: because its messages changed, or the pages
-   * that they link to.
+   * Returns the mark of a year's pages. It changes if the year's messages, the conversation's title or the names of the
+   * conversation's pages change, so that the pages are rebuilt.
    */
   markOf({ head }: ChainRecord): string {
     const names = this.years.flatMap(({ pages }) => pages.map(({ name }) => name));

@@ -39,7 +39,7 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Creates the folder of `path` below `root`, and those in between. Throws `ENOTDIR` if one of them is a link. */
+/** Creates every folder on the way from `root` to the file `path`. Throws `ENOTDIR` if one of them is a link. */
 export function makeFolderOf(root: string, path: string): void {
   let folder = root;
   for (const name of dirname(path).split('/')) {

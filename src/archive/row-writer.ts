@@ -265,8 +265,8 @@ function describe(guid: string, chat: SourceChat | undefined, before: string | u
 }
 
 /**
- * Reports whether a line still describes its row. A stored file stays stored, so it suffices to compare the number of
- * stored files.
+ * Reports whether a line still describes its row. Compares only the number of stored files, because a stored file stays
+ * stored.
  */
 function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly ArchivedFile[] | undefined): boolean {
   const before = line.message ?? line.reaction;

@@ -124,7 +124,9 @@ export class StoredFiles {
     }
   }
 
-  /** Copies an opened file into the archive. With `only`, the path of one stored file, other content is `changed`. */
+  /**
+   * Copies an opened file into the archive. With `only`, resolves to `changed` unless the copy belongs at this path.
+   */
   async #copied(
     message: Message,
     extension: string,

@@ -11,7 +11,7 @@ import { isStored } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
 import { type Manifest, readManifest, sealOf } from './manifest.ts';
 
-/** A fault in one file of an archive; `line` if the fault is in one of its lines. */
+/** A fault in one file of an archive. `line` is present if the fault is in one line. */
 export interface Fault {
   readonly file: string;
   readonly line?: number;

@@ -101,7 +101,10 @@ function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
   return { message: last.message, files: last.files ?? [], earlier, isRemoved };
 }
 
-/** Reports whether a message is certainly on this page, as it is if the page shows the whole year of the message. */
+/**
+ * Reports whether a message is certainly on this page. Returns true only if the page shows the whole year of the
+ * message.
+ */
 function isOn({ name }: YearPage, index: ArchiveIndex, record: ChainRecord, guid: string): boolean {
   return name.length === '2026.html'.length && index.entries([guid]).get(guid)?.file === record.id;
 }

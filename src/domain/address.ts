@@ -12,7 +12,7 @@ const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}
 export function rightsAddress(text: string): string | undefined {
   const number = text.replaceAll(PUNCTUATION, '');
   if (NUMBER.test(number)) return number;
-  // Only ASCII letters: toLowerCase would turn the Kelvin sign into a K.
+  // Accepts only ASCII, because `toLowerCase` would turn the Kelvin sign into a k.
   if (!/^[\x21-\x7e]+$/.test(text)) return undefined;
   const email = text.toLowerCase();
   return email.length <= 254 && EMAIL.test(email) ? email : undefined;

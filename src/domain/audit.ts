@@ -3,7 +3,7 @@ import type { Names } from './names.ts';
 /** One line of the audit log: who did what to whom, and the decision. Never a body. */
 export interface AuditEntry {
   readonly id: number;
-  /** ISO 8601 UTC. The first occurrence, if the line counts several. */
+  /** ISO 8601 UTC. For a line that counts several occurrences, the time of the first. */
   readonly at: string;
   /** `owner` for the owner's key, `tapback` for the owner's tapbacks. */
   readonly key_id: string;
@@ -26,7 +26,7 @@ export interface AuditEntry {
 export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', 'refused', 'key', 'webhook'] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The target of a line that counts the refusals or dry runs of a minute beyond its first 10 targets. */
+/** The target of a line that counts refusals or dry runs for more than the first 10 targets of a minute. */
 export const OTHER_TARGETS = '(others)';
 
 /** The owner's `key_id`. */

@@ -27,7 +27,7 @@ export interface CanaryReport {
   readonly sent_at: string | null;
   /** When a canary last arrived; null before the first. */
   readonly arrived_at: string | null;
-  /** Milliseconds that this canary took to arrive. */
+  /** Milliseconds that the last arrived canary took to arrive. */
   readonly delay_ms: number | null;
   /** When the first canary that did not arrive was sent; null while canaries arrive. */
   readonly push_dead_since: string | null;

@@ -24,7 +24,9 @@ export interface Capability {
 /** The capabilities of this service, its Mac and its macOS, by name. Clients must expect other names. */
 export type Capabilities = Readonly<Record<string, Capability>>;
 
-/** Members of a send request that older services do not know, so that a client checks for them first (decision X1). */
+/**
+ * Members of a send request that older services do not know. A client checks here before it uses them (decision X1).
+ */
 const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** Features that Messages offers to people only (docs/not-possible.md). */

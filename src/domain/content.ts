@@ -137,7 +137,7 @@ export interface MessageContent {
   /** Numbers of the unsent parts. */
   readonly unsent_parts?: readonly number[] | undefined;
   readonly translations?: readonly Translation[] | undefined;
-  /** Words of its voice messages, one per line. */
+  /** The transcripts of its voice messages, one per line. */
   readonly transcript?: string | undefined;
   readonly link?: LinkPreview | undefined;
   readonly app?: AppCard | undefined;
@@ -150,7 +150,7 @@ export interface MessageContent {
   readonly group_event?: GroupEvent | undefined;
   readonly location_share?: LocationShare | undefined;
   readonly reply_to_part?: number | undefined;
-  /** UTF-16 offsets in that part. */
+  /** UTF-16 offsets in the part that is replied to. */
   readonly reply_to_range?: readonly [number, number] | undefined;
   readonly subject?: string | undefined;
   readonly scheduled?: PhoneSchedule | undefined;

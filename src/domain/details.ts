@@ -153,9 +153,9 @@ export interface MessageDetails extends MessageContent {
   readonly reactions: readonly Reaction[];
   /** Only for an outgoing message, if known. */
   readonly origin?: Origin | undefined;
-  /** The row's service, if the send chose one (decision X3). */
+  /** The service that the row names; only if the send request chose one (decision X3). */
   readonly service_used?: string | null | undefined;
-  /** Why that service was chosen. */
+  /** Why the service in `service_used` was chosen. */
   readonly service_reason?: ServiceReason | undefined;
   /** For the link row of a message that is stored as two rows: the row with the text. */
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;

@@ -20,7 +20,7 @@ export type PrefixCounts = Readonly<Partial<Record<GuidPrefix, number>>>;
 export const ACCOUNT_SERVICES = ['iMessage', 'SMS', 'RCS', 'other'] as const;
 
 /**
- * Why Messages gave no answer: `not_asked` because macOS might have prompted the user, else the AppleScript error
+ * Why Messages gave no answer: `not_asked` if asking might have made macOS prompt the user, else the AppleScript error
  * number.
  */
 export type ScriptFailure = { readonly error: 'not_asked' | 'no_answer' | number };
@@ -46,7 +46,7 @@ export interface NewRow {
   readonly is_from_me: boolean;
   /** Milliseconds from the start of the watch until the row was readable. */
   readonly seen_ms: number;
-  /** Milliseconds from then until the row belonged to a chat; null if it did not during the watch. */
+  /** Milliseconds from `seen_ms` until the row belonged to a chat; null if it did not during the watch. */
   readonly join_delay_ms: number | null;
   /** Columns of the message table that are neither NULL, 0 nor empty, at the end of the watch. */
   readonly columns: readonly string[];
@@ -104,7 +104,10 @@ export interface DataShapes {
   /** Rows dated more than an hour before their predecessor. */
   readonly backfilled: number;
   readonly columns: number;
-  /** Columns in the tables read by Postern that no macOS up to 27 is known to have. Older services omit it. */
+  /**
+   * Number of columns that no macOS up to 27 is known to have, in the tables that Postern reads. Older services omit
+   * it.
+   */
   readonly unknown_columns?: number | undefined;
 }
 

@@ -42,7 +42,10 @@ export class AppError extends Error {
   }
 }
 
-/** Reports whether `error` is an AppError of any realm: `instanceof` fails across realms, such as a test runner's. */
+/**
+ * Reports whether `error` is an AppError. Does not use `instanceof`, which fails for errors of another realm, such as a
+ * test runner's.
+ */
 export function isAppError(error: unknown): error is AppError {
   return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'AppError';
 }

@@ -63,7 +63,10 @@ export type ChangeEvent =
       readonly type: 'message.updated';
       readonly data: Message;
       readonly changes: readonly ChangeName[];
-      /** When it was last edited or unsent; only from a Mac to a hub, which puts the edits of a pair in order. */
+      /**
+       * When the message was last edited or unsent. Only Macs send it, to hubs, which use it to put the edits that the
+       * two Macs of a pair report in order.
+       */
       readonly edited_at?: string | undefined;
     }
   | { readonly type: 'message.removed'; readonly data: RemovedMessage }
@@ -87,8 +90,8 @@ export interface LogEntry {
   /** Number of the change; undefined for a new row. */
   readonly change?: number | undefined;
   /**
-   * Generation of the change log. Present in every entry for a reader with changes, which shows its offset as
-   * `EventFeed.offsetText` writes it. At a hub every entry has one.
+   * Generation of the change log, which `EventFeed.offsetText` needs. Present in every entry for a reader with changes,
+   * and in every entry at a hub.
    */
   readonly generation?: number | undefined;
   /**

@@ -45,12 +45,15 @@ export const ADDED = 2 ** CONTENT_BITS;
 
 /** The kind of a later addition other than an edit, stored above the added bits. */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
-/** Unsending a part is recorded as an addition, unless the row also has another addition. */
+/**
+ * The changes by number of the kind. An unsent part adds no kind, so it counts as number 0 unless the row has another
+ * addition.
+ */
 const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 
 /** The parts of a print that the row's own columns do not determine. */
 export interface Additions {
-  /** A number that changes with the state of the attachments, by small steps: only its lowest 6 bits are kept. */
+  /** A number that changes by small steps with the state of the attachments. Only its lowest 6 bits are kept. */
   readonly attachments: number;
   /** A number that changes with the attachments' transcripts, of which 9 bits are kept; 0 without transcripts. */
   readonly transcripts?: number;

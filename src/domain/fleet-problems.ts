@@ -1,6 +1,6 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of a fleet (docs/fleet.md). Only a hub answers with them, except for the first. */
+/** Problems of a fleet (docs/fleet.md). Only a hub answers with them, except `offset_of_a_hub`. */
 export const FLEET_PROBLEMS = {
   offset_of_a_hub: {
     status: 400,

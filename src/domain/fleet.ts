@@ -9,7 +9,7 @@ export interface FleetSettings {
   readonly mac: string;
   /** Path of the file with the seed of the nkey; "" for none. */
   readonly keyFile: string;
-  /** Path of the file with the certificates that verify the broker's; "" for the system's. */
+  /** Path of the file with the CA certificates that verify the broker's certificate; "" for those of the system. */
   readonly caFile: string;
   readonly content: FleetContent;
   /** Path of the file with the content keys; "" for none. */

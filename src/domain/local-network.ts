@@ -9,8 +9,8 @@ export const LOCAL_NETWORK =
 const REFUSALS = /\b(?:EHOSTUNREACH|ENOTFOUND|EAI_NONAME|EAI_AGAIN|ENODATA)\b/;
 
 /**
- * Returns `LOCAL_NETWORK` for a failure that may come from that permission, else undefined. `failure` is or contains
- * an error code.
+ * Returns `LOCAL_NETWORK` for a failure that a denied access to the local network may have caused, else undefined.
+ * `failure` is or contains an error code.
  */
 export function localNetworkAdvice(failure: string, urls: readonly string[]): string | undefined {
   return REFUSALS.test(failure) && urls.some(isOnLocalNetwork) ? LOCAL_NETWORK : undefined;

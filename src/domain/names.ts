@@ -55,7 +55,10 @@ function withSentence(message: Message, details: MessageDetails, names: Names): 
   return sentence === undefined ? details : { ...details, sentence };
 }
 
-/** Returns the row's sentence with names. Only changes of a conversation name people in their sentence. */
+/**
+ * Returns the sentence of a change of a conversation, with names. Returns undefined for other rows, whose sentences
+ * name nobody.
+ */
 function namedEvent(
   message: Pick<Message, 'sender' | 'is_from_me'>,
   event: Pick<MessageDetails, 'group_event' | 'location_share'>,

@@ -47,9 +47,9 @@ export interface StreamOffset {
   readonly atMs: number;
   /** The id of the copy of the stream at the hub that issued the offset; earlier versions omit it. */
   readonly copy?: string | undefined;
-  /** Present if some events up to `sequence` were still missing at that hub: none are missing up to `floor`. */
+  /** Every event up to `floor` was present at that hub. Absent if every event up to `sequence` was. */
   readonly floor?: number | undefined;
-  /** Like `floor`, for rows and changes. Present if it is lower. */
+  /** Like `floor`, for readers with changes. Present if it is lower than `floor`. */
   readonly changeFloor?: number | undefined;
 }
 
@@ -59,7 +59,7 @@ const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
 /** Returns the text for a client that reads changes: generation of the change log, row id and change number. */
 export function encodeOffset({ rowId, change }: Offset, generation: number): string {
-  // Digits and dots encode to base64 without + or /.
+  // Digits and dots never produce + or / in base64.
   return trimmedEnd(btoa(`1.${generation}.${rowId}.${change}`), /=/);
 }
 

@@ -38,7 +38,7 @@ export interface Reaction {
   readonly emoji: string | null;
   /** Row id of the message reacted to; "" if it is not in the database. */
   readonly message_id: string;
-  /** Its guid, without the `p:N/` or `bp:` prefix. */
+  /** The guid of the message reacted to, without the `p:N/` or `bp:` prefix. */
   readonly message_guid: string;
   readonly timestamp: string;
   readonly associated_message_type: number;

@@ -41,7 +41,10 @@ export async function replayStart(
   return floorMs === undefined ? { offset, truncated: false } : young(feed, offset, floorMs);
 }
 
-/** Moves forward to just before the first event since `floorMs`, or to the newest event after `MAX_ROWS` rows. */
+/**
+ * Moves forward to just before the first event since `floorMs`. Moves to the newest event if the next `MAX_ROWS` rows
+ * have no such event.
+ */
 async function young(feed: EventFeed, start: Offset, floorMs: number): Promise<ReplayStart> {
   let offset = start;
   let truncated = false;

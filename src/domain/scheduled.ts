@@ -16,7 +16,7 @@ export const SCHEDULED_STATES = [
 ] as const;
 export type ScheduledState = (typeof SCHEDULED_STATES)[number];
 
-/** Why a message in each state cannot be cancelled, as a sentence. */
+/** For each state, a sentence that says why a message in that state cannot be cancelled. */
 export const TOO_LATE: Readonly<Record<Exclude<ScheduledState, 'scheduled'>, string>> = {
   sending: 'This message cannot be cancelled any more: it is being sent.',
   sent: 'This message cannot be cancelled any more: it was sent.',

@@ -17,7 +17,7 @@ export interface StatisticPoint {
 /** The counts of one webhook or key. */
 export interface SubjectSeries {
   readonly points: readonly StatisticPoint[];
-  /** Median response time of first attempts, within 12 %. For webhooks only; null if there were no deliveries. */
+  /** Median response time of first attempts, accurate to 12 %. For webhooks only; null if there were no deliveries. */
   readonly median_ms?: number | null | undefined;
   readonly p95_ms?: number | null | undefined;
 }

@@ -79,7 +79,7 @@ export interface FleetMac {
   readonly changes: boolean;
   /** In a pair: the id under which hubs show this Mac. */
   readonly pair?: string | undefined;
-  /** In a pair: whether sends go by this Mac. */
+  /** In a pair: true if sends go through this Mac. */
   readonly sends?: boolean | undefined;
   /**
    * Number of ranges of rows that the stream lacks and the Mac has not supplied yet. The Mac's later events wait for

@@ -191,7 +191,9 @@ export interface WebhookStatus extends WebhookHealth, ShownSettings {
    * Row id up to which everything is done; slightly ahead of the stored position while rows are skipped (decision F4).
    */
   readonly row_id: number;
-  /** Published row ids that are not finished yet, plus unfinished changes if the webhook asks for changes. */
+  /**
+   * Number of published row ids that are not finished yet, plus the unfinished changes if the webhook asks for changes.
+   */
   readonly behind: number;
 }
 

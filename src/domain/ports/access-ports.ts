@@ -210,7 +210,7 @@ export interface Keys {
   revoked(): readonly KeyRecord[];
 }
 
-/** The held sends that a caller may see or decide. Others do not exist for the caller. */
+/** The held sends that a caller may see or decide. Other held sends do not exist for the caller. */
 export interface Approvals {
   list(query: { readonly state?: ApprovalState | undefined; readonly waitMs: number }): Promise<readonly Approval[]>;
   /** Returns an approval. Waits until it has ended, at most `waitMs`. */

@@ -25,7 +25,7 @@ export interface MessageLog {
 
 /** The result of taking from the feed. */
 export interface FeedBatch {
-  /** In log order. Can be empty although more follow, if a limited key may read none of these. */
+  /** In log order. May be empty although more entries follow: those that a limited key may not read are left out. */
   readonly entries: readonly LogEntry[];
   /** Position after the batch. It can be beyond the last entry, because deleted rows have no entry. */
   readonly upTo: Offset;
@@ -145,7 +145,7 @@ export interface EventFeed {
    * hub, which lacks the facts.
    */
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
-  /** At a hub: returns the Macs that publish no changes, which a reader with changes therefore lacks. */
+  /** At a hub: returns the Macs that publish no changes, so that a reader with changes gets none from them. */
   withoutChanges?(): readonly string[];
   /**
    * Returns a reader that begins now. If it falls behind by more than the capacity, it loses the oldest entries
@@ -169,13 +169,13 @@ export interface EventFeed {
 export interface CursorStore {
   load(): Cursor | undefined;
   /**
-   * Stores the cursor together with the first prints of the rows that it publishes and with the changes to earlier rows
-   * that those rows imply: all or nothing (decision I4).
+   * Stores the cursor, the first prints of the rows that it publishes, and the changes of earlier rows that follow from
+   * the new rows: all or nothing (decision I4).
    */
   save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**
-   * Starts over at `cursor` (at the first start, or after the log was replaced: decisions C4, C5), with every consumer
-   * and the change log, in one transaction. `prints` belong to the newest rows.
+   * Makes the log, every consumer and the change log start over at `cursor`, in one transaction: at the first start, or
+   * after the log was replaced (decisions C4, C5). `prints` belong to the newest rows.
    */
   restart(cursor: Cursor, prints?: ReadonlyMap<number, Print>): void;
 }

@@ -10,7 +10,7 @@ export interface FleetStore {
   /** Creation time of the stream that `position` refers to; undefined before the first. */
   stream(): string | undefined;
   setStream(created: string): void;
-  /** Everything up to here was acknowledged, or never has to be; undefined before the first connection. */
+  /** Everything up to here was acknowledged, or need not be published; undefined before the first connection. */
   position(): Offset | undefined;
   setPosition(offset: Offset): void;
 }
@@ -23,7 +23,7 @@ export interface FleetReport {
   /** Row id of the newest event that the stream has acknowledged; null before the first connection. */
   readonly published_row: number | null;
   /**
-   * Upper bound of the published events that the stream has not acknowledged: some rows in between may have no event.
+   * Number of published events that the stream has not acknowledged, at most: rows without an event are counted too.
    */
   readonly behind: number;
   /** Whole seconds by which this machine's clock is ahead of the broker's; null while unknown. */

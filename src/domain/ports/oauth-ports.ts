@@ -42,7 +42,9 @@ export interface OAuthGrant {
   readonly scope: string;
   readonly accessHash: string;
   readonly accessUntilMs: number;
-  /** Empty until the code is redeemed, as is `accessHash`; until then `accessUntilMs` is when the code expires. */
+  /**
+   * Empty until the code is redeemed, like `accessHash`. Until then `accessUntilMs` is the time when the code expires.
+   */
   readonly refreshHash: string;
   /**
    * The hash of the part that all refresh tokens of this grant share. A used token that returns shows that two programs

@@ -6,7 +6,7 @@ import type { ReactionType } from '../reaction.ts';
 export interface SelfChatRecord {
   /** `approval.self`. */
   readonly address: string;
-  /** Null until the owner has entered the code received there. */
+  /** Null until the owner has entered the code that arrived in the conversation. */
   readonly conversation_id: string | null;
   readonly proved_at: string | null;
 }
@@ -35,8 +35,8 @@ export interface SelfChatStore {
   request(guid: string): RequestMessage | undefined;
   addRequest(guid: string, request: RequestMessage): void;
   /**
-   * Reserves one of the messages that Postern may write into the self-chat, once per key. Returns undefined if the
-   * message may be written now, otherwise when it may be (Unix milliseconds).
+   * Counts one message towards the limit of messages that Postern writes into the self-chat; a repeated key counts
+   * once. Returns undefined if the message may be written now, else the Unix milliseconds at which it may.
    */
   reserve(key: string, nowMs: number): number | undefined;
   forget(): void;

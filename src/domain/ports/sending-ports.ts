@@ -74,8 +74,8 @@ export interface SendLookup {
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
   /**
-   * Returns the service of the newest outgoing message to this address that was delivered, or that was sent by another
-   * service than iMessage.
+   * Returns the service of the newest outgoing message to this address that counts: an iMessage counts only if it was
+   * delivered.
    */
   newestServiceTo(address: string): string | undefined;
   /**

@@ -58,7 +58,10 @@ export interface SentPartStore {
   open(): readonly OpenPart[];
   /** Returns the row of the newest part with this key that has a row. */
   rowOf(key: IdempotencyKey): number | undefined;
-  /** Returns undefined if the row belongs to no part. */
+  /**
+   * Returns the expected chats of the parts that still lack a row and could belong to this one. With `contents`, only
+   * of parts with one of these contents.
+   */
   ofRow(rowId: number): PairedPart | undefined;
   /**
    * Returns the expected chats of parts without a row that this row could belong to: parts with one of these contents,

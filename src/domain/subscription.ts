@@ -87,7 +87,6 @@ export interface SubscriptionGrant {
   readonly health: SubscriptionHealth | undefined;
 }
 
-/** The health of a new subscription. */
 export const NEW_HEALTH: SubscriptionHealth = {
   lastDeliveryMs: null,
   lastError: null,

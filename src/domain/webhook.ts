@@ -70,7 +70,6 @@ export interface WebhookWire {
   readonly events: readonly string[];
 }
 
-/** A webhook as stored. */
 export interface StoredWebhook extends Webhook, WebhookSettings {
   /** Absent for a webhook that was registered with the API. */
   readonly wire?: WebhookWire | undefined;
@@ -152,7 +151,6 @@ export interface HeldDelivery {
   /** The `X-Webhook-Delivery` id. */
   readonly id: string;
   readonly row_id: number;
-  /** Attempts so far. */
   readonly attempts: number;
   /** When the third attempt failed, ISO 8601 UTC. */
   readonly since: string;
@@ -163,7 +161,6 @@ export interface HeldDelivery {
 /** `paused`: switched off by its owner. `held`: one delivery is being retried until it succeeds. */
 export const WEBHOOK_STATES = ['healthy', 'failing', 'held', 'paused'] as const;
 
-/** The state of a webhook. */
 export interface WebhookHealth {
   readonly state: (typeof WEBHOOK_STATES)[number];
   readonly consecutive_failures: number;

@@ -77,7 +77,10 @@ export interface ApprovalStore {
   get(id: string): StoredApproval | undefined;
   /** Newest first. */
   list(state: ApprovalState | undefined, limit: number): readonly StoredApproval[];
-  /** Returns the request's newest approval that was created at or after `sinceMs` or whose send is still scheduled. */
+  /**
+   * Returns the request's newest approval. Ignores approvals created before `sinceMs`, unless their send is still
+   * scheduled.
+   */
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
   heldBytes(): number;

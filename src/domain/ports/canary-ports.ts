@@ -6,7 +6,7 @@ export interface CanaryRecord {
   readonly address: string;
   /** Eight hexadecimal digits, different for each canary. */
   readonly number: string;
-  /** When it was sent, in Unix milliseconds; if the clock has been set back since, when that was noticed. */
+  /** When it was sent, in Unix milliseconds. If the clock was set back after that, the time when this was noticed. */
   readonly sentMs: number;
   /** `waiting`: being sent, or sent less than ten minutes ago without having arrived. */
   readonly outcome: 'waiting' | 'arrived' | 'lost' | 'not_sent' | 'unknown';

@@ -47,7 +47,7 @@ export interface OAuthGrant {
    */
   readonly refreshHash: string;
   /**
-   * The hash of the part that all refresh tokens of this grant share. A used token that returns shows that two programs
+   * The hash of the part that all refresh tokens of this grant share. If a used token is presented again, two programs
    * hold the grant.
    */
   readonly familyHash: string;

@@ -28,7 +28,7 @@ export interface ScheduledEnd {
  * wins.
  */
 export interface ScheduledStore {
-  /** Adds an entry, in the transaction that claims its key. An existing entry stays. */
+  /** Adds an entry, within the transaction that claims its key. If an entry with this id exists, that entry stays. */
   add(entry: StoredScheduled): void;
   get(id: string): StoredScheduled | undefined;
   /** Lists at most 500 entries in order of time; of all keys if `keyId` is undefined. */

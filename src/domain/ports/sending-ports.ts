@@ -18,7 +18,7 @@ export interface Attempt {
 
 export type Content = { readonly body: string } | { readonly attachment: string };
 
-/** One part of a send, by one of the ways to reach the recipient. */
+/** One part of a send, and one way to reach the recipient. */
 export interface SendPart extends Attempt {
   readonly content: Content;
 }
@@ -74,8 +74,8 @@ export interface SendLookup {
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
   /**
-   * Returns the service of the newest outgoing message to this address that counts: an iMessage counts only if it was
-   * delivered.
+   * Returns the service of the newest message that was sent to this address without an error. Ignores an iMessage that
+   * was not delivered.
    */
   newestServiceTo(address: string): string | undefined;
   /**

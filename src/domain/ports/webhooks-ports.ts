@@ -20,7 +20,7 @@ export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
     readonly wire?: WebhookWire | undefined;
   };
 
-/** Absent settings stay. Each named header is set, or removed by null. */
+/** Absent settings stay as they are. A header is set to its value, or removed if the value is null. */
 export interface WebhookChanges extends Partial<Omit<WebhookSettings, 'headers'>> {
   readonly headers?: Readonly<Record<string, string | null>> | null;
 }

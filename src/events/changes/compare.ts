@@ -49,7 +49,6 @@ export function blockOf(rowId: number): number {
   return Math.floor(rowId / BLOCK_ROWS);
 }
 
-/** The result of a comparison. */
 export interface Difference {
   readonly changes: readonly Change[];
   /** Prints to store: the new print of each row that differs, and the first print of each row without one. */
@@ -59,8 +58,8 @@ export interface Difference {
 }
 
 /**
- * Compares these rows with their stored prints. A row without a stored print gets its first one silently: it is new, or
- * older than the detection.
+ * Compares these rows with their stored prints. For a row without a stored print, stores its first one and reports no
+ * change: such a row is new, or older than the detection.
  */
 export function compare(
   rowIds: Iterable<number>,
@@ -97,7 +96,7 @@ function removal(rowId: number, origins: ReadonlyMap<number, RowOrigin>): Change
   return { kind: 'removed', rowId, guid, conversationId };
 }
 
-/** Returns one entry that stands for too many changes (decision I3); undefined if there are none. */
+/** Returns one entry in place of changes that are too many to list (decision I3); undefined if there are none. */
 export function summary(changes: readonly Change[]): Change | undefined {
   const rowIds = changes.flatMap((change) => (change.kind === 'many' ? [] : [change.rowId]));
   if (rowIds.length === 0) return undefined;

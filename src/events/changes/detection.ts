@@ -20,7 +20,10 @@ import { Sweep, type SweepLimits } from './sweep.ts';
 /** The configured value. `auto` switches detection on once a client asks for changes (decision I2). */
 export type DetectionMode = 'auto' | true | false;
 
-/** Rows compared after a commit, changes listed one by one, and blocks that a sweep holds back (decision I4). */
+/**
+ * The number of rows compared after a commit, of changes listed one by one, and of blocks that a sweep holds back
+ * (decision I4).
+ */
 const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
 
 /**
@@ -32,10 +35,10 @@ const PASS_EVERY_MS = 1000;
 const RETRY_MS = 1000;
 /** A block takes 1.3 ms. With this pause a sweep takes less than 3 % of a core. */
 const SLICE_EVERY_MS = 50;
-/** Shorter for the first sweep, because changes of old rows are not seen until it ends. */
+/** The pause during the first sweep. It is shorter, because changes of old rows are not seen until that sweep ends. */
 const FIRST_SLICE_EVERY_MS = 2;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** Minimum time from the end of a sweep to the next sweep, if a doubt is its cause. */
+/** Minimum time from the end of a sweep to a sweep that begins because of `#isDoubtful`. */
 const SWEEP_REST_MS = 60_000;
 /** Detection ends when no client has asked for changes for this long (decision I2). */
 const KEPT_ON_MS = 30 * 24 * 60 * 60 * 1000;
@@ -76,7 +79,7 @@ export class ChangeDetection implements ChangeControl {
   /** True if rows that passes do not compare may differ from their stored prints. */
   #isDoubtful = true;
   #hasCommits = false;
-  /** The generation of the log that the other members refer to. */
+  /** The generation of the log that the passes' memory and `#isDoubtful` belong to. */
   #generation = -1;
   readonly #passes: Passes;
 
@@ -199,7 +202,7 @@ export class ChangeDetection implements ChangeControl {
     if (changes.length > 0) publish();
   }
 
-  /** Discards what was remembered if the log was replaced, because it describes other rows. */
+  /** If the log was replaced, discards what was remembered, because that describes rows of the old log. */
   #followGeneration(): void {
     const generation = this.#parts.store.generation();
     if (generation === this.#generation) return;

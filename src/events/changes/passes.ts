@@ -21,7 +21,7 @@ export interface PassParts {
 export interface PassLimits {
   /** Rows that every pass compares. */
   readonly windowRows: number;
-  /** With more changes than this, rows older than the newest ones may have changed too. */
+  /** If a pass finds more changes than this, rows older than the compared ones may have changed too. */
   readonly maxListed: number;
 }
 
@@ -65,7 +65,7 @@ export class Passes {
     const found = compare(rowIds, all, stored, this.#origins.rows);
     record(found.changes, found.prints);
 
-    // Kept only now, because after a failure the next pass must find these rows again.
+    // Kept only after storing: if storing fails, the next pass must find these rows again.
     this.#watched.keep(watched);
     const deleted = deletions - (this.#deletions ?? deletions);
     this.#deletions = deletions;
@@ -137,7 +137,7 @@ class RecentOrigins {
     return this.#rows;
   }
 
-  /** Reads the unknown rows of a range, and drops older ones beyond `most`. */
+  /** Reads the rows of a range that are not cached. If more than `most` rows are cached, drops those before `from`. */
   note(from: number, upTo: number, most: number): void {
     const { prints, background } = this.#readers;
     const rows = this.#rows;
@@ -151,7 +151,7 @@ class RecentOrigins {
         (read) => {
           for (const row of read) rows.set(row.rowId, row);
         },
-        // The commit detector reports that chat.db is unavailable. The next pass reads these rows.
+        // Ignores that chat.db is unavailable, which the commit detector reports. The next pass reads these rows.
         () => {
           if (rows === this.#rows) this.#upTo = Math.min(this.#upTo, before);
         },

@@ -22,13 +22,16 @@ export interface SweepParts {
   readonly record: (changes: readonly Change[], prints: ReadonlyMap<number, Print>) => void;
 }
 
-/** How many changes one sweep lists. Beyond that, each chunk of blocks is reported as one summary (decision I3). */
+/**
+ * How many changes one sweep lists. Beyond that, the changes of every `blocksHeld` blocks are reported as one summary
+ * (decision I3).
+ */
 export interface SweepLimits {
   readonly maxListed: number;
   readonly blocksHeld: number;
 }
 
-/** A change that waits for its chunk's summary. */
+/** A change that will be part of the next summary. */
 interface Held {
   readonly change: Change | undefined;
   readonly old: Print;
@@ -36,8 +39,8 @@ interface Held {
 }
 
 /**
- * Compares all rows once, block by block. The background read only finds which rows differ. These are read again
- * before anything is stored, because a pass may have been faster.
+ * Compares all rows once, block by block. The background read only finds which rows differ. Reads these again before it
+ * stores anything, because a pass may have stored newer prints meanwhile.
  */
 export class Sweep {
   readonly #parts: SweepParts;
@@ -82,8 +85,8 @@ export class Sweep {
   }
 
   /**
-   * Returns false if chat.db was replaced since the slice was read. If changes were logged since then, `isCurrent` is
-   * false: the removal of a row without a print may already have been reported.
+   * Returns false if chat.db was replaced since the slice was read. `isCurrent` is false if changes were logged since
+   * then. In that case rows without a print are read again, because their removal may already have been reported.
    */
   #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
     const { store, prints, record } = this.#parts;

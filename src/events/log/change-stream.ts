@@ -98,8 +98,8 @@ export class ChangeStream {
   }
 
   /**
-   * Continues reading from a position: from the channel if it was at exactly this position, else from the stores.
-   * Changes of rows that the reader already has precede rows in their current state.
+   * Continues reading from a position: from the channel if it was at exactly this position, else from the stores. From
+   * the stores, changes of rows that the reader already has come first, then new rows in their current state.
    */
   read(position: Offset, limit: number): FeedPage {
     const channel = this.#channel;
@@ -128,8 +128,8 @@ export class ChangeStream {
   }
 
   /**
-   * Tells a reader from before the oldest kept change to read everything again, including rows that it knows only from
-   * a list.
+   * Tells a reader whose position is before the oldest kept change to read everything again, including rows that it
+   * knows only from a list.
    */
   #forgotten(offset: Offset, count: number): FeedPage {
     const { change } = offset;

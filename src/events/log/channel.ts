@@ -63,7 +63,9 @@ export class Channel {
     return this.#generation;
   }
 
-  /** Starts at `offset`: at launch the stored one, after the log was replaced the newest row (decisions C4, C5). */
+  /**
+   * Starts at `offset`: at launch the stored offset, and after the log was replaced the newest row (decisions C4, C5).
+   */
   restart(offset: Offset): void {
     this.#start = this.#next;
     this.#floor = offset;

@@ -150,7 +150,7 @@ export class Consumer<Outcome> implements EventConsumer {
     const reader = this.#reader;
     const handled = await this.#task.handle(entry);
     if (!handled.isDone) return false;
-    // With another reader, `seek` was called during the handling: records the outcome and leaves the offset.
+    // If the reader was replaced, `seek` was called meanwhile. Then only the outcome is recorded, and the offset stays.
     if (reader === this.#reader) {
       this.#next += 1;
       this.#offset = entry.offset;

@@ -34,7 +34,7 @@ export interface FeedParts {
 export type ChangeSource = Pick<ChangeStream, 'channel' | 'generation' | 'isKept' | 'read'>;
 
 /**
- * Supplies a resumed reader with events. `read` returns those after a position, from the channel if it still holds
+ * Supplies a resumed reader with events. `read` returns the events after a position, from the channel if it still holds
  * them, otherwise from storage.
  */
 interface Source {
@@ -127,7 +127,7 @@ export class Feed implements EventFeed {
     return {
       take: (limit): FeedBatch => {
         if (!isCurrent()) {
-          // The log was replaced: every reader starts at its newest row (decision C5).
+          // The log was replaced: every reader starts again at the newest row of the new log (decision C5).
           position = channel.base;
           generation = channel.generation;
         }

@@ -2,7 +2,10 @@ import { isAfter, rowOffset } from '../../domain/offset.ts';
 import type { EventFeed } from '../../domain/ports/feed-ports.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 
-/** A row is published at most 2 s after it was first seen (decision C2), or later if it follows a burst of rows. */
+/**
+ * How long to wait for an event. A row is published at most 2 s after it was first seen (decision C2), unless it
+ * follows a burst of rows.
+ */
 const MAX_WAIT_MS = 2500;
 
 /**

@@ -40,11 +40,11 @@ export interface PublisherParts {
 export class Publisher {
   readonly #parts: PublisherParts;
   #cursor: Cursor | undefined;
-  /** False if the cursor could not be stored. A restart would then repeat everything after the stored one. */
+  /** False if the newest cursor could not be stored. A restart would then begin at the stored cursor again. */
   #isStored = true;
   /**
-   * When rows were first seen: every unpublished row up to `upTo` existed at `atMs` (monotonic), which is `seenMs` in
-   * Unix time.
+   * When rows were first seen: every unpublished row up to `upTo` existed at `atMs`. `seenMs` is the same moment in
+   * Unix time, `atMs` in monotonic time.
    */
   readonly #sightings: { readonly upTo: number; readonly atMs: number; readonly seenMs: number }[] = [];
   #isRunning = false;
@@ -145,7 +145,8 @@ export class Publisher {
       this.#parts.changes?.stream.channel?.wake();
     }
     while (!this.#isClosed) {
-      // Taken before the rows are read, because missing parts may arrive while the process is stopped in between.
+      // The time must be taken before the rows are read. If the process is stopped in between, missing parts may arrive
+      // meanwhile, and the rows would seem to have waited in vain.
       const askedAtMs = clock.monotonic();
       const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
       if (pending.length === 0) this.#sightings.length = 0; // rows seen after the cursor have been deleted again

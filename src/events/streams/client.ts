@@ -32,7 +32,7 @@ export interface ClientSocket {
   terminate(): void;
 }
 
-/** Number of pings after which a client is dropped (decision G1). */
+/** After how many pings a client is dropped (decision G1). */
 export interface Patience {
   /** Pings without a sign of life; undefined if the client cannot give one. */
   readonly silentPings: number | undefined;
@@ -108,7 +108,8 @@ export class Client {
       this.#missedInBurst += missed;
     }
     const batch = batches.front(this.#held);
-    // A batch is recognised by its first and last entry, but a filter may pass other entries between them next time.
+    // The cache recognises a batch by its first and last entry. With a filter, the next batch with the same ends may
+    // have other entries between them.
     if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;

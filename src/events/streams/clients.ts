@@ -84,7 +84,7 @@ export class Clients {
     const wanted = feed.wanted(narrowing);
     const isOwn = caller.key !== undefined || wanted !== undefined;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
-    // Read after resolving, which starts the log for the first client that asks for changes.
+    // Read only after `resolve`, which starts the log for the first client that asks for changes.
     const generation = feed.changeGeneration();
     return {
       caller,

@@ -78,8 +78,8 @@ export class HttpStreams {
         const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));
         const { leave } = this.#clients.add(joining, socket);
         response.once('close', leave);
-        // A half-closed connection may stay open for clients that still read; a client that closes a stream no longer
-        // does.
+        // Other half-closed connections may stay open, because their clients still read. A client that closes a stream
+        // no longer reads.
         response.socket?.once('end', () => response.destroy());
       },
       giveUp: joining.giveUp,
@@ -113,7 +113,8 @@ class ResponseStream implements ClientSocket {
     const response = this.#response;
     const { socket } = response;
     if (socket === null || 'Bun' in globalThis) {
-      // The answer waits behind earlier ones on this connection. Bun never provides a socket to write to.
+      // Without a socket, this answer waits behind earlier ones on its connection. Bun never provides a socket to write
+      // to.
       response.write(batch.bytes, (error) => {
         if (!error) onDrain();
       });

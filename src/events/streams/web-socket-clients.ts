@@ -46,7 +46,6 @@ export const TEXT_FRAMES: Framing = {
 
 const FORMAT: Format = { framing: TEXT_FRAMES, textOf: (_entry, json) => json };
 
-/** The WebSocket clients. */
 export class WebSocketClients {
   readonly #ready: StreamParts['ready'];
   readonly #log: Log;

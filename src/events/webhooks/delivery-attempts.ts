@@ -61,7 +61,7 @@ interface Attempt {
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /** The delivery that prepares this request, before each attempt, in the client's interceptor. */
+    /** The delivery that makes this request. The client's interceptor lets it prepare each attempt. */
     readonly attempts?: DeliveryAttempts;
   }
 }
@@ -121,7 +121,8 @@ export class DeliveryAttempts {
           retryDelay: (retry) => retryWaitsMs[retry - 1] ?? 0,
           onRetry: (_retry, error) => {
             this.#noteFailure(error);
-            // `finish` was called after the condition was checked, and could not know of this wait.
+            // `finish` may have been called after `retryCondition` was checked. It did not know of this wait, so the
+            // wait is cancelled here.
             if (!this.#mayRetry) this.cancel();
           },
         },

@@ -21,7 +21,8 @@ export function deliveryId(webhookId: string, guid: string): string {
 /** Returns the source of a delivery id: the guid of a new row, the number of a change (decision I3). */
 export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
   if (change !== undefined) return `change ${generation}.${change}`;
-  // A row can lack a guid (decision B1). Then its row id keeps its events' ids apart from those of other such rows.
+  // A row can lack a guid (decision B1). Its row id then distinguishes its events from those of other rows without a
+  // guid.
   return guid || `row ${rowId}`;
 }
 

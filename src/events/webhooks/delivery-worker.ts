@@ -223,7 +223,8 @@ export class DeliveryWorker {
     const { clock, log, tries } = this.#parts;
     const { outcome } = result;
     if (outcome === 'interrupted' || (outcome === 'failed' && isOutdated)) return { isDone: false };
-    // In another program's protocol, receivers cannot detect the repeat of an event that may have arrived.
+    // Receivers of another program's protocol cannot detect a repeat, so an event that may have arrived is not sent
+    // again.
     const mayRepeat = this.#webhook.wire === undefined || result.neverArrived === true;
     if (outcome === 'failed' && mayRepeat && this.#webhook.on_failure === 'hold') {
       await this.#holdAfter(result, entry, id);

@@ -184,7 +184,7 @@ export class Dispatcher implements WebhookRegistry {
     const { feed } = this.#parts;
     const changes = wantsChanges(webhook);
     if (from === 'latest') return feed.lastPublished({ changes });
-    // A row id names no change, so changes that the webhook has received are not repeated.
+    // A row id says nothing about changes. The webhook keeps its change number, so that no change is repeated.
     const isRow = 'rowId' in from && !('generation' in from);
     const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
     if (!isAfter(start, now)) return start;

@@ -30,7 +30,7 @@ export interface PosterOptions {
   readonly retryWaitsMs?: readonly number[];
   readonly attemptTimeoutMs?: number;
   readonly allowedHosts?: AllowedHosts;
-  /** Called right before each attempt: a hub that was suspended may no longer be the one that delivers. */
+  /** Asked right before each attempt, because a hub that was suspended may no longer be the one that delivers. */
   readonly mayAttempt?: () => boolean;
   /** Reports whether connecting to the address of a host name is allowed. Default: always. */
   readonly isAddressAllowed?: AddressRule;

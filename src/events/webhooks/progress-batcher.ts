@@ -48,12 +48,15 @@ export class ProgressBatcher {
       step.records.push(record);
       this.#parts.onOutcome?.(record, id);
     }
-    // Stores after this turn, in which the next event is sent.
+    // Stores only after this turn, because the next event is sent within it.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
     this.#cancelFlush ??= this.#parts.clock.after(FLUSH_AFTER_MS, () => this.flush());
   }
 
-  /** Replaces an unstored offset after the stored one was changed, so that it is not moved back. Keeps the records. */
+  /**
+   * If the offset of this webhook is still to be stored, replaces it. Otherwise the next flush would undo a change of
+   * the stored offset. Keeps the records.
+   */
   move(id: string, offset: Offset): void {
     const step = this.#steps.get(id);
     if (step !== undefined) step.offset = offset;

@@ -30,7 +30,7 @@ export class RecentTries {
   end(webhookId: string, record: DeliveryRecord, result: PostResult): void {
     const tries = this.#triesOf(webhookId, record.id, result);
     if (this.#held.get(webhookId)?.id === record.id) this.#held.delete(webhookId);
-    // The record alone already shows a single attempt without an answer.
+    // The record alone shows everything about a single attempt without an answer.
     if (tries.answer === undefined && record.attempts === 1) return;
     this.#ended.set(keyOf(webhookId, record), tries);
     for (const [oldest] of this.#ended) {

@@ -67,7 +67,8 @@ export class SinglePosts {
   async #postOf(to: StoredWebhook, record: DeliveryRecord): Promise<Post | undefined> {
     const parts = this.#parts;
     const entry = droppedEntry(parts, { rowId: record.row_id, change: 0 }, to, parts.offsetOf(to));
-    // The delivery id of a change, of a test or of a replaced database's row belongs to no current row.
+    // No current row has this delivery id if the delivery was for a change, a test, or a row of a database since
+    // replaced.
     if (entry === undefined || deliveryId(to.id, deliveryName(entry)) !== record.id) return undefined;
     await parts.ready(to.include);
     const caller = callerOf(parts, to);

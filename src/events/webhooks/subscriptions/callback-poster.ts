@@ -49,7 +49,8 @@ export class CallbackPoster {
       ...parts,
       retryWaitsMs: [],
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
-      // A private address is allowed only for a host that cannot be public, which the owner chose knowing that.
+      // Allows a private address only for a host that is private by its spelling. The owner allowed such a host
+      // knowingly.
       isAddressAllowed: (host, address) => isPublicAddress(address) || hostClassOf(`https://${host}`) !== 'other',
     });
   }

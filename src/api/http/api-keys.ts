@@ -76,8 +76,8 @@ const LIKE_A_LIMITED_KEY = /(?:^|Bearer +|api_key=)postern_/i;
 
 /**
  * Returns the same error for a missing key and a wrong one (decision E6); without `request`, the error for a limited
- * key that has ended. The text depends only on the path and the form of the key. With a limited key, it does not say
- * where the owner's key is; with any other Bearer token, it does not confirm a guess of that key.
+ * key that has ended. The text depends only on the path and the form of the key: a limited key is not told where the
+ * owner's key is, and every other Bearer token gets the same text, whatever it guesses.
  */
 export function unauthorized(request?: Pick<IncomingMessage, 'headers' | 'url'>): AppError {
   if (request === undefined) return refused('limited_key_refused');

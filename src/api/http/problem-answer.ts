@@ -4,8 +4,8 @@ import { problemDocument } from '../../schema/problem-document.ts';
 import type { Answer } from './answer.ts';
 
 /**
- * Returns the answer for a failure (decision E1). Answers 500 without details for anything but an AppError or an error
- * of state.db, because it is a defect of Postern.
+ * Returns the answer for a failure (decision E1). Any failure other than an AppError or an error of state.db is a
+ * defect of Postern: the answer is 500 without details.
  */
 export function problemAnswer(error: unknown): Answer {
   const known = isAppError(error) ? error : (storageProblem(error) ?? problem('internal_error'));

@@ -13,9 +13,8 @@ const ALL_KEYS = 'keys';
 type RateProblem = Extract<ProblemName, 'rate_limited' | 'key_rate_limited'>;
 
 /**
- * Counts requests in fixed windows, each beginning with its first request (decision E5). Limited keys get only a share
- * of the whole limit, so that agents leave some for the owner (decision L1). One key may use half, and all keys
- * together three quarters.
+ * Counts requests in fixed windows, each beginning with its first request (decision E5). A limited key may use half of
+ * the limit, and all limited keys together three quarters, so that agents leave a quarter to the owner (decision L1).
  */
 export class RateLimit {
   readonly #windowS: number;

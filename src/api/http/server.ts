@@ -217,8 +217,8 @@ export class HttpServer implements ExchangeContext {
       // A missing Host is left to the guard, which answers it with a problem.
       requireHostHeader: false,
     });
-    // Node silently drops headers beyond this number, even a Content-Length. Room for one more than the limit shows
-    // whether there are too many.
+    // Node silently drops headers beyond this number, even a Content-Length. One more than the limit is kept, so that
+    // the guard can refuse a request with too many.
     server.maxHeadersCount = MAX_HEADER_LINES + 1;
     // A client that closes its own side after its request, such as `nc -N`, still waits for the answer. Node's types
     // lack this option.

@@ -18,7 +18,7 @@ const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 const version = serverVersion();
 if (version === undefined) {
-  console.error('make fleet needs nats-server, and there is none on PATH.');
+  console.error('make fleet needs nats-server, which is not on PATH.');
   console.error('  Debian, Ubuntu: apt install nats-server    macOS: brew install nats-server');
   process.exit(69);
 }
@@ -35,7 +35,7 @@ try {
   await start();
 } catch (error) {
   if (!isEnding) {
-    console.error(`The fleet does not start: ${error.message}\n${lastLines()}`);
+    console.error(`The fleet did not start: ${error.message}\n${lastLines()}`);
     await end(1);
   }
 }
@@ -118,7 +118,7 @@ The fleet, through the balancer:
   curl ${header} '${url}/api/v1/messages?limit=3'
 Events of all Macs (another hub continues when one ends):
   curl -N ${header} -H 'Accept: text/event-stream' '${url}/api/v1/events?after=0'
-Send: several Macs know +15550100, so say from which
+Send from m2, because several Macs know +15550100:
   curl ${header} -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello", "from": "m2"}' ${url}/api/v1/messages
 In a browser:
   ${postern} open --url ${url} --key-file ${keyFile}
@@ -149,7 +149,8 @@ async function act(what, name) {
     return console.log(`Type kill, pause, resume or start, and one of ${children.names.join(', ')}.`);
   }
   const wasRunning = children.isRunning(name);
-  if (wasRunning === (what === 'start')) return console.log(`${name} ${wasRunning ? 'runs already' : 'does not run'}.`);
+  if (wasRunning === (what === 'start'))
+    return console.log(`${name} ${wasRunning ? 'is already running' : 'is not running'}.`);
   await actions[what]();
   console.log(`${name}: ${what}`);
 }
@@ -221,7 +222,7 @@ function lastLines() {
 async function until(what, ask) {
   const start = performance.now();
   for (;;) {
-    let problem = 'it is not complete';
+    let problem = 'not all Macs are present';
     try {
       if ((await ask()) !== false) return;
     } catch (error) {

@@ -17,8 +17,8 @@ export async function controlAgent(
   readSettings: InstallOptions['readSettings'],
 ): Promise<void> {
   if (machine.platform !== 'darwin') {
-    throw new AppError('not_a_mac', `There is no agent to ${order}: Postern runs at every login on Macs only.`, {
-      hint: 'Run the service here with: postern serve — and end it with Ctrl+C or SIGTERM.',
+    throw new AppError('not_a_mac', `There is no agent to ${order}: Postern installs one only on a Mac.`, {
+      hint: 'To run the service here: postern serve (Ctrl+C or SIGTERM ends it)',
     });
   }
   const layout = layoutOf(machine.home);
@@ -56,7 +56,7 @@ export async function controlAgent(
   const agent = new Agent(settings.config);
   const trouble = await agent.healthTrouble(machine, launchd);
   if (trouble !== null) {
-    throw new AppError('agent_not_healthy', trouble, { hint: 'Run: postern logs — and: postern doctor' });
+    throw new AppError('agent_not_healthy', trouble, { hint: 'Run: postern doctor (and, for the log: postern logs)' });
   }
   machine.stdout(`Postern is running at ${agent.place}`);
 }

@@ -42,7 +42,7 @@ async function prove(machine: Machine, layout: Layout, folder: string): Promise<
   });
   if (proof.code !== 0) {
     throw new AppError('proof_failed', `The new version does not load: ${lastLines(proof.stderr)}`, {
-      hint: 'Nothing was switched over; what ran before still runs.',
+      hint: 'The new version was not installed. If an older one was running, it still is.',
     });
   }
   for (const line of proof.stdout.trim().split('\n').filter(Boolean)) machine.stdout(`  ${line}`);

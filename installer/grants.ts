@@ -43,10 +43,10 @@ export async function settleGrants(
   if (!isNewBundle && existsSync(layout.knownCdhash)) return;
   const cdhash = (await signatureOf(machine, layout.app))?.cdhash ?? null;
   if (isNewBundle && cdhash !== null && cdhash === known) {
-    machine.stdout('The program is byte for byte the one that macOS knows, so its permissions still hold.');
+    machine.stdout('Postern.app is identical to the one that macOS knows, so it keeps its permissions.');
   } else if (isNewBundle) {
     if (known !== null)
-      machine.stdout('The program is a new one for macOS, so it has to be granted its permissions again.');
+      machine.stdout('Postern.app has changed, so macOS requires you to grant its permissions again.');
     for (const line of await resetPermissions(machine, layout)) machine.stdout(line);
   }
   remember(layout, cdhash);
@@ -94,5 +94,5 @@ async function reset(machine: Machine, service: keyof typeof SERVICES): Promise<
 function manually(service: keyof typeof SERVICES): string {
   return service === 'SystemPolicyAllFiles'
     ? 'In System Settings > Privacy & Security > Full Disk Access, select Postern if it is listed and click −.'
-    : 'If macOS never asks about Messages, run: tccutil reset AppleEvents (it resets this answer for all apps).';
+    : 'If macOS never asks about Messages, run: tccutil reset AppleEvents (this also forgets the answers for all other apps).';
 }

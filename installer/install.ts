@@ -48,7 +48,7 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   const { client, reason } = agent;
   const missing = client === undefined ? [] : await walkThroughPermissions(machine, layout, client, options);
   machine.stdout('');
-  if (reason !== undefined) machine.stdout(`The agent was not asked for its permissions. ${reason}`);
+  if (reason !== undefined) machine.stdout(`The agent could not be asked which permissions it has. ${reason}`);
   machine.stdout(missing.length === 0 ? `Postern is running at ${agent.place}` : stillMissing(missing));
   machine.stdout(`Configuration and key: ${layout.config}`);
   if (client !== undefined) await mentionApps(machine, client, release.config, layout.config);
@@ -71,12 +71,12 @@ async function mentionApps(machine: Machine, client: PosternClient, config: Agen
 /** Throws an AppError with advice unless this is a Mac and the user is not root. */
 function refuseOtherMachines({ platform, uid }: Machine): void {
   if (platform !== 'darwin') {
-    throw new AppError('not_a_mac', 'Postern can only be installed on a Mac: it drives Messages.', {
+    throw new AppError('not_a_mac', 'Postern can be installed only on a Mac, because it controls Messages.', {
       hint: 'To try it here, on a simulated Mac, run: make run',
     });
   }
   if (uid === 0) {
-    throw new AppError('is_root', 'Do not install Postern with sudo: it belongs to you and your Messages.', {
+    throw new AppError('is_root', 'Do not install Postern with sudo. It must run as you to reach your messages.', {
       hint: 'Run the same command without sudo.',
     });
   }
@@ -102,7 +102,7 @@ async function checkBeforehand(
   const { host, port } = settings.kind === 'usable' ? settings.config.server : settings.server;
   const state = await portState(machine.run, host, port);
   if (state.kind === 'impossible') {
-    throw new AppError('port_impossible', `Nothing can listen on ${host}:${port} (${state.code}).`, {
+    throw new AppError('port_impossible', `Postern cannot listen on ${host}:${port} (${state.code}).`, {
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }

@@ -34,7 +34,7 @@ export class Agent {
 
   /** The agent's address for people and browsers. */
   get place(): string {
-    return this.#server.port === 0 ? 'a free port, which its log names' : urlOf(this.#server);
+    return this.#server.port === 0 ? 'a free port (its log names the number)' : urlOf(this.#server);
   }
 
   /**
@@ -48,7 +48,7 @@ export class Agent {
       const trouble = isOlder ? await this.#portTrouble(machine, job) : await this.#answerTrouble(machine, job);
       if (trouble === null) return null;
       if (job.kind === 'absent') {
-        return 'macOS took the agent away again: it is switched off under System Settings, General, Login Items & Extensions. Switch Postern on there.';
+        return 'macOS does not let the agent run, because it is switched off. Switch Postern on in System Settings, General, Login Items & Extensions.';
       }
       if (machine.clock.monotonic() >= end) {
         const last =
@@ -72,9 +72,9 @@ export class Agent {
 
   async #portTrouble(machine: Machine, job: JobState): Promise<string | null> {
     const { port } = this.#server;
-    if (job.kind !== 'running') return 'The agent does not run.';
+    if (job.kind !== 'running') return 'The agent is not running.';
     if (port === 0) return null;
     const listeners = await portListeners(machine.run, port);
-    return listeners.some(({ pid }) => pid === job.pid) ? null : `The agent does not listen on port ${port}.`;
+    return listeners.some(({ pid }) => pid === job.pid) ? null : `The agent is not listening on port ${port}.`;
   }
 }

@@ -56,7 +56,7 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
   machine.stdout(
     isCompiling
       ? 'Installing the libraries. The native ones are built from source, which takes a minute or two.'
-      : 'Installing the libraries, without the native ones: this Mac has no compiler (xcode-select --install brings one). SQLite then comes with the private Node.',
+      : 'Installing the libraries without the native ones, because this Mac has no compiler (to get one: xcode-select --install). Postern then uses the SQLite that is part of Node.',
   );
   // npm, and the builds that it starts, use the first `node` on PATH.
   const programs = join(folder, '.programs');

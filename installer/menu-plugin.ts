@@ -28,7 +28,7 @@ async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
   ];
   return candidates.filter(({ name, folder }) => {
     if (isGuarded(machine, folder)) {
-      machine.stdout(`The plugin folder of ${name} is ${folder}: macOS may ask whether this terminal may look there.`);
+      machine.stdout(`macOS may ask whether this terminal may open ${folder}, the plugin folder of ${name}.`);
     }
     return folder !== '' && existsSync(folder);
   });
@@ -47,13 +47,15 @@ export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<
   const programs = await menuPrograms(machine);
   if (programs.length === 0) {
     machine.stdout(
-      'No menu bar item: neither SwiftBar nor xbar is installed. Install one and run this again if you like.',
+      'No menu bar item, because neither SwiftBar nor xbar is installed. To get it, install one of them and run the installation again.',
     );
   }
   for (const { name, folder, refreshUrl } of programs) {
     const link = join(folder, NAME);
     if (isForeign(link, layout)) {
-      machine.stdout(`${link} is not Postern's, so it is left alone; remove it to have the menu bar item in ${name}.`);
+      machine.stdout(
+        `Postern did not make ${link} and leaves it alone. To have the menu bar item in ${name}, remove that file first.`,
+      );
       continue;
     }
     rmSync(link, { force: true });

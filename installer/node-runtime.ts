@@ -25,12 +25,12 @@ export async function obtainNode(
   const pinned = packages[`darwin-${mac.arch}`];
   if (pinned !== undefined) {
     machine.stdout(
-      `Fetching Node ${pinned.version} (npm package ${pinned.name}), so that your own Node no longer matters.`,
+      `Fetching Node ${pinned.version} (npm package ${pinned.name}), so that Postern does not depend on your own Node.`,
     );
     const trouble = await fetchNodePackage(machine.run, pinned, folder);
     const node = join(folder, 'package', 'bin', 'node');
     if (trouble === null) return fitting(node, mac);
-    machine.stdout(`  That did not work: ${trouble} Your own Node is copied instead.`);
+    machine.stdout(`  That failed: ${trouble} Copying your own Node instead.`);
   }
   return ownNode(machine, mac);
 }
@@ -46,7 +46,7 @@ function ownNode(machine: Machine, mac: MacKind): string {
     }
     refusals.push(refusal);
   }
-  throw new AppError('no_self_contained_node', ['No Node can be copied.', ...refusals].join('\n  '), {
+  throw new AppError('no_self_contained_node', ['No Node on this Mac can be copied.', ...refusals].join('\n  '), {
     hint: 'Run the installation again when the network is available, or install Node from its official installer (or with nvm) first.',
   });
 }
@@ -75,10 +75,10 @@ function unfit(node: string, mac: MacKind): string | null {
   const slice = slices.find(({ arch }) => arch === mac.arch);
   if (slice === undefined) return `${node} is not built for this Mac (${mac.arch}).`;
   if (slice.libraries.some((library) => /(^|\/)libnode[.\d]/.test(library))) {
-    return `${node} is only a stub that loads libnode from beside itself, as Homebrew builds it: a copy would not run.`;
+    return `${node} is only a stub that loads libnode from its own folder, as Homebrew builds it. A copy would not run.`;
   }
   const foreign = slice.libraries.find((library) => !isOfSystem(library));
-  if (foreign !== undefined) return `${node} needs ${foreign}, so a copy would break when that is updated.`;
+  if (foreign !== undefined) return `${node} needs ${foreign}, so a copy would break when that file is updated.`;
   if (isNewer(slice, mac)) return `${node} needs macOS ${slice.minimumMacos ?? ''}; this Mac has ${mac.macos}.`;
   return null;
 }

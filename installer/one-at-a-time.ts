@@ -33,8 +33,8 @@ function locked(path: string): () => void {
 }
 
 function alreadyInstalling(cause: unknown): AppError {
-  return new AppError('already_installing', 'Postern is being installed or uninstalled by another command.', {
-    hint: 'Nothing was changed. Wait for that one to end.',
+  return new AppError('already_installing', 'Another command is installing or uninstalling Postern.', {
+    hint: 'Nothing was changed. Wait until that command has ended.',
     cause,
   });
 }

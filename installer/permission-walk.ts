@@ -22,7 +22,7 @@ const NAMES: readonly Name[] = ['full_disk_access', 'automation'];
 const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
   full_disk_access: {
     title: 'Full Disk Access',
-    why: 'The Messages database is in a folder that macOS protects; without this Postern can read nothing.',
+    why: 'macOS protects the folder of the Messages database. Without this permission, Postern cannot read any message.',
     steps: (layout) => [
       'System Settings opens at Privacy & Security > Full Disk Access.',
       'Switch on "Postern" in the list. If it is not there, click + and choose it,',
@@ -32,10 +32,10 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
   },
   automation: {
     title: 'Automation of Messages',
-    why: 'Postern sends by driving Messages; without this it can read but not send.',
+    why: 'Postern sends by controlling Messages. Without this permission, it can read but not send.',
     steps: () => [
       'When macOS asks whether "Postern" may control "Messages", click Allow (or OK).',
-      'If you once said no: in Privacy & Security > Automation, switch on "Messages" below "Postern".',
+      'If you refused earlier, switch on "Messages" below "Postern" in Privacy & Security > Automation.',
     ],
     pane: `${PANE}?Privacy_Automation`,
   },
@@ -134,7 +134,7 @@ class Guide {
     this.#machine.stdout(
       '  macOS refused without asking you. It remembers a "Don\'t Allow", perhaps from an earlier installation.',
     );
-    if (!(await this.#confirm('  Forget that answer, for Postern alone, so that macOS asks again? [y/N] '))) {
+    if (!(await this.#confirm('  Make macOS forget that answer (for Postern only) and ask again? [y/N] '))) {
       this.#machine.stdout('  The answer stays. Switch on Messages below Postern in the window that opens.');
       return false;
     }
@@ -148,7 +148,7 @@ class Guide {
     this.#machine.stdout('');
     this.#machine.stdout(`Missing: ${title}. ${why}`);
     for (const step of steps(this.#layout)) this.#machine.stdout(`  ${step}`);
-    this.#machine.stdout('  Waiting; the installation continues by itself.');
+    this.#machine.stdout('  Waiting for this permission. The installation then continues by itself.');
   }
 
   async #openPane(name: Name): Promise<void> {
@@ -162,5 +162,5 @@ class Guide {
 /** Returns the advice for when the time is up. */
 export function stillMissing(names: readonly Name[]): string {
   const titles = names.map((name) => EXPLANATIONS[name].title).join(' and ');
-  return `Still missing: ${titles}. Grant it whenever you like: the agent notices by itself.`;
+  return `Still missing: ${titles}. You can grant permissions at any time. The agent notices by itself.`;
 }

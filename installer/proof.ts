@@ -13,7 +13,7 @@ const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync
 for (const name of Object.keys(dependencies)) await import(name);
 openSqlite(':memory:').close();
 process.stdout.write(
-  `${Object.keys(dependencies).length} libraries load on Node ${process.versions.node}; SQLite is that of ${sqliteLibrary}.\n`,
+  `${Object.keys(dependencies).length} libraries load on Node ${process.versions.node}; SQLite comes from ${sqliteLibrary}.\n`,
 );
 
 const missing: string[] = [];

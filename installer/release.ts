@@ -56,7 +56,7 @@ export async function prepareRelease(machine: Machine, layout: Layout, options: 
 async function newBundle(machine: Machine, layout: Layout, options: InstallOptions): Promise<NewBundle | undefined> {
   const replacesSound = await isBundleSound(machine, layout);
   if (replacesSound && !options.renewRuntime) {
-    machine.stdout(`${layout.app} stays as it is, and so do its permissions.`);
+    machine.stdout(`${layout.app} does not change and keeps its permissions.`);
     return undefined;
   }
   const mac = await macKind(machine);
@@ -65,7 +65,7 @@ async function newBundle(machine: Machine, layout: Layout, options: InstallOptio
   mkdirSync(folder);
   try {
     const node = await obtainNode(machine, mac, folder, options.packages ?? NODE_PACKAGES);
-    machine.stdout(`Making ${layout.app}: the permissions belong to this one program, not to every Node script.`);
+    machine.stdout(`Making ${layout.app}, so that only Postern receives the permissions and not every Node script.`);
     return { ...(await stageBundle(machine, layout, node)), replacesSound };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -107,14 +107,14 @@ async function provideConfiguration(
     });
     if (first.code !== 0) {
       throw new AppError('first_launch_failed', `The first launch failed: ${first.stderr.trim()}`, {
-        hint: 'Fix what it says and run the installation again.',
+        hint: 'Fix the problem that it names and run the installation again.',
       });
     }
     machine.stdout(`Made the configuration: ${layout.config}`);
   }
   const settings = options.readSettings(layout.support);
   if (settings.kind === 'usable') return settings.config;
-  const what = settings.kind === 'unusable' ? settings.mistakes.join('\n  ') : 'It was not made.';
+  const what = settings.kind === 'unusable' ? settings.mistakes.join('\n  ') : 'The first launch did not make it.';
   throw new AppError('configuration_unusable', `${layout.config}: ${what}`, {
     hint: 'Fix it and run the installation again.',
   });
@@ -175,7 +175,7 @@ async function checkScripts(machine: Machine, folder: string): Promise<void> {
 function refusal(script: string, { stderr, trouble }: CommandResult): AppError {
   // osacompile writes `path:LINE: error: words (-2741)`.
   const [, line, words] = /:(\d+): error: (.+)/.exec(stderr) ?? [];
-  const reason = trouble === 'missing' ? 'there is no osacompile.' : (words ?? stderr.trim());
+  const reason = trouble === 'missing' ? 'osacompile is missing.' : (words ?? stderr.trim());
   const text =
     line === undefined
       ? undefined
@@ -183,7 +183,7 @@ function refusal(script: string, { stderr, trouble }: CommandResult): AppError {
           .split(/\r\n|\r|\n/)
           [Number(line) - 1]?.trim();
   const place = `${basename(script)}${line === undefined ? '' : `, line ${line}`}`;
-  const message = `This macOS does not compile ${place}: ${reason}${text === undefined ? '' : `\n  ${text}`}`;
+  const message = `This macOS cannot compile ${place}: ${reason}${text === undefined ? '' : `\n  ${text}`}`;
   return new AppError('script_refused', message, {
     hint: 'Nothing was changed. Please report this with the text above and the output of: sw_vers',
   });

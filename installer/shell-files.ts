@@ -47,14 +47,14 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
     const link = join(prefix, name);
     try {
       if (isForeign(link, target)) {
-        if (npmPackageOf(link) === undefined) machine.stdout(`${link} is not Postern's, so it is left alone.`);
+        if (npmPackageOf(link) === undefined) machine.stdout(`Postern did not make ${link} and leaves it alone.`);
         continue;
       }
       mkdirSync(dirname(link), { recursive: true });
       rmSync(link, { force: true });
       symlinkSync(target, link);
     } catch (error) {
-      machine.stdout(`${link} could not be made (${errorCode(error) ?? String(error)}).`);
+      machine.stdout(`${link} could not be created (${errorCode(error) ?? String(error)}).`);
     }
   }
   const found = commandOnPath(machine);
@@ -81,7 +81,7 @@ export function unlinkShellFiles(machine: Machine, layout: Layout): readonly str
       try {
         rmSync(link);
       } catch (error) {
-        left.push(`${link}: ${error instanceof Error ? error.message : String(error)} Remove it yourself.`);
+        left.push(`${link}: ${error instanceof Error ? error.message : String(error)}. Remove it yourself.`);
       }
       if (isOwn(prefix, machine)) removeEmpty(dirname(link), machine.home);
     }
@@ -106,7 +106,7 @@ export function commandOnPath({ path, home }: Machine): FoundCommand | undefined
 }
 
 /** Note about a command that npm installed. */
-export const OF_NPM = 'npm put it there. After each `npm install -g`, run: postern install';
+export const OF_NPM = 'npm installed this command. After each `npm install -g`, run: postern install';
 
 /** Returns the version of the npm package that a link leads into; undefined for any other file. */
 function npmPackageOf(link: string): string | undefined {

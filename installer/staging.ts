@@ -80,7 +80,7 @@ export function writeWhole(path: string, content: string | Uint8Array, mode: num
 }
 
 const APP_MANAGEMENT =
-  ' If it belongs to you, another program made Postern.app, and macOS protects it. Switch your terminal on in System Settings under Privacy & Security > App Management, or use the terminal that made it.';
+  ' If you own it, macOS protects Postern.app from this terminal, because another program made it. Switch this terminal on in System Settings under Privacy & Security > App Management, or use the terminal that made Postern.app.';
 
 function moveIfThere(path: string, to: string): void {
   try {
@@ -104,7 +104,7 @@ export function writeFailure(error: unknown, path: string): unknown {
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return new AppError('not_writable', `${path} cannot be written.`, {
-      hint: `Look at who owns ${dirname(path)}; an earlier run with sudo may have left it to root.${code === 'EPERM' ? APP_MANAGEMENT : ''}`,
+      hint: `Check who owns ${dirname(path)}. After an earlier run with sudo, the owner may be root.${code === 'EPERM' ? APP_MANAGEMENT : ''}`,
       cause: error,
     });
   }

@@ -44,7 +44,9 @@ export async function switchOver(
   ]);
   if (failure === null) {
     removeStateCopy(layout);
-    machine.stdout(before === release.id ? `Version ${release.id} is in place.` : `Switched to version ${release.id}.`);
+    machine.stdout(
+      before === release.id ? `Version ${release.id} is installed.` : `Switched to version ${release.id}.`,
+    );
     return;
   }
   if (before === undefined) throw notStarted(failure.error, layout);
@@ -58,7 +60,7 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
       // The agent stops before its bundle is replaced, because macOS looks up a running program's permissions by its
       // path.
       machine.stdout(
-        'launchctl bootout: the running agent is stopped, because launchd reads a property list only when it loads it.',
+        'launchctl bootout: stopping the running agent, because launchd reads the new property list only when it loads the agent.',
       );
       await launchd.bootout();
     },
@@ -88,16 +90,16 @@ function registerApp(machine: Machine, layout: Layout): Step {
 async function load(machine: Machine, layout: Layout, launchd: Launchd): Promise<void> {
   // launchd refuses to start a program whose log folder is missing (exit code 78).
   mkdirSync(layout.logs, { recursive: true, mode: 0o700 });
-  machine.stdout('launchctl enable: the agent may be started, even if it was once switched off.');
+  machine.stdout('launchctl enable: allowing the agent to start, even if it was switched off before.');
   await launchd.enable();
-  machine.stdout('launchctl bootstrap: the agent is loaded, which starts it now and at every login.');
+  machine.stdout('launchctl bootstrap: loading the agent, which starts it now and at every login.');
   await launchd.bootstrap(layout.plist);
 }
 
 /** Returns the error for a first installation, where nothing ran before. */
 function notStarted(error: unknown, layout: Layout): AppError {
   const code = isAppError(error) ? error.code : 'not_started';
-  return told(error, layout, code, `Postern is not running. Look into ${layout.logs}.`);
+  return told(error, layout, code, `Postern is not running. Its logs are in ${layout.logs}.`);
 }
 
 /**

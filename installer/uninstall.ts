@@ -21,7 +21,7 @@ export interface UninstallOptions {
  */
 export async function uninstall(machine: Machine, { purge }: UninstallOptions): Promise<void> {
   if (machine.platform !== 'darwin') {
-    throw new AppError('not_a_mac', 'There is nothing to remove: Postern is installed on Macs only.');
+    throw new AppError('not_a_mac', 'There is nothing to remove, because Postern can be installed only on a Mac.');
   }
   const layout = layoutOf(machine.home);
   await oneAtATime(layout, () => uninstallOne(machine, layout, { purge }));
@@ -57,7 +57,7 @@ async function uninstallOne(machine: Machine, layout: Layout, { purge }: Uninsta
   }
   if (!purge && existsSync(layout.support)) {
     machine.stdout(
-      `Kept: ${layout.support} (configuration, key, webhooks) and ${layout.logs}. With --purge they go too.`,
+      `Kept: ${layout.support} (configuration, key, webhooks) and ${layout.logs}. --purge removes them too.`,
     );
   }
   machine.stdout('Postern has been uninstalled.');
@@ -68,10 +68,12 @@ async function stopAgent(machine: Machine): Promise<readonly string[]> {
   const job = await launchd.state();
   if (job.kind === 'absent') return [];
   if (job.kind === 'no_session') {
-    machine.stdout('Nobody is logged in at the screen, so no agent runs; its files are removed.');
+    machine.stdout('Nobody is logged in at the screen, so the agent is not running. Removing its files.');
     return [];
   }
-  machine.stdout('launchctl bootout: the agent is stopped and taken from launchd, so that it is not started again.');
+  machine.stdout(
+    'launchctl bootout: stopping the agent and removing it from launchd, so that it does not start again.',
+  );
   try {
     await launchd.bootout();
     return [];
@@ -113,7 +115,7 @@ function removeStagedFiles({ home, stdout }: Machine): readonly string[] {
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
     stdout(
-      `Kept: ${stagingFolder}. Only the agent had access to it, and conversations in Messages may show files in it.`,
+      `Kept: ${stagingFolder}. This terminal cannot read it, and conversations in Messages may still show its files.`,
     );
     return [];
   }
@@ -124,6 +126,6 @@ function remove(path: string): readonly string[] {
     rmSync(path, { recursive: true, force: true });
     return [];
   } catch (error) {
-    return [`${path}: ${error instanceof Error ? error.message : String(error)} Remove it yourself.`];
+    return [`${path}: ${error instanceof Error ? error.message : String(error)}. Remove it yourself.`];
   }
 }

@@ -141,7 +141,7 @@ describe('the bundle', () => {
     await install(mac.machine(), mac.options({ version: '0.2.0' }));
     expect(mac.cdhash).toBe(cdhash);
     expect(mac.grants).toEqual(grants);
-    expect(mac.said).toContain('The program is byte for byte the one that macOS knows, so its permissions still hold.');
+    expect(mac.said).toContain('Postern.app is identical to the one that macOS knows, so it keeps its permissions.');
   });
 
   test('has a UUID of its own, always the same for one Node', async () => {
@@ -157,7 +157,7 @@ describe('the bundle', () => {
     const mac = await installed();
     mac.keep('finder-info');
     await update(mac);
-    expect(mac.said).toContain(`${mac.layout.app} stays as it is, and so do its permissions.`);
+    expect(mac.said).toContain(`${mac.layout.app} does not change and keeps its permissions.`);
     expect(existsSync(join(mac.folder, 'finder-info'))).toBe(false);
   });
 

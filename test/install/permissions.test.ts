@@ -64,7 +64,7 @@ describe('the permissions', () => {
     const toml = `[server]\nport = ${mac.port}\nsocket = false\n[auth]\napi_key = "cardboard"\n`;
     writeFileSync(mac.layout.config, toml, { mode: 0o600 });
     await install(mac.machine(), mac.options());
-    expect(mac.said).toContain('The agent was not asked for its permissions. server.socket is false.');
+    expect(mac.said).toContain('The agent could not be asked which permissions it has. server.socket is false.');
     expect(mac.said).toContain(`Postern is running at http://127.0.0.1:${mac.port}`);
   });
 
@@ -191,7 +191,7 @@ describe('staged attachments', () => {
     const { mac, folder, messages } = await withStagedFiles();
     await uninstall(mac.machine(), { purge: true });
     expect(existsSync(folder('unused'))).toBe(true);
-    expect(mac.said.join('\n')).toContain('Only the agent had access to it');
+    expect(mac.said.join('\n')).toContain('This terminal cannot read it');
     new ChatFixture(join(messages, 'chat.db'));
     await uninstall(mac.machine(), { purge: true });
     expect(existsSync(folder(''))).toBe(false);

@@ -105,7 +105,7 @@ test('a postern of somebody else stays, when it is installed and when it is remo
   const { mac, prefix, machine } = await newMac(true);
   writeFileSync(join(prefix, 'bin/postern'), 'another', { mode: 0o755 });
   linkShellFiles(machine, mac.layout);
-  expect(mac.said.join('\n')).toContain(`${join(prefix, 'bin/postern')} is not Postern's`);
+  expect(mac.said.join('\n')).toContain(`Postern did not make ${join(prefix, 'bin/postern')}`);
   unlinkShellFiles(machine, mac.layout);
   expect(readFileSync(join(prefix, 'bin/postern'), 'utf8')).toBe('another');
 });

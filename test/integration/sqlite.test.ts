@@ -177,7 +177,7 @@ describe('where better-sqlite3 cannot be loaded', () => {
         encoding: 'utf8',
         env: environment(),
       });
-      expect(proof.stdout).toMatch(/^\d+ libraries load on Node 22\.23\.2; SQLite is that of node:sqlite\.\n/);
+      expect(proof.stdout).toMatch(/^\d+ libraries load on Node 22\.23\.2; SQLite comes from node:sqlite\.\n/);
       expect(proof.stdout).toContain('Not built on this machine: better-sqlite3, ');
       expect(proof.stderr).toBe('');
       expect(proof.status).toBe(0);

@@ -44,7 +44,7 @@ test.each([
   ['EACCES', false],
 ])('%s names App Management: %s', (code, isNamed) => {
   const failure = writeFailure({ code }, '/Users/jane/Applications/Postern.app');
-  expect(failure).toMatchObject({ code: 'not_writable', hint: expect.stringContaining('Look at who owns') });
+  expect(failure).toMatchObject({ code: 'not_writable', hint: expect.stringContaining('Check who owns') });
   expect((failure as { hint: string }).hint.includes('App Management')).toBe(isNamed);
 });
 

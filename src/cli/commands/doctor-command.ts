@@ -134,7 +134,7 @@ async function port(machine: Machine, host: string, number: number, isDemo = fal
   if (state.kind === 'impossible') {
     return fault(
       'port',
-      `Nothing can listen on ${host}:${number} (${state.code}).`,
+      `Postern cannot listen on ${host}:${number} (${state.code}).`,
       'Change server.host or server.port.',
     );
   }

@@ -47,7 +47,7 @@ export function verdictOf(report: StatusReport): Verdict {
     const next = waiting || 'Nothing is lost: what waits is kept.';
     return { tone: 'warn', text: `Messages work; ${listed(troubles)}`, next };
   }
-  if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a remark', next: backend.message };
+  if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a warning', next: backend.message };
   const next = waiting || 'Messages arrive and go out. Nothing waits for you.';
   return { tone: 'good', text: 'Everything works', next };
 }
@@ -74,7 +74,7 @@ function fleetVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<Sta
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     text: capital(listed(troubles)),
-    next: 'The other Macs continue. Missed events follow once their Mac is back.',
+    next: 'Everything else continues. Missed events are delivered later.',
   };
 }
 

@@ -153,11 +153,13 @@ describe('the search box of the console', () => {
     const state = page.locator('#search-state');
     await page.route(SEARCH, (route) => answer(route, { 'postern-search-complete': 'false; from=2021-03-04' }));
     await page.fill('#search', 'ladders');
-    await state.getByText('The index is being built: it has the messages since 2021-03-04.').waitFor();
+    await state
+      .getByText('The search index is still being built. So far it contains messages since 2021-03-04.')
+      .waitFor();
     await page.unroute(SEARCH);
     await page.fill('#search', 'has:photo');
     await page.keyboard.press('Enter');
-    await state.getByText('At character 1: has:photo is not known; the only one is has:attachment.').waitFor();
+    await state.getByText('At character 1: has:photo is not a known filter. The only one with has: is has:attachment.').waitFor();
     const problem = { code: 'search_disabled', detail: 'Search is switched off.', hint: 'Set search.enabled = true.' };
     await page.route(SEARCH, (route) => route.fulfill({ status: 404, json: problem }));
     await page.fill('#search', 'anything');

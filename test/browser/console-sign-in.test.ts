@@ -85,7 +85,7 @@ inBrowser('a link with a wrong key or code signs nobody out, and forgets no reme
   const { page, key } = there();
   await signIn(key, true);
   for (const [fragment, status, words] of [
-    ['key=wrong', 401, 'The key in the address is wrong. Nothing was changed.'],
+    ['key=wrong', 401, 'The key in the link is wrong. Your stored key was not changed.'],
     ['code=wrong', 403, 'This sign-in code is wrong, was used already, or is older than 60 seconds.'],
   ] as const) {
     await follow(fragment);

@@ -137,7 +137,7 @@ describe('webhooks in the console', () => {
     await page.getByRole('option', { name: /^Garden Ana/ }).click();
     expect(await there().faults()).toEqual([]);
     await page.getByRole('button', { name: 'Save changes' }).click();
-    await page.locator('#toast', { hasText: 'The webhook is changed' }).waitFor();
+    await page.locator('#toast', { hasText: 'Webhook changed' }).waitFor();
     const now = await shown();
     expect(now?.name).toBe('Kitchen display');
     expect(now?.filter).toEqual({ junk: false, senders: ['+15550100'], conversation_ids: ['any;+;chat424242'] });

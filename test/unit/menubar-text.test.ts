@@ -60,7 +60,7 @@ describe('the menu text', () => {
       { webhooks: [failing('https://a', '500'), failing('https://b', '500')] },
       'Messages work; two webhooks are behind',
     ],
-    [{ backend: { connected: true, message: 'The clock moved.' } }, 'Messages work, with a remark'],
+    [{ backend: { connected: true, message: 'The clock moved.' } }, 'Messages work, with a warning'],
     [{ canary: deadPush }, 'Messages may not arrive'],
   ])('begins with the words of the console: %#', (trouble, words) => {
     const [, , first] = menuText({ ...fine, ...trouble }, 'swiftbar', { url }).split('\n');
@@ -95,7 +95,7 @@ describe('the menu text', () => {
         'Postern cannot read your messages | color=red',
         'The database cannot be opened. | color=red',
         'Full Disk Access is missing | color=red',
-        'No event since the start',
+        'No events since Postern started',
         '1 webhook, 1 failing | color=red',
         '--https://example.org – status 500',
         'Running, version 0.1.0, for 1 day',

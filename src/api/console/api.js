@@ -122,7 +122,8 @@ export async function upload(file) {
  *   readonly isByItself?: boolean | undefined, readonly key?: string, readonly signal?: AbortSignal | undefined }} request
  */
 async function ask(path, { headers, isByItself = false, key: asked = key, ...options }) {
-  if (isByItself && !mayAskByItself()) throw new Refusal(0, { detail: 'Not loaded, to save requests.' });
+  if (isByItself && !mayAskByItself())
+    throw new Refusal(0, { detail: 'Not loaded, to stay within the request limit.' });
   let response;
   try {
     const request = /** @type {RequestInit} */ (options);

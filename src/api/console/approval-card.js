@@ -81,7 +81,7 @@ export function cardOf(approval, names, decide) {
               null,
               marks === 1 ? 'One character cannot be seen.' : `${counted(marks, 'character')} cannot be seen.`,
             ),
-            ' The recipient may read something else than you see.',
+            ' The recipient may read something different from what you see.',
           ),
         ),
       isNew === true &&

@@ -35,11 +35,11 @@ const OUTCOMES = {
   added: ['accent', 'added'],
   removed: ['bad', 'removed'],
   recipient_not_allowed: ['bad', 'not on its list'],
-  scope_missing: ['bad', 'not among its rights'],
+  scope_missing: ['bad', 'right missing'],
   cap_reached: ['bad', 'limit reached'],
   conversation_not_found: ['bad', 'not on its list'],
   message_not_found: ['bad', 'not on its list'],
-  owner_only: ['bad', 'for the owner alone'],
+  owner_only: ['bad', 'owner only'],
   unauthorized: ['bad', 'wrong key'],
   too_many_held: ['bad', 'too many wait'],
 };

@@ -32,7 +32,7 @@ const VIEWS = {
 };
 
 const WRONG_KEY = 'This key is not known here. Compare it with the one that the command below prints.';
-const CHANGED_KEY = 'The key was changed: enter the new one.';
+const CHANGED_KEY = 'The key has changed. Enter the new one.';
 /** Checks are rare, because each counts towards the limit. A lost WebSocket causes a check at once. */
 const HEALTH_EVERY_MS = 60_000;
 
@@ -80,7 +80,7 @@ function waitToEnter(candidate, waitS) {
   let leftS = Math.max(1, waitS);
   const step = () => {
     if (leftS <= 0) return void enter(candidate);
-    say(`All requests of this minute are used up. Signing in automatically in ${leftS} s.`);
+    say(`The request limit for this minute is reached. Signing in automatically in ${leftS} s.`);
     leftS -= 1;
     retry = setTimeout(step, 1000);
   };
@@ -141,7 +141,7 @@ function showFrame() {
     return;
   }
   setTitle('Sign in');
-  element('sign-in-place').textContent = `At ${location.host}. Nothing leaves this machine.`;
+  element('sign-in-place').textContent = `At ${location.host}. This page connects to nothing else.`;
   fill(
     element('sign-in-command'),
     h('p', null, 'Run this on the Mac. It opens this page, signed in:'),
@@ -260,7 +260,7 @@ let wasLost = false;
 onLiveState((state) => {
   if (state === 'open' && wasLost) void checkHealth();
   wasLost = state !== 'open';
-  if (wasLost) showConnection('bad', 'Postern does not answer. The page connects again by itself.');
+  if (wasLost) showConnection('bad', 'Postern does not answer. This page reconnects by itself.');
 });
 setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
 offerDismissing();

@@ -47,7 +47,7 @@ export async function showConversations({ isByItself, isFresh = true } = {}) {
   const page = await newestConversations({ isByItself, isFresh });
   const missing = page.headers.get('Postern-Partial');
   partial.hidden = missing === null;
-  partial.textContent = missing === null ? '' : `Without conversations of ${missing}, which cannot be reached.`;
+  partial.textContent = missing === null ? '' : `${missing} cannot be reached, so conversations there are missing.`;
   const focused = list.contains(document.activeElement)
     ? /** @type {HTMLElement} */ (document.activeElement).dataset.id
     : undefined;

@@ -116,7 +116,11 @@ function detailOf(webhook, { id, event, row_id: row, outcome, tries, answer }, a
     tries === undefined
       ? outcome !== 'gone' &&
           !isHub() &&
-          h('p', 'quiet small', 'Its tries are no longer known: the service was restarted.')
+          h(
+            'p',
+            'quiet small',
+            'Its attempts are no longer known. Postern keeps those of recent deliveries, until it stops.',
+          )
       : h('ol', null, tries.map(tryRow)),
     answer !== undefined && [
       h('p', 'quiet small', 'What the receiver answered:'),

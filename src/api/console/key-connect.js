@@ -54,8 +54,8 @@ export function connectStep(made) {
       h(
         'p',
         null,
-        h('strong', null, 'The key is shown only now.'),
-        ' Copy it now; a new secret can be made at any time.',
+        h('strong', null, 'The key is shown only once.'),
+        ' Copy it now. If you lose it, make a new secret.',
       ),
     ),
     h('div', 'field', h('span', 'label', 'Key'), codeLine(made.key, 'Copy the key')),

@@ -89,7 +89,7 @@ export function showKey(root, key) {
     scopes.some((/** @type {string} */ scope) => scope === 'read' || scope === 'events') &&
       listField(
         'It may read',
-        'Conversations not listed do not exist for it: not in lists, search or events.',
+        'It sees no other conversations: not in lists, search or events.',
         draft.read,
         (list) => {
           draft.read = list;
@@ -97,10 +97,15 @@ export function showKey(root, key) {
         },
       ),
     scopes.includes('send') &&
-      listField('It may write to', 'A group stays open only while nobody joins it.', draft.send, (list) => {
-        draft.send = list;
-        changed();
-      }),
+      listField(
+        'It may write to',
+        'If somebody joins a listed group, the key may no longer write to it.',
+        draft.send,
+        (list) => {
+          draft.send = list;
+          changed();
+        },
+      ),
     limitFields(draft, changed),
     expiryField(draft, key.expires_at === null ? 'never, as now' : `${expiryOf(key).text}, as now`),
     result,

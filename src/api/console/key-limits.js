@@ -73,7 +73,7 @@ export function listField(label, hint, list, changed) {
     input.setCustomValidity(isMissing ? 'Add somebody, or choose everybody or nobody.' : '');
     input.removeAttribute('aria-invalid');
     below.className = 'hint';
-    below.textContent = { some: hint, all: 'Also people who write for the first time.', none: '' }[way];
+    below.textContent = { some: hint, all: 'Includes people who are new to you.', none: '' }[way];
   };
   input.addEventListener('invalid', (event) => {
     event.preventDefault();
@@ -171,7 +171,7 @@ export function limitFields(draft, changed) {
           h('span', null, 'Only pretend to send ', h('span', 'quiet small', '(the answer says what would happen)')),
         ),
       ),
-    !canSend && note('', h('p', null, 'It cannot send, so only its end can be set.')),
+    !canSend && note('', h('p', null, 'It cannot send, so you can set only when it expires.')),
   ];
 }
 

@@ -53,7 +53,7 @@ const PURPOSES = [
 /** @type {readonly (readonly [string, string, string])[]} */
 const SCOPES = [
   ['read', 'Read', 'Messages, conversations, search.'],
-  ['events', 'Events', 'What happens, as it happens.'],
+  ['events', 'Events', 'New messages and reactions, as they arrive.'],
   ['send', 'Send', 'Messages to people you list.'],
   ['webhooks', 'Webhooks', 'Events posted to programs on this machine.'],
   ['approve', 'Approve', 'Decide on sends that wait.'],
@@ -206,7 +206,7 @@ function purposeStep(changed) {
       ),
     ),
     scopes,
-    field('Name', name, 'It appears in the audit log and beside what it sends.'),
+    field('Name', name, 'Shown in the audit log and next to what the key sends.'),
   );
 }
 
@@ -219,7 +219,7 @@ function peopleStep(changed) {
     reads() &&
       listField(
         'It may read',
-        'Conversations not listed do not exist for it: not in lists, search or events.',
+        'It sees no other conversations: not in lists, search or events.',
         draft.read,
         (list) => {
           draft.read = list;

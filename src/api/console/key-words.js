@@ -89,7 +89,7 @@ export function rightsOf({ scopes, read, send, approval, caps, dry_run: isDry })
     ...(scopes.includes('webhooks') ? [right('webhooks', '*', '', () => 'Register webhooks on this machine')] : []),
     ...(scopes.includes('approve') ? [right('approve', '*', '', () => 'Decide on sends that wait')] : []),
     ...(read === '*' && scopes.includes('read') ? [] : [no('See other conversations or people')]),
-    no('Send files of this Mac by their path'),
+    no('Send files from this Mac by path'),
     no('Change keys or settings'),
   ];
 }

@@ -20,7 +20,7 @@ export function macChooser(changed) {
 /** Returns the chooser beside the recipient; undefined on a single Mac. */
 export function senderChooser() {
   if (!isHub()) return undefined;
-  fillWith(from, 'The Mac that knows them');
+  fillWith(from, 'The Mac that has the conversation');
   return from;
 }
 

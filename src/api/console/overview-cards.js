@@ -21,7 +21,7 @@ export function macCards({ macs }) {
       empty(
         'mac',
         'No Macs yet',
-        'To add a Mac, run this here, and then the command that it prints on that Mac:',
+        'To add a Mac, run this command here. It prints another one, to run on the new Mac.',
         codeLine('postern fleet add'),
       ),
     );

@@ -189,9 +189,9 @@ const SHORTCUTS = [
   ['⌘K', 'Search or jump'],
   ['/', 'Search messages'],
   ['n', 'New message'],
-  ['g o', 'Overview; also m, e, w, a, k, l, s for the other views'],
+  ['g o', 'Overview. The other views: g with m, e, w, a, k, l or s'],
   ['↑ ↓', 'Move through a list'],
-  ['Esc', 'Back to the list; close what is open'],
+  ['Esc', 'Close what is open, or go back to the list'],
   ['?', 'Show this list'],
 ];
 

@@ -202,7 +202,7 @@ function countOf(next) {
 /** @param {Headers} headers */
 function completeness(headers) {
   const [, from] = /^false(?:;\s*from=([\d-]+))?/.exec(headers.get('Postern-Search-Complete') ?? 'true') ?? [];
-  return from && `The index is being built: it has the messages since ${from}.`;
+  return from && `The search index is still being built. So far it contains messages since ${from}.`;
 }
 
 /** @param {{ message: any, highlights: readonly (readonly [number, number])[] }} hit */

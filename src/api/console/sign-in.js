@@ -7,7 +7,7 @@ import { reasonOf } from './words.js';
 
 /** @typedef {{ readonly code?: string, readonly key?: string } | undefined} Address */
 
-const WRONG = 'The key in the address is wrong. Nothing was changed.';
+const WRONG = 'The key in the link is wrong. Your stored key was not changed.';
 
 /**
  * Resolves with the key to sign in with: the owner's key for a code, otherwise the stored key, or a key in the address

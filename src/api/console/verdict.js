@@ -67,7 +67,7 @@ export function verdictOf(status, held) {
       text: `Messages work; ${listed(troubles)}`,
       next: waiting || 'Nothing is lost: what waits is kept.',
     };
-  if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a remark', next: backend.message };
+  if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a warning', next: backend.message };
   if (waiting !== '') return { tone: 'good', text: 'Everything works', next: waiting };
   return { tone: 'good', text: 'Everything works', next: 'Messages arrive and go out. Nothing waits for you.' };
 }
@@ -92,7 +92,7 @@ function fleetVerdict({ backend, macs = [], webhooks }) {
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     text: capital(listed(troubles)),
-    next: 'The other Macs continue. Missed events follow once their Mac is back.',
+    next: 'Everything else continues. Missed events are delivered later.',
   };
 }
 
@@ -124,7 +124,7 @@ export function factsOf(
         : macs === undefined
           ? 'Not readable'
           : 'Not connected',
-      more: newest.age_s === null ? 'no event since the start' : `newest event ${spanOf(newest.age_s)} ago`,
+      more: newest.age_s === null ? 'no events since Postern started' : `newest event ${spanOf(newest.age_s)} ago`,
     },
     ...(macs === undefined
       ? []

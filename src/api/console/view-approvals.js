@@ -33,7 +33,7 @@ export function create() {
   fill(
     root,
     pageHead('Approvals', {
-      text: 'Sends of limited keys that need your approval. Only what you see here can go out.',
+      text: 'Messages from limited keys that need your approval. They go out exactly as shown here, or not at all.',
     }),
     h('div', 'cols', none, list, besides),
   );
@@ -101,7 +101,7 @@ function showNone() {
       empty(
         'hand',
         'No messages are waiting for approval',
-        'Sends of keys that need your decision appear here, and in the menu bar. To try it, give an agent a key:',
+        'Sends that need your decision appear here and in the menu bar. To try it, give an agent a key:',
         codeLine(commandOf('keys add agent --preset assistant --send "Ana Silva"')),
       ),
     );

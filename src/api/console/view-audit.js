@@ -199,7 +199,7 @@ function show() {
         : empty(
             'log',
             'Nothing recorded yet',
-            'The log begins with your first limited key. Your own key leaves no trace of what it reads.',
+            'Recording starts with your first limited key. What you read with your own key is not recorded.',
             h('a', { class: 'btn first', href: '#/keys/new' }, 'Create a key'),
           ),
     );

@@ -50,7 +50,7 @@ async function showTable() {
   fill(
     root,
     pageHead('Keys', {
-      text: 'A key may do only what you list. Yours, in config.toml, may do everything: keep it to yourself.',
+      text: 'A limited key may do only what you list. Your own key, in config.toml, may do everything: keep it to yourself.',
       actions: keys.length > 0 && h('a', { class: 'btn first', href: '#/keys/new' }, icon('plus'), 'Create a key'),
     }),
     keys.some(({ closed }) => closed.length > 0) && closedNotes(keys),
@@ -61,7 +61,7 @@ async function showTable() {
           empty(
             'key',
             'No limited keys yet',
-            'A limited key reads and writes only where you allow it, and you can take it back at once. In a terminal, for Claude, with every send waiting for you:',
+            'A limited key reads and writes only where you allow it, and you can take it back at once. This command creates one for Claude, and every send waits for you:',
             codeLine(commandOf('keys add claude --preset assistant --read "Ana Silva" --send "Ana Silva"')),
             h('a', { class: 'btn first', href: '#/keys/new' }, 'Create a key'),
           ),
@@ -79,7 +79,7 @@ function tableOf(keys) {
     h(
       'p',
       'quiet small',
-      `${number(keys.length)} of ${number(MOST)} keys. The secret of a key is shown once, when it is made; only a hash of it is kept.`,
+      `${number(keys.length)} of ${number(MOST)} keys. A key is shown once, when you create it. Postern keeps only its hash.`,
     ),
   ];
 }
@@ -192,7 +192,7 @@ export function menuOf(key) {
 export async function revoke({ id, name }) {
   const isSure = await confirmed({
     title: `Revoke ${name}?`,
-    text: 'It stops working at once. Its webhooks are removed, and its waiting sends are not sent. This cannot be undone.',
+    text: 'It stops working at once. Its webhooks are removed, and its waiting sends never go out. This cannot be undone.',
     action: 'Revoke key',
   });
   if (!isSure) return;

@@ -127,8 +127,8 @@ const firstSteps = () =>
     { class: 'cols', 'aria-label': 'First steps' },
     start(
       'hook',
-      'Get your messages somewhere',
-      'Every new message is posted to an address of yours. To see some first, without a receiver:',
+      'Receive your messages elsewhere',
+      'Postern posts every new message to a URL of yours. To see some first, without a receiver:',
       commandOf('webhooks listen'),
       'Add a webhook',
       '#/webhooks/new',

@@ -238,7 +238,11 @@ const howTo = () =>
         '.',
       ),
     ),
-    h('li', null, h('span', null, 'Wait: Postern starts again by itself, and this page says so.')),
+    h(
+      'li',
+      null,
+      h('span', null, 'Wait. Postern restarts by itself, and this page then shows that it can read messages.'),
+    ),
   );
 
 /** @param {import('../../domain/status.ts').StatusReport} status */
@@ -254,7 +258,7 @@ function aboutCard({ version, uptime_s: seconds, newest_row: rows, search, capab
     ),
     rows !== null && row('chat.db', 'The newest row.', h('span', 'mono soft', number(rows))),
     search &&
-      row('Search', 'The index of the words of all messages.', [
+      row('Search', 'The full-text index of all messages.', [
         tag(search.state === 'complete' ? 'good' : 'warn', search.state),
         h('span', 'mono soft', number(search.indexed_rows)),
       ]),
@@ -264,7 +268,7 @@ function aboutCard({ version, uptime_s: seconds, newest_row: rows, search, capab
         'What this Mac or its macOS cannot do.',
         h('span', 'soft', missing.map(([name]) => name.replaceAll('_', ' ')).join(', ')),
       ),
-    row('Guide', 'How everything works, kept with this version.', h('a', { href: 'guide/' }, 'Open the guide')),
+    row('Guide', 'How everything works, for exactly this version.', h('a', { href: 'guide/' }, 'Open the guide')),
     row('Trouble', 'Everything that a bug report needs, without names or texts.', h('code', null, commandOf('doctor'))),
     !knownStatus().demo && row('This page', 'At this address.', h('span', 'mono soft', location.host)),
   );

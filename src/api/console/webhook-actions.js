@@ -77,7 +77,7 @@ async function sendOnce(path) {
  */
 async function setEnabled(id, enabled) {
   await call(pathOf(id), { method: 'PATCH', body: { enabled } });
-  return enabled ? 'Resumed: it gets what happened meanwhile' : 'Paused: it keeps its position';
+  return enabled ? 'Resumed: events from the pause follow' : 'Paused: it keeps its position';
 }
 
 /**
@@ -88,7 +88,7 @@ async function replayFrom(id, from) {
   const { row_id: row } = await call(`${pathOf(id)}/replay`, { method: 'POST', body: from });
   if (from.dropped) return 'Delivering dropped events again';
   return from.after === 'latest'
-    ? 'Skipped: it gets only what comes next'
+    ? 'Skipped: only new events are delivered'
     : `Delivering everything after row ${row} again`;
 }
 

@@ -114,7 +114,7 @@ function chartOf({ points }) {
         ? [/** @type {const} */ ([place, new Date(at).toLocaleTimeString([], { timeStyle: 'short' })])]
         : [],
     ),
-    title: `Deliveries per hour in 24 hours: ${sum(0) + sum(1)} delivered, ${sum(2)} failed`,
+    title: `Deliveries per hour in the last 24 hours: ${sum(0) + sum(1)} delivered, ${sum(2)} failed`,
   });
   plot.classList.add('low');
   return h('section', 'card', h('header', null, h('h2', null, 'Deliveries per hour'), legend), h('div', 'body', plot));

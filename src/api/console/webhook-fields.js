@@ -91,7 +91,7 @@ export function headerRows(known) {
       class: 'input',
       'aria-label': 'Value of the header',
       type: 'password',
-      placeholder: name === undefined ? 'Bearer …' : 'Stays as it is',
+      placeholder: name === undefined ? 'Bearer …' : 'Unchanged',
       autocomplete: 'off',
     });
     const item = h(

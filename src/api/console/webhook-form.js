@@ -35,7 +35,7 @@ export function webhookForm(webhook) {
     maxlength: 256,
     autocomplete: 'off',
     spellcheck: 'false',
-    placeholder: webhook?.has_secret ? 'Stays as it is' : '',
+    placeholder: webhook?.has_secret ? 'Unchanged' : '',
   });
   const whose = h(
     'select',
@@ -92,7 +92,7 @@ export function webhookForm(webhook) {
           : call(pathOf(webhook.id), { method: 'PATCH', body }));
         goTo(`#/webhooks/${encodeURIComponent(saved.id)}`);
         if (isTested) await sendTest(saved);
-        else toast(webhook === undefined ? 'The webhook is added' : 'The webhook is changed');
+        else toast(webhook === undefined ? 'Webhook added' : 'Webhook changed');
       } catch (error) {
         result.textContent = reasonOf(error);
         result.scrollIntoView({ block: 'nearest' });
@@ -119,20 +119,20 @@ export function webhookForm(webhook) {
     h(
       'fieldset',
       'stack loose',
-      field('Address', url, 'http or https; this machine and its network are allowed.'),
+      field('Address', url, 'An http or https URL, also on this machine or its network.'),
       field('Name', name, 'Optional. Shown in lists and by doctor.'),
     ),
     h('fieldset', 'stack', h('legend', null, 'What it gets'), types.view),
     h(
       'fieldset',
       'stack loose',
-      h('legend', null, 'Only some of it'),
+      h('legend', null, 'Only some events'),
       h(
         'div',
         'field',
         h('span', 'label', 'Only these conversations'),
         people.box,
-        h('span', 'hint', 'If you list none, all of them.'),
+        h('span', 'hint', 'If you list none, it gets all conversations.'),
       ),
       h('div', 'field', h('span', 'label', 'Only written by'), writers.box),
       field('Written by', whose),
@@ -143,7 +143,7 @@ export function webhookForm(webhook) {
         'stack',
         h('legend', null, 'With each message'),
         /** @type {const} */ ([
-          ['contacts', 'Names of people', 'From Contacts, beside addresses.'],
+          ['contacts', 'Names of people', 'From Contacts, next to each address.'],
           ['details', 'Details', 'Service, edits, reactions, attachments, links, polls.'],
         ]).map(([value, title, text]) =>
           option({
@@ -172,7 +172,7 @@ export function webhookForm(webhook) {
           name: 'failure',
           value: 'hold',
           title: 'Hold',
-          text: 'Waits and tries until it is back. Nothing is lost, order is kept.',
+          text: 'Keeps trying until the receiver is back. Nothing is lost, and the order is kept.',
           checked: onFailure === 'hold',
           onchange: () => (onFailure = 'hold'),
         }),
@@ -181,7 +181,7 @@ export function webhookForm(webhook) {
           name: 'failure',
           value: 'drop',
           title: 'Drop',
-          text: 'Gives up after three tries and continues. It can be delivered again later.',
+          text: 'Gives up after three tries and continues. You can deliver dropped events again later.',
           checked: onFailure === 'drop',
           onchange: () => (onFailure = 'drop'),
         }),
@@ -241,7 +241,7 @@ export function webhookForm(webhook) {
           h(
             'div',
             'body stack',
-            h('p', 'quiet', 'This one prints what comes:'),
+            h('p', 'quiet', 'This command prints each delivery:'),
             codeLine(commandOf('webhooks listen')),
           ),
         ),

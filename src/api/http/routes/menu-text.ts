@@ -89,7 +89,7 @@ function minuteOf(instant: string): string {
 }
 
 function lastEvent({ newest_event: { age_s: ageS } }: StatusReport): string {
-  return ageS === null ? 'No event since the start' : `Last event ${duration(ageS)} ago`;
+  return ageS === null ? 'No events since Postern started' : `Last event ${duration(ageS)} ago`;
 }
 
 function webhooks(all: StatusReport['webhooks']): string {

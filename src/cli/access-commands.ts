@@ -5,7 +5,7 @@ import { connected, count, gathered, helpExamples, nonEmpty, type Runs, served }
 
 const NAME = 'the id or the name of the key';
 const HOST =
-  'a host that its webhooks may post to, besides this machine; host:port for that port alone; may be repeated';
+  'a host besides this machine that its webhooks may post to; host:port allows only that port; may be repeated';
 const ID = 'the id, or the beginning of it';
 
 /** The commands for limited keys, sends that wait for approval, and the audit log. */
@@ -14,7 +14,7 @@ export function declareAccessCommands(program: Command, runs: Runs): void {
   declareApprovalCommands(program, runs);
   connected(program.command('audit'))
     .description('Show who did what with which key, oldest first.')
-    .option('--key <id>', 'only of this key; owner for your own', nonEmpty)
+    .option('--key <id>', 'only what this key did; owner for your own key', nonEmpty)
     .option('--after <line>', 'only lines after this id', count)
     .option('--limit <number>', 'maximum number (100)', count)
     .addHelpText('after', helpExamples('postern audit', 'postern audit --key 7f3a9c1e --json'))
@@ -33,17 +33,25 @@ function declareKeyCommands(program: Command, runs: Runs): void {
       ),
     );
   connected(keys.command('add'))
-    .description('Make a key, and print it once with lines for the usual clients.')
+    .description('Make a key, and print it with setup lines for common clients. It is never shown again.')
     .argument('<name>', 'what to call it', nonEmpty)
     .addOption(new Option('--preset <preset>', 'what it is for').choices(Object.keys(PRESETS)))
     .addOption(new Option('--scope <scope...>', 'what it may do, instead of a preset').choices(SCOPES))
-    .option('--read <whom>', 'an address, a conversation id or a name; * for everybody; may be repeated', gathered)
+    .option(
+      '--read <whom>',
+      'whom it may read: an address, a conversation id or a name; * for everybody; may be repeated',
+      gathered,
+    )
     .option('--send <whom>', 'whom it may write to, in the same forms; may be repeated', gathered)
     .addOption(new Option('--approval <when>', 'which sends wait for you').choices(APPROVAL_MODES))
     .option('--callback-host <host>', HOST, gathered)
     .option('--max-wait <seconds>', 'how long one request may wait, at most 50', Number)
-    .option('--expires <time>', 'an instant such as 2026-12-31T00:00:00Z, or never (in 90 days)', nonEmpty)
-    .option('--dry-run', 'its sends only say what would happen')
+    .option(
+      '--expires <time>',
+      'when it expires: an instant such as 2026-12-31T00:00:00Z, or never (default: in 90 days)',
+      nonEmpty,
+    )
+    .option('--dry-run', 'make every send a dry run, which only reports what would happen')
     .addHelpText('after', helpExamples('postern keys add reporter --preset notifier --send me@example.com'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).addKey)));
   connected(keys.command('list', { isDefault: true }))
@@ -51,7 +59,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern keys list'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).listKeys)));
   connected(keys.command('show'))
-    .description('Show what a key may do, and which groups are closed to it.')
+    .description('Show what a key may do, and which groups it can no longer write to because somebody joined.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys show agent'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).showKey)));
@@ -70,7 +78,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
       .action(runs(served(async () => (await import('./commands/keys-commands.ts')).changeLists.bind(null, change))));
   }
   connected(keys.command('check'))
-    .description('Say what would happen to a send with a key; exits with 1 if it would be refused.')
+    .description('Show whether a send with a key would be allowed, held for you or refused; exits with 1 if refused.')
     .argument('<key>', NAME, nonEmpty)
     .requiredOption('--send <whom>', 'an address or a conversation id', nonEmpty)
     .addHelpText('after', helpExamples('postern keys check agent --send +15550100'))
@@ -81,7 +89,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern keys rotate agent'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).rotateKey)));
   connected(keys.command('revoke'))
-    .description('Revoke a key at once, with its webhooks and its sends that wait for a decision.')
+    .description('Revoke a key at once. Removes its webhooks, and cancels its held and scheduled sends.')
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys revoke agent'))
     .action(runs(served(async () => (await import('./commands/keys-commands.ts')).revokeKey)));
@@ -104,18 +112,18 @@ function declareApprovalCommands(program: Command, runs: Runs): void {
     .addHelpText('after', helpExamples('postern approvals show 0d4c'))
     .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).showApproval)));
   connected(approvals.command('approve'))
-    .description('Show a send, ask you, and send exactly what was shown.')
+    .description('Show a send, ask whether to send it, and send exactly what was shown.')
     .argument('<approval>', ID, nonEmpty)
     .option('--yes', 'do not ask')
     .addHelpText('after', helpExamples('postern approvals approve 0d4c'))
     .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).approve)));
   connected(approvals.command('prove'))
-    .description('Prove which conversation is with yourself, so that you can decide there by tapback.')
-    .argument('[code]', 'the code sent there; without it, Postern sends one and asks for it', nonEmpty)
+    .description('Prove that a conversation is with yourself, so that you can approve sends there with a tapback.')
+    .argument('[code]', 'the code that Postern sent there; without it, Postern sends a code and asks for it', nonEmpty)
     .addHelpText('after', helpExamples('postern approvals prove', 'postern approvals prove 482913'))
     .action(runs(served(async () => (await import('./commands/self-chat-command.ts')).proveSelfChat)));
   connected(approvals.command('deny'))
-    .description('Deny a send: it is never sent.')
+    .description('Deny a send, so that it is never sent.')
     .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern approvals deny 0d4c'))
     .action(runs(served(async () => (await import('./commands/approvals-commands.ts')).deny)));

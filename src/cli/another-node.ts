@@ -26,8 +26,8 @@ export async function runOnAnotherNode(missing: AppError, context: Context): Pro
       clock: systemClock,
       onDownload: () =>
         stderr(
-          `Node ${process.versions.node} has no SQLite of its own. Fetching Node ${pinned.version} for Postern, once`,
-          `(npm package ${pinned.name}, some 50 MB; POSTERN_NODE_DOWNLOAD=0 prevents it) …`,
+          `Node ${process.versions.node} has no built-in SQLite. Downloading Node ${pinned.version} for Postern, once`,
+          `(npm package ${pinned.name}, about 50 MB; POSTERN_NODE_DOWNLOAD=0 prevents it) …`,
         ),
     });
     return await runAgainOn(node);

@@ -34,14 +34,14 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)
     .argument('[text]', 'the text; - reads it from stdin')
     .option('--attach <file>', 'a file to attach; may be repeated', gathered)
-    .option('--markdown', 'the text is Markdown, which is sent as plain text')
+    .option('--markdown', 'the text is Markdown, which Postern converts to plain text')
     .addOption(new Option('--service <service>', 'send by this service').choices(SERVICE_CHOICES))
     .addOption(new Option('--fallback <service>', 'send by SMS if iMessage fails').choices(['sms']))
     .option('--at <time>', `send it later: ${AT_FORMS}`, (value) => atTime(value, systemClock.now()))
     .option('--until <time>', 'give up after this time (an hour after --at)', (value) =>
       atTime(value, systemClock.now()),
     )
-    .option('--idempotency-key <text>', 'a repeat with the same key within a day is not sent again', nonEmpty)
+    .option('--idempotency-key <text>', 'send nothing if a send had the same key within the last day', nonEmpty)
     .addOption(
       new Option('--wait <state>', 'wait for this state; exits with 1 if the send failed').choices(WAIT_STATES),
     )
@@ -73,12 +73,12 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/people-command.ts')).people)));
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
-    .argument('[conversation]', 'a conversation id, or its address or name')
+    .argument('[conversation]', 'the conversation: its id, address or name')
     .option('--since <time>', `only messages after: ${SINCE_FORMS}`, (value) => sinceTime(value, systemClock.now()))
     .addOption(
       new Option(
         '--person <person>',
-        "only a person's messages, from all addresses: a name, an address, or an id of postern people",
+        'only messages with this person, at any address: a name, an address, or an id from postern people',
       )
         .argParser(nonEmpty)
         .conflicts('since'),
@@ -99,7 +99,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
     .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
     .option('--limit <number>', 'maximum number (20)', count)
-    .option('--status', 'show the progress of the index; on a terminal, until it is complete')
+    .option('--status', 'show how much is indexed; on a terminal, keep showing it until the index is complete')
     .addHelpText(
       'after',
       helpExamples(
@@ -139,15 +139,17 @@ export function declareClientCommands(program: Command, runs: Runs): void {
   declareAccessCommands(program, runs);
   connected(program.command('mcp'), { json: false })
     .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
-    .option('--channel', 'pass incoming messages on to Claude Code, with the tool reply')
+    .option('--channel', 'pass incoming messages on to Claude Code, which answers with the tool reply')
     .addOption(
-      new Option('--since <row>', 'with --channel: start after this row id or offset, not now').argParser(rowOrOffset),
+      new Option('--since <row>', 'with --channel: start after this row id or offset instead of now').argParser(
+        rowOrOffset,
+      ),
     )
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
     .action(runs(async () => (await import('./commands/mcp-command.ts')).mcp));
   connected(program.command('imsg'), { json: false })
     .description("Speak imsg's JSON-RPC over stdin and stdout, for programs such as OpenClaw.")
-    .argument('[words...]', 'rpc, status or help, as imsg takes them')
+    .argument('[words...]', 'rpc, status or help, with the options of imsg')
     .allowUnknownOption()
     .helpOption(false)
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
@@ -165,7 +167,7 @@ function declareScheduledCommands(program: Command, runs: Runs): void {
     .description('List and cancel scheduled messages.')
     .addHelpText('after', helpExamples('postern scheduled list', 'postern scheduled cancel 5a1f'));
   connected(scheduled.command('list'))
-    .description('List pending messages, soonest first, and those that Messages itself will send later.')
+    .description('List pending messages, soonest first, including those scheduled in Messages itself.')
     .addOption(new Option('--state <state>', 'only those in this state').choices(SCHEDULED_STATES))
     .addHelpText('after', helpExamples('postern scheduled list --state missed'))
     .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).listScheduled)));
@@ -180,13 +182,13 @@ function declareScheduledCommands(program: Command, runs: Runs): void {
 function declareAttachmentCommands(program: Command, runs: Runs): void {
   const attachments = program
     .command('attachments')
-    .description('Get files of messages, and upload files to send.')
+    .description('Save attachments of messages, and upload files to send.')
     .addHelpText('after', helpExamples('postern attachments get 1204', 'postern attachments upload photo.jpg'));
   connected(attachments.command('get'))
     .description('Write an attachment of a message to a file.')
     .argument('<message>', 'the id of the message', nonEmpty)
     .argument('[n]', 'which one, counted from 0', place, 0)
-    .option('--out <file>', 'the file to write (its own name, in this folder)', nonEmpty)
+    .option('--out <file>', 'the file to write (in this folder, named like the attachment)', nonEmpty)
     .addOption(new Option('--as <form>', 'convert it').choices(['jpeg', 'm4a']))
     .option('--max <pixels>', 'maximum length of the longer side', count)
     .addHelpText(

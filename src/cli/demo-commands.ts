@@ -8,11 +8,11 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
   const people = () => import('./commands/demo-people-commands.ts');
   demo
     .command('say')
-    .description('Let one of the people write to you; with me, write on another device of yours.')
+    .description('Let one of the people write to you. With me as the person, you write on another device.')
     .argument('<person>', 'an address or a name, or me', nonEmpty)
     .argument('<text>', "the text; '' for a file alone")
     .option('--in <conversation>', 'the conversation, by its id or name', nonEmpty)
-    .option('--attach <file>', 'a file that comes with it', nonEmpty)
+    .option('--attach <file>', 'a file to attach', nonEmpty)
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
@@ -21,7 +21,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .action(runs(async () => (await people()).say));
   demo
     .command('react')
-    .description('Let one of the people react to a message; without --from, react on another device of yours.')
+    .description('Let one of the people react to a message. Without --from, you react on another device.')
     .argument('<message>', 'its id', count)
     .argument('<reaction>', 'love, like, dislike, laugh, emphasize, question, or an emoji', nonEmpty)
     .option('--from <person>', 'an address or a name', nonEmpty)
@@ -40,7 +40,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
   const CHANGES = {
     unsend: 'Let the author of a message unsend it.',
     delete: 'Delete a message from this Mac.',
-    read: 'Let a message be read.',
+    read: 'Mark a message as read.',
   } as const;
   for (const [name, description] of Object.entries(CHANGES) as [keyof typeof CHANGES, string][]) {
     demo
@@ -53,7 +53,7 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
   }
   demo
     .command('fail')
-    .description('Let the next sends fail.')
+    .description('Make the next sends fail.')
     .argument('[times]', 'how many (1)', atMost(100), 1)
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern demo fail', 'postern demo fail 3'))

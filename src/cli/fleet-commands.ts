@@ -9,7 +9,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   const code = () => import('./commands/fleet-commands.ts');
   const fleet = program
     .command('fleet')
-    .description('Set up a fleet: many Macs behind hubs, over nats-server.')
+    .description('Set up a fleet: many Macs behind hubs, connected through nats-server.')
     .addHelpText('after', helpExamples('postern fleet init', 'postern fleet invite m7', 'postern fleet status'));
   located(fleet.command('init'))
     .description(
@@ -18,12 +18,15 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .option('--server <address>', 'host or host:port of a server; repeat it for a cluster (127.0.0.1:4222)', gathered)
     .option('--server-version <version>', 'version of nats-server that will read the configuration (2.12)', version)
     .addOption(
-      new Option('--content <mode>', 'how bodies cross the servers (encrypted; plain on loopback)').choices(CONTENTS),
+      new Option(
+        '--content <mode>',
+        'how message bodies pass through the servers (encrypted; plain on loopback)',
+      ).choices(CONTENTS),
     )
-    .option('--no-certificates', 'make no certificates: you bring your own')
+    .option('--no-certificates', 'make no certificates, because you bring your own')
     .option('--connect', 'create what is missing on the servers; safe to run again')
     .option('--keep-hours <hours>', 'with --connect: how long events are kept (168)', count)
-    .option('--max-bytes <bytes>', 'with --connect: how much disk they take at most, such as 50G', byteCount)
+    .option('--max-bytes <bytes>', 'with --connect: maximum disk space for events, such as 50G', byteCount)
     .addHelpText(
       'after',
       helpExamples(
@@ -40,18 +43,20 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
       .option('--offline', 'only write files; postern fleet init --connect does the rest later')
       .addHelpText('after', helpExamples(`postern fleet ${name} m7`));
   located(fleet.command('invite'))
-    .description('Print a token with which one machine joins as a Mac, and wait for it: valid once, for 15 minutes.')
+    .description(
+      'Print a token for one machine to join as a Mac, and wait for it. The token works once, within 15 minutes.',
+    )
     .argument('<mac>', 'the id of the Mac: lowercase letters, digits and hyphens, at most 32', macId)
-    .option('--replace', 'the machine replaces the one that has this id in the fleet')
+    .option('--replace', 'let the new machine replace the one that has this id now')
     .addHelpText('after', helpExamples('postern fleet invite m7', 'postern fleet invite m7 --replace'))
     .action(runs(async () => (await import('./commands/fleet-invite-command.ts')).inviteMac));
   fleet
     .command('join')
-    .description('Make this machine a Mac of a fleet, with the token of an invitation: on the terminal, or on stdin.')
+    .description('Make this machine a Mac of a fleet. Asks for the token of the invitation, or reads it from stdin.')
     .option('--token-file <file>', 'read the token from a file', nonEmpty)
     .addHelpText('after', helpExamples('postern fleet join', 'postern fleet join --token-file token.txt'))
     .action(runs(async () => (await import('./commands/fleet-join-command.ts')).joinAsMac));
-  onMac('add', 'Make a key to copy to a Mac, and print what belongs in its config.toml.').action(
+  onMac('add', 'Make a key to copy to a new Mac, and print the section [fleet] for its config.toml.').action(
     runs(async () => (await code()).addMac),
   );
   onMac(
@@ -63,13 +68,13 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   );
   located(fleet.command('pair'))
     .description('Pair two Macs of one Apple account: the second takes over when the first one dies.')
-    .argument('<mac>', 'the Mac whose id the pair has from now on', macId)
+    .argument('<mac>', 'the Mac whose id both have from now on', macId)
     .argument('<standby>', 'the other Mac', macId)
     .option('--offline', 'only write files; postern fleet init --connect does the rest later')
     .addHelpText('after', helpExamples('postern fleet pair m7 m8'))
     .action(runs(async () => (await import('./commands/fleet-pair-command.ts')).pairMacs));
   located(fleet.command('rotate'))
-    .description('Change the content key, in three steps: run it, distribute the files it names, and run it again.')
+    .description('Change the content key, in three runs. After each run, copy the files that it names.')
     .addHelpText('after', helpExamples('postern fleet rotate'))
     .action(runs(async () => (await import('./commands/fleet-keys-commands.ts')).rotateContentKey));
   located(fleet.command('renew'))
@@ -97,7 +102,7 @@ function byteCount(value: string): number {
   const [, number, unit = ''] = /^(\d{1,9})([KMGT]?)$/.exec(value) ?? [];
   const bytes = Number(number) * 1000 ** ('KMGT'.indexOf(unit) + (unit === '' ? 0 : 1));
   if (Number.isSafeInteger(bytes) && bytes >= 1_000_000) return bytes;
-  throw new InvalidArgumentError('It must be at least 1M: a number followed by K, M, G or T.');
+  throw new InvalidArgumentError('It must be at least 1M: a number of bytes, or a number followed by K, M, G or T.');
 }
 
 function version(value: string): string {

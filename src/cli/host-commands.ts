@@ -35,10 +35,10 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .action(runs(async () => (await import('./commands/hub-command.ts')).hub));
   const demo = program
     .command('demo')
-    .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
+    .description('Run the service on a simulated Mac with a few simulated people. Your own messages are not touched.')
     .option('--dir <folder>', 'folder of the simulated Mac', nonEmpty)
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
-    .option('--quiet', 'nobody writes unprompted after the two-minute story')
+    .option('--quiet', 'after the two-minute story, the people only answer what you send')
     .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
     .option('--allow-network', 'allow a --host that other machines can reach, as in a container')
     .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
@@ -58,9 +58,9 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .option('--mac-report', 'print one JSON document for a bug report, with names, addresses, keys and texts masked')
     .option(
       '--send-to-me [address]',
-      'also send a text and a picture to your own address, and add the outcome to that report',
+      'like --mac-report, but first send a text and a picture to your own address, and report on them',
     )
-    .option('--watch <seconds>', 'how long that report watches the messages database', secondsUpTo(120))
+    .option('--watch <seconds>', 'how long --mac-report and --send-to-me watch the messages database', secondsUpTo(120))
     .addHelpText(
       'after',
       helpExamples(
@@ -80,7 +80,9 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     );
   program
     .command('install')
-    .description('Install Postern on this Mac, to run at every login. Its own app holds the permissions.')
+    .description(
+      'Install Postern on this Mac, so that it runs at every login. macOS grants the permissions to Postern.app.',
+    )
     .option('--renew-runtime', 'also replace its private Node; the permissions must be granted again')
     .option('--no-wait', 'ask for the permissions once, and do not wait for them')
     .addHelpText('after', helpExamples('postern install'))
@@ -120,7 +122,7 @@ function declareShellCommands(program: Command, runs: Runs): void {
     );
   program
     .command('complete', { hidden: true })
-    .description('Print the candidates for the last word, for completion scripts.')
+    .description('Print completions of the last word, for the completion scripts.')
     .argument('[words...]', 'the words of the line after the program')
     .addHelpText('after', helpExamples("postern complete -- messages ''"))
     .action(runs(async () => (await import('./commands/complete-command.ts')).complete.bind(null, program)));
@@ -145,7 +147,7 @@ function declareAgentCommands(program: Command, runs: Runs): void {
     .option('-f, --follow', 'keep printing new lines')
     .option('-n, --lines <number>', 'how many lines to begin with (50)', count)
     .option('--errors', 'what it wrote to stderr, such as a crash')
-    .option('--json', 'the lines as they are in the file')
+    .option('--json', 'the JSON lines of the file, unchanged')
     .addHelpText('after', helpExamples('postern logs -f', 'postern logs --errors'))
     .action(runs<[]>(async () => (await import('./commands/logs-command.ts')).logs));
 }
@@ -153,7 +155,7 @@ function declareAgentCommands(program: Command, runs: Runs): void {
 function declareBackupCommands(program: Command, runs: Runs): void {
   program
     .command('backup')
-    .description('Write the configuration and the state to one file. The service may run.')
+    .description('Write the configuration and the state to one file. The service may keep running.')
     .addArgument(new Argument('<file>', 'the file to write'))
     .option('--force', 'replace the file if it exists')
     .option('--demo', 'the configuration of postern demo')
@@ -172,7 +174,7 @@ function declareBackupCommands(program: Command, runs: Runs): void {
 function declareConfigCommands(program: Command, runs: Runs): void {
   const config = program
     .command('config')
-    .description('Check the configuration, print its path or the key, change the key.')
+    .description('Check the configuration, print its path or the API key, or change the key.')
     .addHelpText('after', helpExamples('postern config check', 'postern config path --demo'));
   const located = (command: Command): Command => command.option('--demo', 'the configuration of postern demo');
   located(config.command('check'))
@@ -199,17 +201,18 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
   const time = (value: string): string => sinceTime(value, systemClock.now());
   const command = program
     .command('export')
-    .description('Archive all messages and attachments in a folder, or extend that archive. Needs no running service.')
+    .description(
+      'Archive all messages and attachments in a folder, or extend an existing archive. Needs no running service.',
+    )
     .option('--out <folder>', 'the folder of the archive', nonEmpty)
-    .option('--conversation <which>', 'only this one: its id, address or name; may be repeated', gathered)
-    .option('--since <time>', `only new messages after: ${SINCE_FORMS}`, time)
-    .option('--until <time>', 'only new messages before, in the same forms', time)
+    .option('--conversation <which>', 'only this conversation: its id, address or name; may be repeated', gathered)
+    .option('--since <time>', `archive only messages after: ${SINCE_FORMS}`, time)
+    .option('--until <time>', 'archive only messages before, in the same forms', time)
     .addOption(
-      new Option('--attachments <how>', 'convert adds a form that every browser shows (copy)').choices([
-        'none',
-        'copy',
-        'convert',
-      ]),
+      new Option(
+        '--attachments <how>',
+        'copy the files or not; convert also adds a version that every browser can show (copy)',
+      ).choices(['none', 'copy', 'convert']),
     )
     .addOption(new Option('--html <which>', 'pages to read in a browser (on)').choices(['on', 'off']))
     .option('--demo', 'the messages of postern demo')
@@ -227,7 +230,10 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
     .command('verify')
     .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
     .argument('<folder>', 'the folder of the archive', nonEmpty)
-    .option('--against-chat-db', 'also compare with chat.db: count what is the same, not archived, gone or different')
+    .option(
+      '--against-chat-db',
+      'also compare with chat.db: count messages that are the same, not archived, gone or different',
+    )
     .option('--demo', 'the messages of postern demo')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))

@@ -65,7 +65,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
     )
     .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
     .option('--forward-to <url>', 'also post each delivery to this URL, and return its answer', nonEmpty)
-    .option('--secret-file <file>', 'file with the secret that signs deliveries (a random one)', nonEmpty)
+    .option('--secret-file <file>', 'file with the secret that signs deliveries (default: a random secret)', nonEmpty)
     .addHelpText(
       'after',
       helpExamples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
@@ -88,7 +88,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
     )
     .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).addWebhook)));
   settings(connected(webhooks.command('edit')))
-    .description('Change a webhook. All other settings stay, and so does its position.')
+    .description('Change the given settings of a webhook. It keeps all others, and its position.')
     .argument('<webhook>', ID, nonEmpty)
     .option('--to <url>', 'the URL that events are posted to', nonEmpty)
     .option('--no-name', 'remove the name')
@@ -113,7 +113,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
       .description(
         change === 'pause'
           ? 'Pause a webhook: nothing is delivered until it is resumed. It keeps its position.'
-          : 'Resume a webhook, with all events since the pause.',
+          : 'Resume a webhook. It then receives all events since the pause.',
       )
       .argument('<webhook>', ID, nonEmpty)
       .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
@@ -124,7 +124,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
       );
   }
   connected(webhooks.command('remove'))
-    .description('Remove a webhook; nothing more is sent to it.')
+    .description('Remove a webhook, so that nothing more is sent to it.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks remove 3f2a'))
     .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).removeWebhook)));
@@ -138,7 +138,7 @@ function settings(command: Command): Command {
     .option('--secret-file <file>', 'file with the secret that signs deliveries', nonEmpty)
     .option(
       '--headers-file <file>',
-      'file with headers for each delivery, one a line: Authorization: Bearer …',
+      'file with headers for each delivery, one per line: Authorization: Bearer …',
       nonEmpty,
     )
     .addOption(new Option('--on-failure <mode>', 'after 3 failures: drop, or hold and retry').choices(FAILURE_MODES))
@@ -149,12 +149,12 @@ function filters(command: Command): Command {
   return command
     .option(
       '--conversation <conversation>',
-      'only of this conversation: an id, an address or a name; may be repeated',
+      'only events of this conversation: an id, an address or a name; may be repeated',
       gathered,
     )
     .option(
       '--sender <person>',
-      'only by this person: an address, or a name, which stands for all of their addresses; may be repeated',
+      'only events by this person: an address, or a name for all of their addresses; may be repeated',
       gathered,
     )
     .addOption(new Option('--from <whom>', 'only your own messages, or only those of others').choices(['me', 'others']))

@@ -234,7 +234,7 @@ describe('searching', () => {
     gateway.search.state = { ...gateway.search.state, isComplete: false, indexedFrom: '2026-01-02T00:00:00Z' };
     const none = await call(gateway, 'messages_search', { query: 'kettle' });
     expect(none.structuredContent).toEqual({
-      text: 'Nothing found.\nOlder messages are still being indexed: found from 2026-01-02 on.',
+      text: 'Nothing found.\nOlder messages are still being indexed; search finds messages since 2026-01-02.',
     });
   });
 

@@ -110,7 +110,7 @@ function unauthorized(issuer: string, hasToken: boolean): AppError {
   const challenge = `Bearer resource_metadata="${metadata}", scope="read events"${error}`;
   return new AppError('unauthorized', 'The access token is missing, wrong or expired, or its key was revoked.', {
     status: 401,
-    hint: 'Sign in again: the header WWW-Authenticate says where. Keys are not accepted at this address.',
+    hint: 'Sign in again: the WWW-Authenticate header says where. Keys are not accepted at this address.',
     headers: { 'WWW-Authenticate': challenge },
   });
 }

@@ -136,6 +136,6 @@ export class AuthorizationServer implements OAuthService {
 /** Throws an OAuthError for a repeated parameter (RFC 6749, 3.1 and 3.2). */
 function assertOnce(given: URLSearchParams): void {
   if (new Set(given.keys()).size < given.size) {
-    throw new OAuthError('invalid_request', 'The request has a parameter twice.');
+    throw new OAuthError('invalid_request', 'A parameter occurs twice in the request.');
   }
 }

@@ -41,7 +41,7 @@ export class OAuthClients {
     const { store, clock } = this.#parts;
     const client = { id: randomUUID(), ...metadataOf(given) };
     if (!store.addClient(client, clock.now(), MAX_CLIENTS)) {
-      throw new OAuthError('temporarily_unavailable', `There are ${MAX_CLIENTS} clients in use.`, 503);
+      throw new OAuthError('temporarily_unavailable', `All ${MAX_CLIENTS} client registrations are in use.`, 503);
     }
     return {
       client_id: client.id,
@@ -74,7 +74,7 @@ export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolea
 
 function documentClient(id: string, given: unknown): OAuthClient {
   if ((given as { readonly client_id?: unknown } | null)?.client_id !== id) {
-    throw new OAuthError('invalid_client', 'The document names another client_id than its own address.', 401);
+    throw new OAuthError('invalid_client', 'The client_id in the document is not the address of the document.', 401);
   }
   return { id, ...metadataOf(given) };
 }
@@ -83,7 +83,7 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
   const { client_name: name, redirect_uris: uris } = (given ?? {}) as Readonly<Record<string, unknown>>;
   const isList = Array.isArray(uris) && uris.length > 0 && uris.length <= MAX_URIS;
   if (!isList || !uris.every(isRedirectUri)) {
-    const message = `redirect_uris must be 1 to ${MAX_URIS} addresses: https, http on the person's own machine, or of a program's own scheme.`;
+    const message = `redirect_uris must be 1 to ${MAX_URIS} addresses. Each must use https, http at a loopback address, or a program's own scheme.`;
     throw new OAuthError('invalid_redirect_uri', message);
   }
   const shown = typeof name === 'string' ? name.trim().slice(0, MAX_NAME) : '';

@@ -21,7 +21,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'Keys',
     summary: 'Make a limited key',
     description:
-      'Makes a key that may do less than the owner’s: choose a `preset`, or `scopes`, and whom it may read and write to. ' +
+      'Makes a key that may do less than the owner’s: choose a `preset` or `scopes`, and the people it may read and write to. ' +
       'Lists that you omit are empty, and an empty list allows nobody. ' +
       'Only this answer contains the key itself; `include=clients` adds lines to paste into each client.',
     query: newKeyQuery,
@@ -55,7 +55,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'Keys',
     summary: 'What a key may do with an address or a conversation; nothing is sent',
     description:
-      'Says what would happen to a send by this key to an address or a conversation, and whether the key may read it. ' +
+      'Says what would happen if this key sent to an address or a conversation, and whether the key may read that conversation. ' +
       '`send` is `allowed`, `held` for the owner’s decision, or `refused` for the `reason`. ' +
       'Nothing is sent.',
     query: keyCheckQuery,
@@ -105,7 +105,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'Sends that wait for a decision, or were decided',
     description:
       'Sends by limited keys that wait for a decision, and those that were decided, newest first. ' +
-      'With `wait` an empty list is returned only after that many seconds, so that a program need not poll.',
+      'With `wait` an empty list is returned only if nothing matches within that many seconds, so that a program need not poll.',
     query: approvalsQuery,
     answers: {
       200: {
@@ -137,14 +137,14 @@ export const ACCESS_OPERATIONS = {
     body: { schema: approveBody, example: { shown: examples.approval.shown } },
     answers: { 200: { description: 'Approved.', schema: 'Approval', example: examples.approved } },
     problems: ['approval_not_found', 'already_decided', 'approval_changed', 'approval_expired', ...STATE_DB],
-    mistakes: [{ pointer: '/shown', message: 'The shown is missing: send the one from the approval that you read.' }],
+    mistakes: [{ pointer: '/shown', message: 'The shown is missing. Send the value from the approval that you read.' }],
   },
   denySend: {
     tag: 'Approvals',
     summary: 'Deny it: it is never sent',
     description:
-      'The message is not sent, and the program reads `denied` as the state. ' +
-      'A decision cannot be changed: a second one is 409.',
+      'The message is not sent, and its `state` becomes `denied`. ' +
+      'A decision is final: the answer to a second one is 409.',
     answers: { 200: { description: 'Denied.', schema: 'Approval', example: examples.denied } },
     problems: ['approval_not_found', 'already_decided', 'approval_expired', ...STATE_DB],
   },

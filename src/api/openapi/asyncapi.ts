@@ -31,12 +31,15 @@ const WEBHOOK_HEADERS = {
   required: ['X-Webhook-Event', 'X-Webhook-Delivery', 'X-Webhook-Attempt'],
   properties: {
     'X-Webhook-Event': { ...STRING, description: 'The event type.' },
-    'X-Webhook-Delivery': { ...STRING, description: 'The same on every attempt and repeat.' },
+    'X-Webhook-Delivery': {
+      ...STRING,
+      description: 'The id of the delivery. It stays the same when the delivery is attempted or sent again.',
+    },
     'X-Webhook-Attempt': { type: 'integer', minimum: 1 },
-    'X-Webhook-Signature': { ...STRING, description: '`sha256=<hex>` of the body, when there is a secret.' },
-    'webhook-id': { ...STRING, description: 'This and the next two headers are for libraries of Standard Webhooks.' },
+    'X-Webhook-Signature': { ...STRING, description: '`sha256=<hex>` of the body, if the webhook has a secret.' },
+    'webhook-id': { ...STRING, description: 'This and the next two headers are for Standard Webhooks libraries.' },
     'webhook-timestamp': STRING,
-    'webhook-signature': { ...STRING, description: 'When there is a secret.' },
+    'webhook-signature': { ...STRING, description: 'Present if the webhook has a secret.' },
   },
 };
 
@@ -84,7 +87,7 @@ export function asyncApi(version: string): Json {
         address: pathOf(ROUTES.listEvents),
         title: 'Server-Sent Events and NDJSON',
         description:
-          'With `Accept: text/event-stream` each event is `data`, its offset is `id`, and a comment is sent every 15 s. ' +
+          'With `Accept: text/event-stream`, `data` is the event and `id` its offset. A comment is sent every 15 s. ' +
           'With `Accept: application/x-ndjson` each event is one line.',
         servers: [{ $ref: '#/servers/http' }],
         messages: {
@@ -108,7 +111,7 @@ export function asyncApi(version: string): Json {
       sendToStream: {
         action: 'send',
         channel: { $ref: '#/channels/stream' },
-        summary: 'Every event, in an answer that does not end',
+        summary: 'Every event, in a response that stays open',
         bindings: { http: { method: 'GET', query: jsonSchema(streamQuery) } },
       },
       sendToWebhook: {
@@ -153,7 +156,7 @@ const TEST = {
 
 const POSITION = {
   name: 'position',
-  summary: 'Only in NDJSON, every 15 s: the position to continue from, and a sign of life',
+  summary: 'Only in NDJSON, every 15 s: the position to continue from, which also shows that the connection is alive',
   payload: { type: 'object', required: ['offset'], properties: { offset: STRING } },
   examples: [{ payload: { offset: '1204' } }],
 };
@@ -176,7 +179,8 @@ const SUMMARIES: Readonly<Record<WebhookEventType, string>> = {
   'message.sent': 'The owner wrote, on any device, or Postern sent it',
   'reaction.added': 'A reaction to a message',
   'reaction.removed': 'A reaction was taken back',
-  'message.updated': 'An existing message was edited, unsent, delivered or read, or failed; only with changes',
-  'message.removed': 'An existing message was deleted; only with changes',
-  'messages.changed': 'Many messages changed at once: read them again; only with changes',
+  'message.updated':
+    'An existing message was edited, unsent, delivered or read, or failed; sent only if changes are requested',
+  'message.removed': 'An existing message was deleted; sent only if changes are requested',
+  'messages.changed': 'Many messages changed at once: read them again; sent only if changes are requested',
 };

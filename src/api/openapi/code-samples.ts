@@ -15,7 +15,7 @@ const SERVICE = 'http://127.0.0.1:3001';
 /** The host name used for requests over the Unix socket. */
 const LOCAL = 'http://localhost';
 /** Precedes the samples of `overHttp`. Some builds of curl lack WebSockets, and Python's standard library has none. */
-const OVER_HTTP = '# The same events over plain HTTP, which need no program for WebSockets:';
+const OVER_HTTP = '# The same events over plain HTTP, without a WebSocket client:';
 
 interface Request {
   readonly method: Route['method'];

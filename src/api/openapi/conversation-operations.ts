@@ -79,8 +79,8 @@ export const CONVERSATION_OPERATIONS = {
     summary: 'People you have conversations with, by name',
     description:
       'Each person once, with every address and every one-to-one conversation. Addresses belong together when they are ' +
-      'on one card of Contacts, on linked cards, or on cards of equal names that share an address. An address on cards ' +
-      'of different names joins nobody and is listed as `ambiguous`.',
+      'on one card of Contacts, on linked cards, or on cards with the same name that share an address. An address on cards ' +
+      'with different names connects no cards and is listed as `ambiguous`.',
     query: peopleQuery,
     answers: {
       200: { description: 'The people that match.', schema: 'Person', isList: true, example: [examples.person] },
@@ -93,7 +93,7 @@ export const CONVERSATION_OPERATIONS = {
     summary: 'Messages of a person from all addresses, newest first',
     description:
       'The messages of all one-to-one conversations with the person, in one list. `Link` has the URL of the next page. ' +
-      'To answer, send to one of the addresses: a person is not a recipient.',
+      'To reply, send to one of the addresses: a person cannot be a recipient.',
     query: personMessagesQuery,
     answers: {
       200: {

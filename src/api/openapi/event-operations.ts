@@ -14,8 +14,8 @@ export const EVENT_OPERATIONS = {
     description:
       '`changes=true` adds changes of existing messages, and gives each event its `offset`. `after` may ' +
       'then be missing: the answer is empty, and its `Link` has the current offset. With `wait` the answer comes as soon ' +
-      'as there is an event.\n\nWith `Accept: text/event-stream` (Server-Sent Events) or `application/x-ndjson` alone ' +
-      'the answer does not end: it has each event as it happens, after `after` or `Last-Event-ID`, or from now on.',
+      'as there is an event.\n\nIf `Accept` is only `text/event-stream` (Server-Sent Events) or `application/x-ndjson`, ' +
+      'the response stays open and has each event as it happens, from `after` or `Last-Event-ID` on, or else from now on.',
     query: eventsQuery,
     headers: [
       {

@@ -9,7 +9,7 @@ export const HOME_OPERATIONS = {
     summary: 'The home page of the console in one answer',
     description:
       'The state of the service, the last hour by the minute, webhooks with their last 24 hours, keys, sends that wait, and the machine. ' +
-      'The first request starts the counting, which ends 30 days after the last one.',
+      'Counting starts with the first request, and stops 30 days after the last one.',
     answers: { 200: { description: 'The overview.', schema: 'Overview', example: examples.overview } },
   },
   getStatistics: {

@@ -68,7 +68,7 @@ export const MESSAGE_OPERATIONS = {
         headers: {
           ...NEXT,
           'Postern-Search-Complete':
-            '`false; from=<date>` while the index is being built: older messages cannot be found yet.',
+            '`false; from=<date>` while the index is being built: messages before that date cannot be found yet.',
         },
       },
     },
@@ -89,7 +89,7 @@ export const MESSAGE_OPERATIONS = {
         name: 'Idempotency-Key',
         in: 'header',
         description:
-          'For 24 hours a repeat of the same key and body is not sent again; its answer is the stored outcome.',
+          'Within 24 hours, a repeat with the same key and body is not sent again; its answer is the outcome of the first request.',
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
     ],
@@ -164,9 +164,9 @@ export const MESSAGE_OPERATIONS = {
   },
   getAttachment: {
     tag: 'Messages',
-    summary: 'The bytes of an attachment, counted from 0; ranges work',
+    summary: 'The bytes of an attachment, counted from 0; supports ranges',
     description:
-      'Streams the n-th file of `attachments`, counted from 0; one `Range` at a time works. ' +
+      'Streams the n-th file of `attachments`, counted from 0; one `Range` per request is supported. ' +
       '`as` converts a file that browsers do not show or play; the answer is 501 if this machine has no converter for it. ' +
       'For a file that is only in iCloud the answer is 404, and 409 with `as`: open the conversation in Messages to download it.',
     query: attachmentQuery,
@@ -191,7 +191,7 @@ export const MESSAGE_OPERATIONS = {
 export const UPLOAD_OPERATIONS = {
   uploadAttachment: {
     tag: 'Messages',
-    summary: 'Upload a file, to send it',
+    summary: 'Upload a file to send',
     description:
       'The bytes of the file with its name in `Content-Disposition`, or a form (`multipart/form-data`) with one file: at most 100 MB, within 10 minutes. ' +
       'The `id` goes into `attachment_ids` of `POST /messages`, with the same key. ' +

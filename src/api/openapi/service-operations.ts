@@ -69,7 +69,7 @@ export const SERVICE_OPERATIONS = {
     summary: 'Exchange a sign-in code for the key; only for the console',
     description:
       'The console calls it with the code from its address. The `Origin` must be the service’s own. ' +
-      'After five wrong codes no code is valid any more.',
+      'After five wrong codes, all codes become invalid.',
     body: { schema: signInBody, example: { code: 'c2lnbi1pbi1jb2RlLTE2Yg' } },
     answers: { 200: { description: 'The key.', schema: 'SignIn', example: { key: 'the-key-of-config-toml' } } },
     problems: ['own_origin_required', 'sign_in_code_wrong'],

@@ -96,8 +96,8 @@ export const WEBHOOK_OPERATIONS = {
     summary: 'The last 100 deliveries, newest first, without bodies',
     description:
       'What was sent and when, how many attempts it took, and what the receiver answered, newest first. ' +
-      'Bodies are not kept: `row_id` leads to the message. `include=tries` adds the attempts of each delivery, and puts ' +
-      'a held delivery first. Attempts are kept in memory until the service stops.',
+      'Bodies are not kept: read the message by its `row_id`. `include=tries` adds up to ten attempts of each delivery, and ' +
+      'puts a held delivery first. Attempts of recent deliveries are kept, until the service stops.',
     query: deliveriesQuery,
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
     problems: ['webhook_not_found'],

@@ -25,13 +25,21 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
       gauge('postern_newest_row_id', 'Highest row id in chat.db.', now.newestRow);
       gauge('postern_newest_event_row_id', 'Row id of the newest published event.', now.newestEvent);
       gauge('postern_websocket_clients', 'WebSocket clients connected now.', now.webSockets.clients);
-      gauge('postern_stream_clients', 'Clients connected now that stream events over plain HTTP.', now.streams.clients);
+      gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', now.streams.clients);
       total('postern_events_published_total', 'Events published since the start.', now.published);
-      total('postern_websocket_events_missed_total', 'Events that slow WebSocket clients lost.', now.webSockets.missed);
-      total('postern_stream_events_missed_total', 'Events that slow stream clients lost.', now.streams.missed);
+      total(
+        'postern_websocket_events_missed_total',
+        'Events that WebSocket clients missed because they read too slowly.',
+        now.webSockets.missed,
+      );
+      total(
+        'postern_stream_events_missed_total',
+        'Events that stream clients missed because they read too slowly.',
+        now.streams.missed,
+      );
       if (now.changes.state !== 'off') {
         const { state, logged, sweptAtMs } = now.changes;
-        gauge('postern_changes_complete', 'Whether changes of every message are seen.', state === 'on' ? 1 : 0);
+        gauge('postern_changes_complete', 'Whether changes to every message are detected.', state === 'on' ? 1 : 0);
         gauge('postern_changes_logged', 'Changes kept for readers that resume.', logged);
         const sweptAtS = sweptAtMs === null ? null : Math.floor(sweptAtMs / 1000);
         gauge('postern_changes_swept_timestamp_seconds', 'When all messages were last compared.', sweptAtS);
@@ -50,7 +58,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         const { state, published_row: row, behind } = now.fleet;
         gauge('postern_fleet_connected', 'Whether events are published to the fleet.', state === 'connected' ? 1 : 0);
         gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
-        gauge('postern_fleet_behind', 'How many rows, at most, the fleet does not have yet.', behind);
+        gauge('postern_fleet_behind', 'Rows that the fleet may not have yet, at most.', behind);
       }
       if (now.canary !== undefined) {
         const { state, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = now.canary;
@@ -70,8 +78,8 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         const aheadS = brokerAheadMs === null ? null : brokerAheadMs / 1000;
         gauge('postern_hub_ready', 'Whether the hub can serve.', isReady ? 1 : 0);
         gauge('postern_hub_delivering', 'Whether the hub delivers to the webhooks of the fleet.', isDelivering ? 1 : 0);
-        gauge('postern_hub_broker_ahead_seconds', "How far the broker's clock is ahead.", aheadS);
-        gauge('postern_hub_behind_seconds', 'Time since the hub had read the whole stream.', behindMs / 1000);
+        gauge('postern_hub_broker_ahead_seconds', "How far the broker's clock is ahead of the hub's clock.", aheadS);
+        gauge('postern_hub_behind_seconds', 'Time since the hub was last caught up with the stream.', behindMs / 1000);
         gauge('postern_hub_webhook_backlog', 'Events that the slowest webhook has not handled yet.', webhookBacklog);
         gauge('postern_hub_stream_bytes', 'Size of the event stream on the broker.', streamBytes);
         const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null, of = macs): void => {
@@ -81,7 +89,11 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         ofMac('postern_mac_up', 'Whether the Mac is present.', ({ state }) => (state === 'away' ? 0 : 1));
         ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
         ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
-        total('postern_fleet_rejected_total', 'Messages in the stream that are not events of a Mac.', rejected);
+        total(
+          'postern_fleet_rejected_total',
+          'Messages in the stream that were rejected because they are not events of a Mac.',
+          rejected,
+        );
         total(
           'postern_fleet_filled_total',
           'Rows that were missing from the stream and supplied by their Macs.',
@@ -105,7 +117,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
       totals('postern_sends_total', 'Sends by outcome.', counters.sends);
       totals(
         'postern_undecoded_total',
-        'Reads with details that could not decode a blob of chat.db, by column.',
+        'Reads with details in which a blob of chat.db could not be decoded, by column.',
         counters.undecoded,
       );
       totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);

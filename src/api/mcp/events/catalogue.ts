@@ -18,7 +18,7 @@ export const eventArguments = z.strictObject({
   content: z
     .enum(EVENT_CONTENTS)
     .optional()
-    .describe('"full" with the text, "ids" without; a webhook on another machine gets ids by default'),
+    .describe('"full" includes the text, "ids" does not; default: full, but ids for a webhook on another machine'),
   junk: z.boolean().optional().describe('true: include what macOS filed as junk'),
   late: z.boolean().optional().describe('true: include messages that came more than 30 min after they were written'),
 }) satisfies z.ZodType<SubscriptionArguments>;

@@ -33,7 +33,7 @@ const polled = asked.extend({
 const url = z
   .string()
   .max(MAX_URL)
-  .refine(isCallback, 'It must be an https URL; http only at a loopback address of this machine.');
+  .refine(isCallback, 'It must be an https URL. Plain http is allowed only for a loopback address.');
 const subscribed = asked.extend({
   delivery: z.object({
     mode: z.string().default('webhook'),

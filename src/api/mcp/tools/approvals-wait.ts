@@ -6,7 +6,7 @@ import { timeout, Wait } from './wait.ts';
 export const approvalsWait = tool({
   name: 'approvals_wait',
   title: 'Wait for a decision',
-  description: 'Waits until the owner has decided on a message that messages_send held. Nobody else can decide.',
+  description: 'Waits until the owner has decided on a message that messages_send held. This key cannot decide.',
   scope: 'send',
   input: z.object({ id: z.string().max(100), timeout_s: timeout }),
   output: z.object({ text: z.string(), state: z.enum(APPROVAL_STATES), message_id: z.string().optional() }),

@@ -16,7 +16,7 @@ export const attachmentsFetch = tool({
   name: 'attachments_fetch',
   title: 'Fetch an attachment',
   description:
-    'File n of a message, counted from 0, at most 1 MiB. Variant jpeg: a picture that every model reads (HEIC too); m4a: a recording.',
+    'Returns file n of a message, counted from 0, at most 1 MiB. Variant jpeg converts a picture (HEIC too) to a format that every model reads; m4a converts a recording.',
   scope: 'read',
   // Room for the file in Base64, and for the text around it.
   mostBytes: Math.ceil(MAX_BYTES / 3) * 4 + 16_000,
@@ -55,7 +55,7 @@ async function contentOf(file: AttachmentFile): Promise<Buffer> {
 
 function tooLarge(id: string, n: number, bytes: number): AppError {
   const megabytes = (bytes / 1_048_576).toFixed(1);
-  return new AppError('attachment_too_large', `The file has ${megabytes} MiB; a tool returns at most 1 MiB.`, {
+  return new AppError('attachment_too_large', `The file is ${megabytes} MiB; a tool returns at most 1 MiB.`, {
     status: 413,
     hint: `GET /api/v1/messages/${id}/attachments/${n} returns all of it.`,
   });

@@ -8,7 +8,7 @@ const MAX_PEOPLE = 20;
 export const contactsResolve = tool({
   name: 'contacts_resolve',
   title: 'Find a person',
-  description: 'Addresses of a person, by name. When several match they are all listed: ask which one is meant.',
+  description: 'Addresses of a person, by name. If several people match, all are listed: ask which one is meant.',
   scope: 'read',
   isOffered: ({ contacts }) => contacts.health().state !== 'off',
   input: z.object({ name: z.string().min(1).max(200) }),

@@ -22,7 +22,7 @@ const MAX_ROWS = 5000;
 /** Maximum length that one line adds to an answer. */
 const MAX_LINE = 2500;
 
-const after = z.string().max(200).optional().describe('next from the previous answer; without it: from now on');
+const after = z.string().max(200).optional().describe('next from the previous answer; if omitted, from now on');
 
 const late = z
   .boolean()
@@ -32,7 +32,7 @@ const late = z
 export const eventsPoll = tool({
   name: 'events_poll',
   title: 'Poll events',
-  description: 'Messages and reactions, received and sent, after `after`. Does not wait.',
+  description: 'Returns messages and reactions, received and sent, that follow `after`. Does not wait.',
   scope: 'events',
   input: z.object({ after, limit: itemLimit(50, 200), late, junk }),
   output: textOutput,
@@ -140,7 +140,9 @@ class EventReader {
 
   async answer(): Promise<ToolAnswer> {
     if (this.#entries.length === 0) {
-      const text = this.#reader.isCaughtUp() ? 'Nothing new.' : 'Nothing yet; there are more events to look through.';
+      const text = this.#reader.isCaughtUp()
+        ? 'Nothing new.'
+        : 'Nothing found so far, and more events remain: call again with after = next.';
       return { text: text + this.#note(), next: this.#textOf(this.#upTo) };
     }
     const { caller, names, time, nonce } = this.#context;

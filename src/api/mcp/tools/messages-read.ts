@@ -22,7 +22,7 @@ export const messagesRead = tool({
   name: 'messages_read',
   title: 'Read messages',
   description:
-    'Messages of one conversation, or of all: the newest ones, or those after `since`. Oldest first, as [id] time sender: text. Notes on a message are on a line below it that begins with +.',
+    'Messages of one conversation, or of all: the newest ones, or those after `since`. Oldest first, as [id] time sender: text. Notes on a message follow below it, on a line that begins with +.',
   scope: 'read',
   input: z.object({
     conversation_id: conversationId.optional(),

@@ -41,7 +41,7 @@ export const messagesSearch = tool({
     const { isComplete, indexedFrom } = search.status();
     const gap = isComplete
       ? ''
-      : `\nOlder messages are still being indexed${indexedFrom === undefined ? '' : `: found from ${indexedFrom.slice(0, 10)} on`}.`;
+      : `\nOlder messages are still being indexed${indexedFrom === undefined ? '' : `; search finds messages since ${indexedFrom.slice(0, 10)}`}.`;
     const more = next === undefined ? '' : '\nThere is more: call again with cursor = next.';
     const found = items.length === 0 ? 'Nothing found.' : fenced(lines, context.nonce);
     return { text: found + gap + more + junkNote(leftOut, 'message'), next };

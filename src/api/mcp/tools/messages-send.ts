@@ -24,7 +24,7 @@ export const messagesSend = tool({
       .string()
       .regex(/^[\x20-\x7e]{1,255}$/)
       .optional()
-      .describe('the same key never sends twice'),
+      .describe('for 24 hours, the same key does not send twice'),
     dry_run: z.boolean().default(false).describe('only say what would happen'),
   }),
   output: z.object({
@@ -72,6 +72,6 @@ function answerOf(answer: SendAnswer) {
   }
   const { confirmed, message, replayed } = answer;
   if (!confirmed) return { text: 'Handed to Messages. It is not known yet whether it went out.', state: 'pending' };
-  const earlier = replayed ? ' It was sent before and not again.' : '';
+  const earlier = replayed ? ' An earlier call had sent it; it was not sent again.' : '';
   return { text: `Sent as message [${message.id}].${earlier}`, state: 'sent', message_id: message.id };
 }

@@ -67,7 +67,7 @@ export function approvedSends(
       if (end.state !== 'scheduled') await files.remove(approval.id);
     } catch (error) {
       // The send stays approved, and the next start looks up its outcome by the idempotency key.
-      log.error('the end of an approved send could not be stored', { approval: approval.id, code: errorCode(error) });
+      log.error('could not store the outcome of an approved send', { approval: approval.id, code: errorCode(error) });
     }
   }
 

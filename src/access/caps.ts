@@ -17,7 +17,7 @@ export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: s
   assertBelow(minute, caps.per_minute, 'in a minute', nowMs);
   assertBelow(day, caps.per_day, 'in a day', nowMs);
   if (isNew) assertBelow(newContacts, caps.new_contacts_per_day, 'to new people in a day', nowMs);
-  assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day with all limited keys', nowMs);
+  assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day, counted together with all other limited keys', nowMs);
 }
 
 /** Returns how many sends each cap still allows, but never more than are left for the day. */

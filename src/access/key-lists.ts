@@ -36,10 +36,10 @@ function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   if (address !== undefined) return { address };
   const [best, ...others] = text.includes(';') ? directory.meant(text) : [];
   if (best === undefined) {
-    return 'An entry must be a complete number such as +15550100, an e-mail address in plain letters, or the id of an existing conversation.';
+    return 'An entry must be a complete number such as +15550100, an e-mail address in ASCII, or the id of an existing conversation.';
   }
   const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(memberKey)))];
-  if (members.length === 0) return 'The members of this conversation cannot be read, so it cannot be listed.';
+  if (members.length === 0) return 'The members of this conversation cannot be read, so a list cannot contain it.';
   if (best.isGroup) return { group: best.guid, members };
   const [only, ...more] = members.map(rightsAddress);
   if (only !== undefined && more.length === 0) return { address: only };

@@ -104,10 +104,10 @@ export type SelfChat = ReturnType<typeof selfChatOf>;
 
 function codeText(digits: string, hasTapbacks: boolean): string {
   const use = hasTapbacks
-    ? 'your tapbacks here decide on waiting messages'
-    : 'Postern writes a short message here every six hours to see whether messages still arrive';
+    ? 'Your tapbacks here then decide on waiting messages'
+    : 'Postern then writes a short message here every six hours to see whether messages still arrive';
   return (
-    `Postern: ${digits} is the code of this conversation. Type it where you asked for it, and ${use}. ` +
-    'If you did not ask for it, somebody else has your key: make another one with "postern config rotate-key".'
+    `Postern: ${digits} is the code of this conversation. Type it where you asked for it. ${use}. ` +
+    'If you did not ask for a code, somebody else has your key. Replace the key with "postern config rotate-key".'
   );
 }

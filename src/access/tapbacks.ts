@@ -100,12 +100,12 @@ export function tapbacks(parts: TapbacksParts) {
       if (proof === undefined) return;
       const body = textOf(approval);
       if (body === undefined) {
-        log.info('a held send is too long for the self-chat: it is decided in the console', { approval: id });
+        log.info('a held send is too long for the self-chat, so the console has to decide it', { approval: id });
         return;
       }
       const idempotencyKey: IdempotencyKey = { kind: 'tapback', key: `${proof.provedMs}\0${id}` };
       if (store.reserve(storedKey(idempotencyKey), clock.now()) !== undefined) {
-        log.info('too many messages to the self-chat this hour: a held send is decided in the console', {
+        log.info('too many messages to the self-chat this hour, so the console has to decide a held send', {
           approval: id,
         });
         return;

@@ -123,7 +123,7 @@ export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAge
     try {
       store.saveSpans(running.spans);
     } catch (error) {
-      log.error('could not store when chat.db was watched', { error });
+      log.error('could not store the periods in which chat.db was watched', { error });
     }
   };
   save();

@@ -118,7 +118,7 @@ export class Canary implements CanaryStatus {
     const { state, push_dead_since: since } = this.report();
     if (state !== 'push_dead' || since === null) return undefined;
     return (
-      `Apple's push has been dead since ${since}: a message that Postern sent to itself has not arrived, ` +
+      `Apple's push has been dead since ${since}. A message that Postern sent to your own address has not arrived, ` +
       'and others may not arrive either. Quit Messages and open it again.'
     );
   }

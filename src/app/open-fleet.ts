@@ -81,7 +81,7 @@ function checkSend(request: unknown): ReturnType<AgentParts['checkSend']> {
   if (refused.length === 0) return { ok: true, value: { recipient, body, attachments } };
   const mistakes = refused.map(([name]) => ({
     pointer: `/${name}`,
-    message: `${name} is not possible through a hub.`,
+    message: `${name} cannot be used through a hub.`,
   }));
   return { ok: false, mistakes };
 }

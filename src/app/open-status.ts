@@ -48,7 +48,7 @@ export interface StatusParts {
 const AFTER_DISK: PermissionReport = {
   name: 'automation',
   state: 'unknown',
-  detail: 'macOS is asked whether Postern may control Messages once Postern has Full Disk Access.',
+  detail: 'Postern asks macOS for this permission once it has Full Disk Access.',
   reason: 'not_asked',
 };
 

@@ -27,7 +27,8 @@ const {
   readonly sqliteLibrary: typeof sqliteLibrary;
 };
 // Two copies of SQLite in one process would drop each other's locks.
-if (sqliteLibrary !== ofMain) throw new Error(`the reader thread would use ${sqliteLibrary} beside ${ofMain}`);
+if (sqliteLibrary !== ofMain)
+  throw new Error(`the reader thread loaded ${sqliteLibrary}, but the service uses ${ofMain}`);
 
 /** The reader logs only debug lines, and the main thread owns the log. */
 const log: Log = {

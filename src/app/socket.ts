@@ -16,6 +16,6 @@ export async function listenOnSocket({ config, http, log }: Pick<WirePorts, 'con
     await http.listenOnSocket(socket.path);
   } catch (error) {
     const reason = (error as Error).message;
-    log.warn('there is no Unix socket: the command line needs --url, and the menu shows no state', { reason });
+    log.warn('there is no Unix socket, so the command line needs --url and the menu shows no state', { reason });
   }
 }

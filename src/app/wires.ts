@@ -21,7 +21,7 @@ export async function listenForWires({ config, http, version, counters, log }: W
   const url = await http.listenForWire(host, port, new BlueBubbles({ version, counters }));
   log.info('serving BlueBubbles', { port: Number(new URL(url).port) });
   if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) === 'loopback') return;
-  log.warn('bluebubbles.host lets other machines in, and keys cross the network in clear', { host });
+  log.warn('bluebubbles.host lets other machines connect, and keys cross the network unencrypted', { host });
 }
 
 /**

@@ -30,7 +30,7 @@ export function explained(error: unknown, folder: string): unknown {
   const code = errorCode(error) ?? '';
   if (FULL.test(code)) {
     return new AppError('archive_disk_full', `The disk of ${folder} is full.`, {
-      hint: 'What was archived so far is whole. Make room, then run the same command: it continues there.',
+      hint: 'Everything archived so far is intact. Make room, then run the same command, which continues from there.',
       cause: error,
     });
   }
@@ -48,7 +48,7 @@ export function explained(error: unknown, folder: string): unknown {
     });
   }
   if (/^E(?:IO|NXIO|NODEV|STALE)$/.test(code)) {
-    const hint = 'What was archived so far is whole. Connect the disk again, then run the same command.';
+    const hint = 'Everything archived so far is intact. Connect the disk again, then run the same command.';
     return new AppError('archive_unreachable', `The disk of ${folder} does not answer (${code}).`, {
       hint,
       cause: error,

@@ -144,7 +144,7 @@ function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use
       break;
     }
     if (line.n === seal.lines && line.head.hash !== seal.hash) {
-      throw damaged(`Line ${line.n} of ${path} is not the one that ${MANIFEST} names.`);
+      throw damaged(`The hash of line ${line.n} of ${path} differs from the one in ${MANIFEST}.`);
     }
     use(line);
     head = line.head;

@@ -154,7 +154,7 @@ function assertEndsWith(path: string, head: Head): void {
     const found = Buffer.alloc(ending.length);
     const isSame = fstatSync(file).size === head.bytes;
     if (isSame) readSync(file, found, 0, ending.length, head.bytes - ending.length);
-    if (!isSame || !found.equals(ending)) throw damaged(`The end of ${path} is not what was written to it.`);
+    if (!isSame || !found.equals(ending)) throw damaged(`The end of ${path} was changed after the last run.`);
   } finally {
     closeSync(file);
   }

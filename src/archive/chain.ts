@@ -85,17 +85,17 @@ function faultOf(line: Buffer, last: Head, n: number): string | undefined {
   const at = line.length - ENDING;
   const end = line.length - '"}'.length;
   if (at <= 0 || line.toString('latin1', at, at + HASH_AT) !== ',"hash":"' || line.toString('latin1', end) !== '"}') {
-    return 'has no hash at its end: it was changed';
+    return 'was changed (it does not end with a hash)';
   }
   // The hash covers the line up to here and a closing brace. Setting the brace in place saves copying the line.
   const separator = line[at] ?? 0;
   line[at] = OBJECT_END;
   const sealed = hash('sha256', line.subarray(0, at + 1), 'hex');
   line[at] = separator;
-  if (sealed !== line.toString('latin1', end - 64, end)) return 'was changed: its hash does not fit its content';
+  if (sealed !== line.toString('latin1', end - 64, end)) return 'was changed (its hash does not match its content)';
   const beginning = `{"n":${n},"prev":"${last.hash}",`;
   if (line.toString('latin1', 0, beginning.length) === beginning) return undefined;
-  return 'does not follow the line before it: a line was removed, added or replaced';
+  return 'does not follow the line before it (a line was removed, added or replaced)';
 }
 
 interface RawLine {

@@ -135,7 +135,7 @@ class Run {
     this.#database = archive.index.database(databaseId);
     if (before !== undefined && before.database !== databaseId) {
       this.#report.warnings.push(
-        'chat.db is another file than at the last run: its messages were matched by their guids.',
+        'chat.db has been replaced since the last run, so messages were matched by their GUIDs.',
       );
     }
     this.#stored = new StoredFiles({

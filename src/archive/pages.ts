@@ -97,7 +97,7 @@ class Conversation {
     const hasNoId = ids.length === 0 && people.length === 0;
     this.key = key;
     this.isGroup = isGroup;
-    this.title = name ?? (shortList(people) || ids[0] || (hasNoId ? 'Messages of no conversation' : key));
+    this.title = name ?? (shortList(people) || ids[0] || (hasNoId ? 'Messages without a conversation' : key));
     this.subtitle = (name === null && people.length <= MAX_NAMED ? participants : people).join(', ');
     for (const record of records) this.#add(record, index, calendar);
   }

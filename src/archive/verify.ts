@@ -100,7 +100,7 @@ class Verification {
       return manifest;
     } catch (error) {
       if (!isAppError(error)) throw error;
-      this.#faults.push({ file: MANIFEST, what: 'is not as it was written' });
+      this.#faults.push({ file: MANIFEST, what: 'was changed or damaged' });
       return undefined;
     }
   }
@@ -119,7 +119,7 @@ class Verification {
         head = line.head;
         this.#lines += 1;
         if (line.n === seal.lines && head.hash !== seal.hash) {
-          this.#faults.push({ file: path, line: line.n, what: `is not the one that ${MANIFEST} names` });
+          this.#faults.push({ file: path, line: line.n, what: `has another hash than the one in ${MANIFEST}` });
           return;
         }
         const fault = path === LOG ? undefined : this.#contentFault(line.bytes);
@@ -135,7 +135,11 @@ class Verification {
       return;
     }
     if (head.lines < seal.lines) {
-      this.#faults.push({ file: path, line: head.lines + 1, what: `is missing, and all up to line ${seal.lines}` });
+      this.#faults.push({
+        file: path,
+        line: head.lines + 1,
+        what: `is missing (the file must have ${seal.lines} lines)`,
+      });
     }
     const more = head.lines - Math.min(seal.lines, head.lines);
     this.#unsealed += more;
@@ -189,7 +193,7 @@ class Verification {
     }
     this.#attachments += 1;
     if (sum.digest('hex') !== storedHash(path)) {
-      this.#faults.push({ file: path, what: 'was changed: its name does not fit its content' });
+      this.#faults.push({ file: path, what: 'was changed (its name does not match its content)' });
     }
   }
 

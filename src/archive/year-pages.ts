@@ -136,6 +136,6 @@ function linkTo(name: string, text: string, isCurrent: boolean): Html {
 function ending({ record, calendar }: YearParts): Html {
   const file = record.path.slice(record.path.lastIndexOf('/') + 1);
   return html`</main>
-<footer>Made from ${file}, up to line ${record.head.lines}. Times are those of ${calendar.timeZone}.</footer>
+<footer>Made from ${file}, up to line ${record.head.lines}. Times are in the time zone ${calendar.timeZone}.</footer>
 ${PAGE_END}`;
 }

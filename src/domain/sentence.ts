@@ -67,7 +67,7 @@ function eventWords(
   }
   if (kind === 'audio_kept') return 'An audio message was kept.';
   if (kind === 'shareplay') return 'SharePlay';
-  if (kind === 'other') return 'Something this version does not know.';
+  if (kind === 'other') return 'This version of Postern does not know this kind of entry.';
   if (event === undefined) return undefined;
   const whom = event.who === undefined ? 'someone' : nameOf(event.who);
   switch (event.type) {

@@ -88,7 +88,7 @@ export class AwakeClock implements Clock {
     this.#gaps += 1;
     this.#longestGapMs = Math.max(this.#longestGapMs, lateMs);
     this.#beatAtMs = nowMs;
-    this.#log.info('the Mac slept, or this process was stopped: time limits continue where they were', {
+    this.#log.info('the Mac slept or this process was stopped, and time limits do not count that time', {
       ms: Math.round(lateMs),
     });
     for (const listener of this.#listeners) listener(lateMs);

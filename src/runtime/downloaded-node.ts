@@ -65,7 +65,7 @@ export async function downloadedNode(options: DownloadedNodeOptions): Promise<st
   }
   removeOlder(cacheFolder, folder, clock);
   if (!isGenuine(folder, pinned)) {
-    throw new AppError('node_not_fetched', `${node} is not the program that ${pinned.name} is known to hold.`);
+    throw new AppError('node_not_fetched', `${node} differs from the program in the npm package ${pinned.name}.`);
   }
   return node;
 }

@@ -70,9 +70,13 @@ export async function fetchNodePackage(run: RunCommand, pinned: NodePackage, fol
   if (packed.code !== 0 || archive === undefined) return `npm pack ${spec}: ${reason(packed)}`;
 
   if (integrityOf(join(folder, archive)) !== pinned.integrity) {
-    throw new AppError('package_altered', `The package ${spec} is not the one this version of Postern knows.`, {
-      hint: 'Nothing was installed. Check your npm registry and proxy settings: something between you and the registry changes the content.',
-    });
+    throw new AppError(
+      'package_altered',
+      `The package ${spec} does not have the content that this version of Postern expects.`,
+      {
+        hint: 'Nothing was installed. Check your npm registry and proxy settings: something between you and the registry changes the content.',
+      },
+    );
   }
   const unpacked = await run('tar', ['-xzf', join(folder, archive), '-C', folder, 'package/bin/node']);
   return unpacked.code === 0 ? null : `unpacking ${spec}: ${reason(unpacked)}`;

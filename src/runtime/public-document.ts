@@ -51,7 +51,7 @@ function obstacle(error: Error): Error {
 async function textOf(response: IncomingMessage): Promise<string> {
   if (response.statusCode !== 200) {
     response.destroy();
-    throw new Error(`it was answered with ${response.statusCode ?? 0}`);
+    throw new Error(`its server answered ${response.statusCode ?? 0}`);
   }
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -77,14 +77,14 @@ export function sqliteMissing(cause: unknown, place = import.meta.url): AppError
   const node = `Node ${process.versions.node}`;
   // An npm installation has no sources from which to build the library.
   if (place.includes('/node_modules/postern/')) {
-    return new AppError('sqlite_missing', `${node} has no SQLite of its own.`, {
+    return new AppError('sqlite_missing', `${node} does not include SQLite.`, {
       hint: 'Install Node 22.16 or newer.',
       cause,
     });
   }
   return new AppError(
     'sqlite_missing',
-    `${node} has no SQLite of its own, and the library better-sqlite3 is not built here.`,
+    `${node} does not include SQLite, and the library better-sqlite3 has not been built.`,
     {
       hint: 'Install Node 22.16 or newer. Or build the library, which needs a C++ compiler, Python and the headers of Node: npm ci --foreground-scripts',
       cause,

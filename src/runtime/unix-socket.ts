@@ -28,7 +28,7 @@ export function socketTrouble(path: string): string | undefined {
   if (socket === undefined) return undefined;
   if (!socket.isSocket()) return obstacleSentence(path, socket);
   const owner = statSync(dirname(path)).uid;
-  if (socket.uid !== owner && socket.uid !== 0) return `${path} belongs to another user than its folder.`;
+  if (socket.uid !== owner && socket.uid !== 0) return `${path} and its folder belong to different users.`;
   return folderTrouble(dirname(path));
 }
 
@@ -36,7 +36,7 @@ export function socketTrouble(path: string): string | undefined {
 function folderTrouble(folder: string): string | undefined {
   return (statSync(folder).mode & 0o022) === 0
     ? undefined
-    : `Other users of this machine may write to ${folder}: chmod 700 it.`;
+    : `Other users of this machine can write to ${folder}. Run: chmod 700 ${folder}`;
 }
 
 /**
@@ -51,7 +51,7 @@ function obstacle(path: string): string | undefined {
     unlinkSync(path);
     return undefined;
   } catch (error) {
-    return `${path} is left from an earlier start and cannot be removed (${errorCode(error)}): remove it and restart Postern.`;
+    return `${path} was left by an earlier run and cannot be removed (${errorCode(error)}): remove it and restart Postern.`;
   }
 }
 

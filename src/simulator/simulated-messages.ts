@@ -138,7 +138,7 @@ export class Messages {
         this.#database = this.#database.replaced(this.path, nowMs);
         return {};
       case 'insert':
-        if (!/^\w+$/.test(command.table)) throw new Error('that is no table');
+        if (!/^\w+$/.test(command.table)) throw new Error('that is not the name of a table');
         return { row: database.insert(command.table, command.values) };
       default:
         throw new Error(`there is no command ${JSON.stringify((command as { do?: unknown }).do)}`);

@@ -159,7 +159,9 @@ describe('the search box of the console', () => {
     await page.unroute(SEARCH);
     await page.fill('#search', 'has:photo');
     await page.keyboard.press('Enter');
-    await state.getByText('At character 1: has:photo is not a known filter. The only one with has: is has:attachment.').waitFor();
+    await state
+      .getByText('At character 1: has:photo is not a known filter. The only one with has: is has:attachment.')
+      .waitFor();
     const problem = { code: 'search_disabled', detail: 'Search is switched off.', hint: 'Set search.enabled = true.' };
     await page.route(SEARCH, (route) => route.fulfill({ status: 404, json: problem }));
     await page.fill('#search', 'anything');

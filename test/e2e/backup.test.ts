@@ -138,7 +138,7 @@ describe('a backup', () => {
 describe('a restore', () => {
   test('is refused while the service runs', async () => {
     const { exitCode, stderr } = await run('restore', backup, '--force');
-    expect(stderr).toContain('Nothing was restored: another Postern runs with');
+    expect(stderr).toContain('Nothing was restored: another Postern is using');
     expect(exitCode).toBe(69);
     expect((await service.get('/webhooks')).json).toHaveLength(1);
   });

@@ -67,7 +67,7 @@ describe('the demo', () => {
     const before = osascript();
     const place = ['--config-dir', folder, '--port', String(await freePort())];
     const second = await sh(process.execPath, [MAIN, 'demo', ...place]).catch((error: unknown) => error);
-    expect(second).toMatchObject({ code: 69, stderr: expect.stringContaining(`another Postern runs with ${folder}.`) });
+    expect(second).toMatchObject({ code: 69, stderr: expect.stringContaining(`another Postern is using ${folder}.`) });
     expect(osascript()).toBe(before);
     const sent = ['send', '--config-dir', folder, '+15550100', 'Still here?'];
     expect((await sh(process.execPath, [MAIN, ...sent])).stdout).toMatch(/^Sent to \+15550100 as message \d+/);

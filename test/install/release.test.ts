@@ -135,7 +135,7 @@ testIf(withoutSqlite !== undefined, 'needs a Node before 22')(
       encoding: 'utf8',
       env: { ...BARE_ENVIRONMENT, HOME: root, POSTERN_NODE_DOWNLOAD: '0' },
     });
-    const sentence = `Node ${number} has no SQLite of its own.\n  Install Node 22.16 or newer.`;
+    const sentence = `Node ${number} does not include SQLite.\n  Install Node 22.16 or newer.`;
     expect([demo.status, demo.stdout, demo.stderr]).toEqual([78, '', `Postern does not start: ${sentence}\n`]);
   },
 );

@@ -134,7 +134,7 @@ describe('where better-sqlite3 cannot be loaded', () => {
       // The first launch of serve only writes the configuration.
       if (command === 'serve') run();
       const { status, stderr } = run();
-      expect(stderr).toMatch(/^Postern does not start: Node 20\.[\d.]+ has no SQLite of its own, .* better-sqlite3 /);
+      expect(stderr).toMatch(/^Postern does not start: Node 20\.[\d.]+ does not include SQLite, .* better-sqlite3 /);
       expect(stderr).toContain('Install Node 22.16 or newer. Or build the library, which needs a C++ compiler');
       expect(String(stderr).trim().split('\n')).toHaveLength(2);
       expect(status).toBe(78);
@@ -163,7 +163,7 @@ describe('where better-sqlite3 cannot be loaded', () => {
     const args = [join(withoutLibraries(), 'dist/main.js'), 'demo', '--dir', join(folder, 'off'), '--port', '0'];
     const env = { ...environment(), NODE_OPTIONS: '--no-experimental-sqlite' };
     const { status, stderr } = spawnSync(node22 ?? 'missing', args, { encoding: 'utf8', env });
-    expect(stderr).toMatch(/^Postern does not start: Node 22\.23\.2 has no SQLite of its own, /);
+    expect(stderr).toMatch(/^Postern does not start: Node 22\.23\.2 does not include SQLite, /);
     expect(stderr).not.toContain('Fetching');
     expect(status).toBe(78);
   });

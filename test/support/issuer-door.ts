@@ -59,7 +59,7 @@ export async function openIssuerDoor({
     revoke: async (keyId) => void revoked.push(keyId),
     callerOf: (keyId) => (revoked.includes(keyId) ? undefined : caller),
     readDocument: async ({ href }) => {
-      if (!(href in documents)) throw new Error('it was answered with 404');
+      if (!(href in documents)) throw new Error('its server answered 404');
       return documents[href];
     },
   });

@@ -147,7 +147,7 @@ describe('an archive', () => {
     write('in both', '2026-05-01T10:00:00Z', { guid });
     const report = await archived(chatDb, folder);
     expect(report).toMatchObject({ added: 1, changed: 0, removed: 0, elsewhere: 1 });
-    expect(report.warnings).toEqual([expect.stringContaining('another file')]);
+    expect(report.warnings).toEqual([expect.stringContaining('has been replaced')]);
     expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 0, removed: 0, warnings: [] });
     expect([...bodiesOf(folder)].sort()).toEqual(['another row with the first id', 'in both', 'only in the old one']);
   });
@@ -213,7 +213,7 @@ describe('the check of an archive', () => {
     ],
     ['an end cut off', (path: string) => truncateSync(path, statSync(path).size - 1), 4, 'is not complete'],
     ['the last line cut off', (path: string) => edit(path, (lines) => lines.slice(0, 3)), 4, 'is missing'],
-    ['something added', (path: string) => appendFileSync(path, '{"n":5}\n'), 5, 'has no hash'],
+    ['something added', (path: string) => appendFileSync(path, '{"n":5}\n'), 5, 'does not end with a hash'],
   ])('names the line of %s, and no run writes to such an archive', async (_, damage, line, what) => {
     const path = onlyChain();
     damage(path);
@@ -240,7 +240,7 @@ describe('the check of an archive', () => {
       { file: chainsOf(folder)[0], line: 2, what: `names ${stored}, which is missing` },
     ]);
     breakIn(join(folder, 'manifest.json'), '"bytes"');
-    expect((await verified(folder)).faults[0]).toEqual({ file: 'manifest.json', what: 'is not as it was written' });
+    expect((await verified(folder)).faults[0]).toEqual({ file: 'manifest.json', what: 'was changed or damaged' });
     await expect(archived(chatDb, folder)).rejects.toMatchObject({ code: 'archive_damaged' });
   });
 });

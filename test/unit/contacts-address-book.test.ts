@@ -180,7 +180,7 @@ describe('the files', () => {
     expect(await namesIn(book, '+15550101', 'cho@example.com')).toEqual([undefined, 'Cho Tanaka']);
     expect(book.health()).toEqual({
       state: 'loaded',
-      message: `Sources/${first}/AddressBook-v22.abcddb of the Address Book cannot be read (SQLITE_NOTADB), so the people in it have no name.`,
+      message: `Sources/${first}/AddressBook-v22.abcddb of the Address Book cannot be read (SQLITE_NOTADB), so the names of the people in it are missing.`,
     });
     await become({ '+15550101': undefined });
     renameSync(`${path}.whole`, path);
@@ -223,7 +223,7 @@ describe('the files', () => {
     expect(await namesIn(book, '+15550100')).toEqual([undefined]);
     expect(book.health()).toEqual({
       state: 'failed',
-      message: 'Postern has no permission to read the Address Book, so the people in it have no name.',
+      message: 'Postern has no permission to read the Address Book, so the names of the people in it are missing.',
     });
     await become({ '+15550100': undefined });
     allow();

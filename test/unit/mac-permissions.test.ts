@@ -71,7 +71,7 @@ describe('Automation', () => {
     ['execution error: User consent is needed. (-1744)', 'denied', 'no_dialog', 'without asking anybody'],
     ['execution error: AppleEvent timed out. (-1712)', 'unknown', 'failed', 'in time'],
     ['execution error: odd (-10000)', 'unknown', 'failed', '-10000'],
-    ['', 'unknown', 'failed', 'could not be asked'],
+    ['', 'unknown', 'failed', 'could not ask Messages'],
   ])('%s', async (stderr, state, reason, words) => {
     const { fake, permissions } = setUp();
     fake.plan({ exit: 1, stderr });

@@ -60,13 +60,13 @@ test('where SQLite has no full-text index that can delete, search says so and ma
   });
   search.start();
   const reason = expect.stringMatching(
-    /^SQLite 3\.\d+\.\d+ cannot delete rows from a full-text index .* Node's SQLite can$/,
+    /^SQLite 3\.\d+\.\d+ cannot hold the index, which needs FTS5 and SQLite 3\.43 or newer \(Node includes both\)$/,
   );
   expect(search.status()).toMatchObject({ isEnabled: true, isComplete: false, problem: reason });
   await expect(search.search(EVERYTHING, { limit: 1 })).rejects.toMatchObject({
     status: 503,
     code: 'search_unavailable',
-    message: expect.stringContaining('cannot delete rows from a full-text index'),
+    message: expect.stringContaining('cannot hold the index'),
   });
   await search.close();
   expect(existsSync(path)).toBe(false);

@@ -69,23 +69,23 @@ describe('every mistake is named with its place', () => {
   test.each<[string, readonly string[]]>([
     ['x "see you', ['At character 3: the quotation mark is not closed.']],
     ['x from:"Ana', ['At character 3: the quotation mark is not closed.']],
-    ['-work -', ['The query has nothing but exclusions: add a word, from:, in: or has:attachment.']],
-    ['-x before:2026-01-31', ['The query has nothing but exclusions: add a word, from:, in: or has:attachment.']],
+    ['-work -', ['The query contains only exclusions. Add a word, from:, in: or has:attachment.']],
+    ['-x before:2026-01-31', ['The query contains only exclusions. Add a word, from:, in: or has:attachment.']],
     ['', ['The query is empty: there is no word, number or symbol in it to search for.']],
     ['"" !', ['The query is empty: there is no word, number or symbol in it to search for.']],
     ['x he*', ['At character 3: he* is too short: at least 3 letters must precede the *.']],
     ['x *', ['At character 3: * is too short: at least 3 letters must precede the *.']],
-    ['has:photo', ['At character 1: has:photo is not known; the only one is has:attachment.']],
+    ['has:photo', ['At character 1: has:photo is not a known filter. The only one with has: is has:attachment.']],
     ['x before:2026-02-30', [DATE('before:2026-02-30', 'before')]],
     ['x after:yesterday', [DATE('after:yesterday', 'after')]],
     ['x after:2026-01-31T10:00Z', [DATE('after:2026-01-31T10:00Z', 'after')]],
     [
       'x before:2026-01-31 after:2026-01-31',
-      ['At character 21: the date of before: must be later than that of after:.'],
+      ['At character 21: the date in before: must be later than the date in after:.'],
     ],
     [
       'x after:2026-02-01 before:2026-01-31',
-      ['At character 20: the date of before: must be later than that of after:.'],
+      ['At character 20: the date in before: must be later than the date in after:.'],
     ],
     ['x after:2026-01-01 after:2026-01-02', ['At character 20: after: is given twice.']],
     ['x from: me', ['At character 3: from: has no value. Write it without a space, as in from:me.']],
@@ -114,7 +114,7 @@ describe('every mistake is named with its place', () => {
   });
 
   test('a long value is shortened', () => {
-    expect(messages(`has:${'x'.repeat(300)}`)[0]).toMatch(/^At character 1: has:x{36}… is not known;/);
+    expect(messages(`has:${'x'.repeat(300)}`)[0]).toMatch(/^At character 1: has:x{36}… is not a known filter\./);
   });
 });
 

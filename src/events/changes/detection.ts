@@ -146,7 +146,7 @@ export class ChangeDetection implements ChangeControl {
     store.begin(clock.now(), at === undefined ? new Map() : this.printsUpTo(at.offset));
     this.#isOn = true;
     if (at !== undefined) stream.restart(at.offset.rowId);
-    log.info('detection of changes begins');
+    log.info('started detecting changes');
     this.#everyHour();
     this.noteCommit();
   }
@@ -269,11 +269,11 @@ export class ChangeDetection implements ChangeControl {
           stream.restart(0);
           this.#cancelPass?.();
           this.#cancelPass = undefined;
-          log.info('detection of changes ends: nobody has asked for them in 30 days');
+          log.info('stopped detecting changes, because no client has asked for them in 30 days');
           return;
         }
       } catch (error) {
-        log.error('could not store when changes were last asked for', { error });
+        log.error('could not store the time of the last request for changes', { error });
       }
       if (this.#hasCommits) this.#isDoubtful = true;
       this.#sweepIfDoubtful();

@@ -51,7 +51,7 @@ export class RowAges {
     try {
       store.add(ages, nowMs);
     } catch (error) {
-      log.error('could not store which rows came late', { error });
+      log.error('could not store which rows arrived late', { error });
     }
     return kept.size === 0 ? ages : new Map([...kept, ...ages]);
   }

@@ -44,7 +44,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'The host name of the receiver could not be looked up.',
   EHOSTUNREACH: 'The receiver cannot be reached.',
   ENETUNREACH: 'The network of the receiver cannot be reached.',
-  private_address: 'The host name of the receiver leads to a private address.',
+  private_address: 'The host name of the receiver resolves to a private address.',
 };
 
 /**

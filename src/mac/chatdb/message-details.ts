@@ -118,7 +118,8 @@ function partReactedTo(row: Row): Pick<Reaction, 'part'> {
 
 /** Returns the sentence of a row; undefined if it would only repeat the text (decision V1). */
 function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>, row: Row): string | undefined {
-  if (details.kind === 'other') return `Something this version does not know (item type ${Number(row[at.itemType])}).`;
+  if (details.kind === 'other')
+    return `This version of Postern does not know this kind of entry (item type ${Number(row[at.itemType])}).`;
   if (
     row[at.hasContent] === 0 &&
     message.body !== '' &&

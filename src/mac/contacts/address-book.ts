@@ -206,15 +206,15 @@ function healthOf(sources: readonly ContactSource[], book: ContactBook): Contact
   if (failed.length > 0) {
     return { state: failed.length === sources.length ? 'failed' : 'loaded', message: messageOf(failed) };
   }
-  const message = `The Address Book has more than ${MAX_CONTACTS} people; the names of the others are not read.`;
+  const message = `Postern reads the names of ${MAX_CONTACTS} people at most, and the Address Book has more.`;
   return { state: 'loaded', message: book.isTruncated ? message : null };
 }
 
 function messageOf(failed: readonly Pick<ContactSource, 'name' | 'failure'>[]): string {
   if (failed.every(({ failure }) => isPermission(failure))) {
-    return 'Postern has no permission to read the Address Book, so the people in it have no name.';
+    return 'Postern has no permission to read the Address Book, so the names of the people in it are missing.';
   }
   const [first] = failed;
   const which = failed.length === 1 ? first?.name : `${failed.length} files`;
-  return `${which} of the Address Book cannot be read (${first?.failure}), so the people in it have no name.`;
+  return `${which} of the Address Book cannot be read (${first?.failure}), so the names of the people in it are missing.`;
 }

@@ -98,7 +98,8 @@ function changed({ pointer }: CheckedFile, cause?: unknown): AppError {
 }
 
 const CHANGED = PROBLEMS.attachment_changed.detail;
-const UNREADABLE = 'Postern may not read the file. On a Mac, give it Full Disk Access in System Settings.';
+const UNREADABLE =
+  'Postern is not allowed to read the file. On a Mac, give Postern Full Disk Access in System Settings.';
 
 type Checked = Omit<CheckedFile, 'pointer'>;
 

@@ -66,7 +66,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
       await confirmations.wait(first, signal);
       const error = misdirected(first, { lookup, confirmations });
       if (error !== undefined) {
-        log.warn('a send to a group went elsewhere', { requestId, row_id: first.rowId ?? null });
+        log.warn('a send to a group went to another conversation', { requestId, row_id: first.rowId ?? null });
         throw error;
       }
     }

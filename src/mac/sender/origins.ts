@@ -49,7 +49,7 @@ export class Origins {
       const text = details.part_of && this.#parts.lookup.message(Number(details.part_of.id));
       return { ...details, ...this.#originOf(text ?? message, details) };
     } catch (error) {
-      this.#parts.log.warn('could not read where a message was sent', { code: errorCode(error) });
+      this.#parts.log.warn('could not read the origin of a sent message', { code: errorCode(error) });
       return details;
     }
   }

@@ -154,11 +154,11 @@ export class ScheduledRun {
       if (!store.end(entry.id, from, state, { atMs: clock.now(), messageId, problem: code })) return;
     } catch (error) {
       // The send keeps its stored state. If that is `sending`, it is never sent again.
-      log.error('the end of a scheduled send could not be stored', { id: entry.id, error });
+      log.error('could not store the outcome of a scheduled send', { id: entry.id, error });
       return;
     }
     void files.remove(entry.id);
-    if (state !== 'sent') log.warn('a scheduled send did not go out', { id: entry.id, state, code });
+    if (state !== 'sent') log.warn('a scheduled send was not confirmed as sent', { id: entry.id, state, code });
     onEnd(entry, code ?? state);
   }
 }

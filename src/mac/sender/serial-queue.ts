@@ -57,5 +57,5 @@ function full(): AppError {
 }
 
 function shuttingDown(): AppError {
-  return problem('shutting_down', {}, { hint: 'Nothing was sent. Try again when it is running again.' });
+  return problem('shutting_down', {}, { hint: 'Nothing was sent. Try again once the service has restarted.' });
 }

@@ -65,7 +65,7 @@ function assertPossible({ recipient, service, fallback }: Asked, chats: readonly
   }
   const typed = typedService(recipient);
   if (wanted !== undefined && typed !== undefined && typed !== wanted) {
-    throw notPossible('/service', 'The recipient names another service.');
+    throw notPossible('/service', 'The id of the recipient begins with another service.');
   }
 }
 

@@ -70,7 +70,7 @@ export function asking(): PermissionReport {
 }
 
 function report(result: CommandResult, isAtOnce: boolean): PermissionReport {
-  if (result.code === 0) return automation('granted', 'Messages may be controlled.');
+  if (result.code === 0) return automation('granted', 'Postern is allowed to control Messages.');
   if (result.startError !== undefined) {
     return automation('unknown', `osascript could not be run (${result.startError}).`, 'failed');
   }
@@ -79,19 +79,23 @@ function report(result: CommandResult, isAtOnce: boolean): PermissionReport {
   if (number === REFUSED || number === -1744) return automation('denied', NO_DIALOG, 'no_dialog');
   if (number === NOT_RUNNING) {
     const detail =
-      'Messages is not running and could not be opened. Log in at the Mac and open Messages, then ask again.';
+      'Messages is not running and could not be opened. Log in at the Mac and open Messages, then check the permissions again.';
     return automation('unknown', detail, 'messages_closed');
   }
   if (result.code === null || number === -1712) return automation('unknown', NO_ANSWER, 'failed');
-  return automation('unknown', `Messages could not be asked${number === null ? '' : ` (error ${number})`}.`, 'failed');
+  return automation(
+    'unknown',
+    `Postern could not ask Messages${number === null ? '' : ` (error ${number})`}.`,
+    'failed',
+  );
 }
 
 const REFUSAL =
-  'Messages may not be controlled. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.';
+  'Postern is not allowed to control Messages. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.';
 const NO_DIALOG =
   'macOS refused at once, without asking anybody. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern; if Postern is not in that list, run `make install` at the Mac itself, which lets macOS ask again.';
 const NO_ANSWER =
-  'Messages did not answer in time. If macOS asked on the screen whether Postern may control Messages, its question is gone: ask again.';
+  'Messages did not answer in time. If macOS asked on the screen whether Postern may control Messages, that dialog has closed. Check the permissions again.';
 
 function errorOf({ code, stderr }: CommandResult): number | null {
   return code === 0 || code === null ? null : scriptErrorNumber(stderr);

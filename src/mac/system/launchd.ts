@@ -139,7 +139,7 @@ export class Launchd {
     const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
     if (await this.#isReached(isGone, BOOTOUT_LIMIT_MS)) return;
     if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? 0)) throw failure('bootout', result);
-    throw new AppError('agent_does_not_stop', 'The running agent does not stop.', {
+    throw new AppError('agent_does_not_stop', 'The running agent did not stop.', {
       hint: `Look at it with: launchctl print ${this.target}`,
     });
   }

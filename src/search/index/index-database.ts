@@ -48,7 +48,7 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
     return undefined;
   } catch {
     const version = String(probe.prepare('SELECT sqlite_version()').get()?.[0]);
-    return `SQLite ${version} cannot delete rows from a full-text index (FTS5, 3.43 or newer can); Node's SQLite can`;
+    return `SQLite ${version} cannot hold the index, which needs FTS5 and SQLite 3.43 or newer (Node includes both)`;
   } finally {
     probe.close();
   }

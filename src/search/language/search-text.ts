@@ -136,7 +136,7 @@ class SearchParser implements TypedSearch {
       this[key].push({ text: value, at });
     } else if (key === 'has') {
       if (value.toLowerCase() === 'attachment') this.hasAttachment = true;
-      else this.refuse(`${shown(given)} is not known; the only one is has:attachment.`, at);
+      else this.refuse(`${shown(given)} is not a known filter. The only one with has: is has:attachment.`, at);
     } else {
       this.#date(key as 'after' | 'before', value, at, given);
     }
@@ -152,7 +152,7 @@ class SearchParser implements TypedSearch {
       this[`${key}Ns`] = ns;
       const { afterNs, beforeNs } = this;
       if (afterNs !== undefined && beforeNs !== undefined && beforeNs <= afterNs) {
-        this.refuse('the date of before: must be later than that of after:.', at);
+        this.refuse('the date in before: must be later than the date in after:.', at);
       }
     }
   }
@@ -161,7 +161,7 @@ class SearchParser implements TypedSearch {
     const hasDates = this.afterNs !== undefined || this.beforeNs !== undefined;
     if (this.terms.length + this.from.length + this.in.length > 0 || this.hasAttachment) return;
     if (this.excluded.length > 0) {
-      if (!isScoped) this.refuse('The query has nothing but exclusions: add a word, from:, in: or has:attachment.');
+      if (!isScoped) this.refuse('The query contains only exclusions. Add a word, from:, in: or has:attachment.');
     } else if (!hasDates) {
       this.refuse('The query is empty: there is no word, number or symbol in it to search for.');
     }

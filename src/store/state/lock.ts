@@ -10,7 +10,7 @@ export function lockFolder(folder: string): () => void {
   return lockFile(
     join(folder, 'lock.db'),
     (cause) =>
-      new AppError('already_running', `another Postern runs with ${folder}.`, {
+      new AppError('already_running', `another Postern is using ${folder}.`, {
         hint: 'Stop that one first, or give this one another folder with --config-dir DIR.',
         cause,
       }),

@@ -236,7 +236,7 @@ export class UploadStore {
   }
 
   #warn(error: unknown): void {
-    this.#parts.log.warn('an upload could not be removed, or recorded as sent', { code: errorCode(error) });
+    this.#parts.log.warn('could not remove an upload, or record it as sent', { code: errorCode(error) });
   }
 }
 

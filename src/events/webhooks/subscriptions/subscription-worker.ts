@@ -180,7 +180,10 @@ export class SubscriptionWorker {
     if (waitMs === undefined) {
       this.#failures = 0;
       this.#health = { ...this.#health, hasSkipped: true };
-      this.#parts.log.warn('gave up an event for a subscription', { subscription: this.#subscription.id, failure });
+      this.#parts.log.warn('gave up delivering an event to a subscription', {
+        subscription: this.#subscription.id,
+        failure,
+      });
       return true;
     }
     this.#failures += 1;

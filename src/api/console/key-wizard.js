@@ -43,7 +43,7 @@ const PURPOSES = [
   {
     preset: 'approver',
     title: 'An approver',
-    text: 'A shortcut on your phone that decides on sends. It neither reads nor sends.',
+    text: 'A shortcut on your phone that approves or denies sends. It cannot read conversations or send messages.',
     scopes: ['approve'],
     approval: 'always',
   },

@@ -57,7 +57,7 @@ export function macCards({ macs }) {
           h(
             'span',
             'quiet small',
-            `Heard ${spanOf(seenS)} ago${behind === null ? '' : ` · ${counted(behind, 'row')} behind`}${version === null ? '' : ` · ${version}`}`,
+            `Last heard ${spanOf(seenS)} ago${behind === null ? '' : ` · ${counted(behind, 'row')} behind`}${version === null ? '' : ` · ${version}`}`,
           ),
           backend?.message && h('span', 'small soft', backend.message),
           addresses.length > 0 && h('span', 'quiet small cut', h('bdi', null, addresses.join(', '))),

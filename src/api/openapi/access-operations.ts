@@ -130,7 +130,7 @@ export const ACCESS_OPERATIONS = {
   },
   approveSend: {
     tag: 'Approvals',
-    summary: 'Approve exactly what was shown; it is sent at once',
+    summary: 'Approve a held send: exactly what was shown is sent at once',
     description:
       'Sends exactly what was shown, at once. ' +
       '`shown` is the value from the approval that you read: if the send has changed since, the answer is 409 `approval_changed`, and nothing is sent.',
@@ -141,7 +141,7 @@ export const ACCESS_OPERATIONS = {
   },
   denySend: {
     tag: 'Approvals',
-    summary: 'Deny it: it is never sent',
+    summary: 'Deny a held send: it is never sent',
     description:
       'The message is not sent, and its `state` becomes `denied`. ' +
       'A decision is final: the answer to a second one is 409.',
@@ -177,7 +177,7 @@ export const ACCESS_OPERATIONS = {
   },
   proveSelfChat: {
     tag: 'Approvals',
-    summary: 'Prove with that code that the conversation is yours',
+    summary: 'Prove with the code that the conversation is yours',
     description:
       'Takes the six digits that were sent to the conversation. ' +
       'From then on held sends are shown there, and your tapbacks decide.',

@@ -193,7 +193,7 @@ export const UPLOAD_OPERATIONS = {
     tag: 'Messages',
     summary: 'Upload a file to send',
     description:
-      'The bytes of the file with its name in `Content-Disposition`, or a form (`multipart/form-data`) with one file: at most 100 MB, within 10 minutes. ' +
+      'Takes the bytes of a file, with its name in `Content-Disposition`, or a form (`multipart/form-data`) with one file: at most 100 MB, within 10 minutes. ' +
       'The `id` goes into `attachment_ids` of `POST /messages`, with the same key. ' +
       'The file is kept until it is sent, at most 24 hours; all uploads together take at most 1 GB.',
     headers: [

@@ -101,7 +101,7 @@ export function protectConfig(folder: string): readonly string[] {
     }
     if ((statSync(folder).mode & 0o022) !== 0) {
       warnings.push(
-        `Other users of this machine can replace files in ${folder}, including the configuration: chmod 700 it.`,
+        `Other users of this machine can replace files in ${folder}, including the configuration. Run: chmod 700 ${folder}`,
       );
     }
   } catch {

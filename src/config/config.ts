@@ -82,13 +82,13 @@ export function checkConfig(
   const written = new Map<string, unknown>();
   for (const [section, content] of Object.entries(tables)) {
     if (!SECTIONS.has(section)) written.set(section, content);
-    else if (!isTable(content)) mistakes.push(`${section} must be a section: [${section}].`);
+    else if (!isTable(content)) mistakes.push(`${section} must be a section that begins with [${section}].`);
     else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
   }
   const unknown = [...written.keys()].filter((name) => !NAMES.includes(name));
   const warnings: string[] = unknown.slice(0, MAX_UNKNOWN).map(ignored);
   const more = unknown.length - MAX_UNKNOWN;
-  if (more > 0) warnings.push(`${more} more names are not known and are ignored.`);
+  if (more > 0) warnings.push(`${more} more unknown names are ignored.`);
 
   const given = ({ name, defaultValue }: Setting): unknown =>
     written.has(name) ? written.get(name) : defaultValue(environment);
@@ -102,7 +102,7 @@ export function checkConfig(
   const all = <Value>(setting: Setting<Value>): readonly Value[] => {
     const list = given(setting);
     if (Array.isArray(list)) return list.map((item, index) => read(setting, item, `${setting.name}[${index}]`));
-    mistakes.push(`${setting.name} is ${shown(list)}; it must be a list, each item of it ${setting.allowed}.`);
+    mistakes.push(`${setting.name} is ${shown(list)}; it must be a list, and each item must be ${setting.allowed}.`);
     return [];
   };
 
@@ -153,14 +153,15 @@ export function checkConfig(
     changes: one(SETTINGS.fleetChanges),
   };
   if (writtenFleet.changes && config.changes.enabled === false) {
-    mistakes.push('fleet.changes needs the detection of changes, and changes.enabled is false.');
+    mistakes.push('fleet.changes needs change detection, but changes.enabled is false.');
   }
   const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
   const own = new Set([config.approval.selfAddress, config.canary.selfAddress].filter(Boolean));
   if (own.size > 1) mistakes.push(TWO_ADDRESSES);
   if (mistakes.length === 0) {
     const isShort = [...config.auth.apiKey].length < MIN_KEY_LENGTH;
-    if (isShort && config.oauth.issuer !== '') mistakes.push(`${SHORT_KEY} With oauth.issuer, strangers can try keys.`);
+    if (isShort && config.oauth.issuer !== '')
+      mistakes.push(`${SHORT_KEY} Because oauth.issuer is set, strangers can try keys.`);
     else if (isShort) warnings.push(SHORT_KEY);
     warnings.push(...issuerWarnings(config));
   }
@@ -174,13 +175,13 @@ function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 's
   const warnings: string[] = [];
   if (server.allowedHosts.some((host) => host.replace(/:\d+$/, '') === hostname)) {
     warnings.push(
-      `server.allowed_hosts names ${hostname}, where only /mcp and sign-in answer, because it is the host of oauth.issuer. Reach the rest by another name.`,
+      `server.allowed_hosts contains ${hostname}, the host of oauth.issuer. Only /mcp and sign-in answer there; use another name for the rest of the API.`,
     );
   }
   const { host } = server;
   if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) !== 'loopback') {
     warnings.push(
-      'server.host accepts requests with any Host. A tunnel that passes on a Host other than that of oauth.issuer opens the whole API to anyone with a key. Listen on 127.0.0.1.',
+      'server.host is not a loopback address, so Postern accepts any Host header. A tunnel that changes Host would open the whole API to anyone with a key. Set server.host to 127.0.0.1.',
     );
   }
   return warnings;
@@ -188,7 +189,7 @@ function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 's
 
 function mistake(setting: Setting, value: unknown, name: string): string {
   if (value === undefined) return `${name} is missing; it must be ${setting.allowed}.`;
-  if (setting.isSecret) return `${name} cannot be used as it is; it must be ${setting.allowed}.`;
+  if (setting.isSecret) return `${name} is not valid; it must be ${setting.allowed}.`;
   return `${name} is ${shown(value)}; it must be ${setting.allowed}.`;
 }
 

@@ -10,7 +10,7 @@ export const FLEET_SETTINGS = {
     name: 'fleet.servers',
     about: 'NATS servers that connect this Mac with others (docs/fleet.md). Empty: this Mac is on its own.',
     allowed:
-      'an address such as "tls://broker.example:4222"; without TLS, as in "nats://127.0.0.1:4222", only this machine',
+      'an address with TLS, such as "tls://broker.example:4222", or one on this machine, such as "nats://127.0.0.1:4222"',
     defaultValue: () => [],
     read: (written) => (typeof written === 'string' ? server(written) : undefined),
   },
@@ -23,35 +23,32 @@ export const FLEET_SETTINGS = {
   },
   fleetKeyFile: optionalPath(
     'fleet.key_file',
-    'The file with the seed of the nkey that the NATS servers know this Mac by. Empty: none.',
+    'The file with the nkey seed that identifies this Mac to the NATS servers. Empty: none.',
   ),
   fleetCaFile: optionalPath(
     'fleet.ca_file',
-    'The file with the certificates that verify those of the NATS servers. Empty: the system’s.',
+    'The file with the CA certificates for the NATS servers. Empty: those of the system.',
   ),
   fleetContent: {
     name: 'fleet.content',
     about:
-      'How messages cross the NATS servers: "encrypted", "metadata" (events without text) or "plain". Empty: "encrypted", and "plain" where all servers are on this machine.',
+      'How messages cross the NATS servers: "encrypted", "metadata" (events without text) or "plain". Empty: "plain" if all servers are on this machine, otherwise "encrypted".',
     allowed: '"encrypted", "metadata", "plain", or empty',
     defaultValue: () => '',
     read: (written): FleetContent | '' | undefined =>
       written === '' ? '' : CONTENTS.find((content) => content === written),
   },
-  fleetContentKeyFile: optionalPath(
-    'fleet.content_key_file',
-    'The file with the keys that messages are encrypted with.',
-  ),
+  fleetContentKeyFile: optionalPath('fleet.content_key_file', 'The file with the keys that encrypt messages.'),
   fleetBackfillHours: integer(
     'fleet.backfill_hours',
     0,
     8760,
     24,
-    'How many hours of past messages this Mac sends to a fleet that has none of them yet.',
+    'Hours of past messages that this Mac sends to a fleet that has none of its messages.',
   ),
   fleetChanges: {
     name: 'fleet.changes',
-    about: 'Hubs also get changes of existing messages, which this Mac then detects all the time.',
+    about: 'Whether hubs also get changes of existing messages. If true, this Mac detects changes all the time.',
     allowed: 'true or false',
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),

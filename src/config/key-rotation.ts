@@ -27,7 +27,11 @@ export function rotateOwnerKey(folder: string, environment: Environment): Rotati
     const written = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const text = withKey(written, apiKey, reading.config, environment);
     if (text === undefined) {
-      return { isDone: false, path, mistakes: ['The line with api_key has an unusual form: change it by hand.'] };
+      return {
+        isDone: false,
+        path,
+        mistakes: ['The line with api_key is written in a way that Postern cannot edit. Change the key by hand.'],
+      };
     }
     replaceFile(file, text);
     return { isDone: true, path };

@@ -48,7 +48,7 @@ export function socketOf({ dir, server }: SocketSettings): SocketPlace {
   if (!server.socket) return { reason: 'server.socket is false.' };
   const path = join(dir, 'postern.sock');
   return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES
-    ? { reason: `The path ${path} has more than the ${MAX_SOCKET_PATH_BYTES} bytes that a Unix socket may have.` }
+    ? { reason: `The path ${path} is longer than the ${MAX_SOCKET_PATH_BYTES} bytes that a Unix socket allows.` }
     : { path };
 }
 

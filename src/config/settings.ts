@@ -34,7 +34,7 @@ export const SETTINGS = {
   socket: {
     name: 'server.socket',
     about:
-      'Whether to listen on the Unix socket postern.sock beside this file too. The command line and the menu use it.',
+      'Whether to also listen on the Unix socket postern.sock, in the folder of this file. The command line and the menu use it.',
     allowed: 'true or false',
     defaultValue: () => true,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
@@ -63,7 +63,7 @@ export const SETTINGS = {
   apiKey: {
     name: 'auth.api_key',
     about:
-      'Clients send it in the header X-API-Key. Any string is allowed. A client that has it can read and send everything: see send.attachment_roots and webhooks.allowed_hosts.',
+      'Clients send it in the header X-API-Key. Any string that a header can carry is allowed. A client that has it can read and send everything; only send.attachment_roots and webhooks.allowed_hosts limit it.',
     allowed: 'text that a header can carry: not empty, no spaces around it, no control characters, at most 8192 bytes',
     defaultValue: () => undefined,
     read: (written) => (typeof written === 'string' && fitsHeader(written) ? written : undefined),
@@ -100,7 +100,7 @@ export const SETTINGS = {
   attachmentRoots: {
     name: 'send.attachment_roots',
     about:
-      'Folders that attachments may be sent from. An empty list means every file that Postern may read, which with Full Disk Access is nearly every file.',
+      'Folders that attachments may be sent from. An empty list allows every file that Postern may read; with Full Disk Access that is nearly every file.',
     allowed: PATH,
     defaultValue: () => [],
     read: absolutePath,
@@ -108,7 +108,7 @@ export const SETTINGS = {
   selfAddress: {
     name: 'approval.self',
     about:
-      'Your own address. With it, you decide by tapback, in the conversation with yourself, on what agents want to send. Empty: off. Then run "postern approvals prove", which proves that the conversation is yours.',
+      'Your own address. In the conversation with yourself, you can then approve or reject by tapback what agents want to send. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
     allowed: OWN_ADDRESS,
     defaultValue: () => '',
     read: ownAddress,
@@ -116,7 +116,7 @@ export const SETTINGS = {
   canaryAddress: {
     name: 'canary.self',
     about:
-      'Your own address, to which Postern sends a message every six hours to see whether Apple\'s push still works. Empty: off. Then run "postern approvals prove", which proves that the conversation is yours.',
+      'Your own address, to which Postern sends a message every six hours to see whether Apple\'s push still works. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
     allowed: OWN_ADDRESS,
     defaultValue: () => '',
     read: ownAddress,
@@ -124,7 +124,7 @@ export const SETTINGS = {
   webhookHosts: {
     name: 'webhooks.allowed_hosts',
     about:
-      'Hosts that webhooks may post to: names, IP addresses, or "*.example.net" for all names below example.net. An empty list means any, this machine and its network included.',
+      'Hosts that webhooks may post to: names, IP addresses, or "*.example.net" for all names below example.net. An empty list allows every host, including this machine and its network.',
     allowed: 'a host name, an IP address (IPv6 without brackets), or a name after "*."',
     defaultValue: () => [],
     read: webhookHost,
@@ -132,7 +132,7 @@ export const SETTINGS = {
   contactsEnabled: {
     name: 'contacts.enabled',
     about:
-      'Whether clients may ask for the names of people. Postern opens the Address Book when one does, and only reads it.',
+      'Whether clients may ask for the names of people. Postern opens the Address Book at the first such request, and only reads it.',
     allowed: 'true or false',
     defaultValue: () => true,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
@@ -153,7 +153,7 @@ export const SETTINGS = {
   allowOwnerKey: {
     name: 'mcp.allow_owner_key',
     about:
-      'Whether /mcp accepts the api_key above. An agent that has it may read everything and send to everybody: "postern keys add" makes a key for it.',
+      'Whether /mcp accepts the api_key above. An agent with that key may read everything and send to everyone. "postern keys add" makes a limited key for an agent instead.',
     allowed: 'true or false',
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
@@ -161,7 +161,7 @@ export const SETTINGS = {
   eventErrors: {
     name: 'mcp.event_errors',
     about:
-      'The error numbers in MCP Events: "draft" for ChatGPT and other clients of today, "final" as in the final text.',
+      'The error numbers in MCP Events. "draft": those of the draft, which ChatGPT and other current clients expect. "final": those of the final text.',
     allowed: '"draft" or "final"',
     defaultValue: () => 'draft',
     read: (written) => (written === 'draft' || written === 'final' ? written : undefined),
@@ -169,8 +169,8 @@ export const SETTINGS = {
   oauthIssuer: {
     name: 'oauth.issuer',
     about:
-      'The https address under which a tunnel makes /mcp reachable for hosted agents, such as "https://messages.example". They sign in there, and you decide on a page what each may do. Empty: off.',
-    allowed: 'an https origin of another host than this machine, without a path and a trailing slash, or empty',
+      'The https address under which a tunnel makes /mcp reachable for hosted agents, such as "https://messages.example". Agents sign in there, and you decide on a web page what each of them may do. Empty: off.',
+    allowed: 'an https origin of a host other than this machine, without a path or a trailing slash, or empty',
     defaultValue: () => '',
     read: (written) => (written === '' || isSecureOrigin(written) ? String(written) : undefined),
   },
@@ -183,7 +183,8 @@ export const SETTINGS = {
   ),
   blueBubblesHost: {
     name: 'bluebubbles.host',
-    about: 'The address that this port listens on. On any other than loopback the key crosses the network in clear.',
+    about:
+      'The address that bluebubbles.port listens on. On any address other than loopback, the key crosses the network unencrypted.',
     allowed: 'a host name or an IP address (IPv6 without brackets)',
     defaultValue: () => '127.0.0.1',
     read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
@@ -191,7 +192,7 @@ export const SETTINGS = {
   changeDetection: {
     name: 'changes.enabled',
     about:
-      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" begins when a client asks for them or search is on, and ends after 30 days without a request.',
+      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" detects them while search is on, and otherwise from the first request for them until 30 days pass without one.',
     allowed: '"auto", true or false',
     defaultValue: () => 'auto',
     read: (written) => (written === 'auto' || typeof written === 'boolean' ? written : undefined),
@@ -199,7 +200,7 @@ export const SETTINGS = {
   isSearchEnabled: {
     name: 'search.enabled',
     about:
-      'Whether messages can be searched. If true, search.db beside this file is an index of all messages, a tenth of the size of the database; false deletes it.',
+      'Whether messages can be searched. true creates search.db in the folder of this file, an index of all messages about a tenth of the size of the database. false deletes it.',
     allowed: 'true or false',
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
@@ -208,7 +209,7 @@ export const SETTINGS = {
   updateUrl: {
     name: 'update.url',
     about:
-      'Address of a JSON document {"version": …, "url": …} on the newest release. Commands on a terminal read it at most once a day, and say so if it names a newer release. Empty: never.',
+      'Address of a JSON document {"version": …, "url": …} that names the newest release. Commands on a terminal fetch it at most once a day, and say so if the release is newer than this one. Empty: never.',
     allowed: 'an http or https URL, or empty',
     defaultValue: () => '',
     read: (written) => (written === '' || isWebAddress(written) ? String(written) : undefined),

@@ -88,7 +88,7 @@ describe('rotating the key', () => {
   });
 
   test.each([
-    ['the key is written another way', 'auth = { api_key = "old" }\n', 'change it by hand'],
+    ['the key is written another way', 'auth = { api_key = "old" }\n', 'Change the key by hand'],
     ['there are mistakes', '[auth]\napi_key = "old"\n[server]\nport = -1\n', 'server.port is -1'],
   ])('touches nothing when %s', (_, toml, words) => {
     const folder = configured(toml);

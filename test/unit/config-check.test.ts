@@ -236,8 +236,8 @@ describe('mistakes', () => {
       '[approval]\nself = "me@example.com"\n[canary]\nself = "+15550100"\n[server]\nport = -1',
       'approval.self and canary.self are different',
     ],
-    ['server = 3', 'server must be a section: [server].'],
-    ['[[server]]\nport = 1', 'server must be a section: [server].'],
+    ['server = 3', 'server must be a section that begins with [server].'],
+    ['[[server]]\nport = 1', 'server must be a section that begins with [server].'],
   ])('%s', (toml, sentence) => {
     expect(mistakesOf(withKey(toml))).toContainEqual(expect.stringContaining(sentence));
   });
@@ -245,14 +245,14 @@ describe('mistakes', () => {
   test.each([
     ['', 'auth.api_key is missing'],
     ['[auth]', 'auth.api_key is missing'],
-    ['auth.api_key = ""', 'auth.api_key cannot be used as it is'],
-    [`auth.api_key = " ${KEY}"`, 'auth.api_key cannot be used as it is'],
-    [`auth.api_key = "${KEY}\\t"`, 'auth.api_key cannot be used as it is'],
-    [`auth.api_key = "${KEY}\\n${KEY}"`, 'auth.api_key cannot be used as it is'],
-    [`auth.api_key = "${KEY}\\u007f${KEY}"`, 'auth.api_key cannot be used as it is'],
-    [`auth.api_key = ["${KEY}"]`, 'auth.api_key cannot be used as it is'],
-    [`auth.api_key = "${KEY.repeat(300)}"`, 'auth.api_key cannot be used as it is'],
-    [`auth = "${KEY}"`, 'auth must be a section: [auth].'],
+    ['auth.api_key = ""', 'auth.api_key is not valid'],
+    [`auth.api_key = " ${KEY}"`, 'auth.api_key is not valid'],
+    [`auth.api_key = "${KEY}\\t"`, 'auth.api_key is not valid'],
+    [`auth.api_key = "${KEY}\\n${KEY}"`, 'auth.api_key is not valid'],
+    [`auth.api_key = "${KEY}\\u007f${KEY}"`, 'auth.api_key is not valid'],
+    [`auth.api_key = ["${KEY}"]`, 'auth.api_key is not valid'],
+    [`auth.api_key = "${KEY.repeat(300)}"`, 'auth.api_key is not valid'],
+    [`auth = "${KEY}"`, 'auth must be a section that begins with [auth].'],
   ])('a key that no header can carry: %#', (toml, sentence) => {
     const checked = check(toml);
     expect(mistakesOf(checked)).toContainEqual(expect.stringContaining(sentence));
@@ -319,7 +319,7 @@ describe('what is not known', () => {
   test('beyond the first 20 are counted', () => {
     const { warnings } = withKey(Array.from({ length: 500 }, (_, at) => `[name${at}]\n`).join(''));
     expect(warnings).toHaveLength(21);
-    expect(warnings.at(-1)).toBe('480 more names are not known and are ignored.');
+    expect(warnings.at(-1)).toBe('480 more unknown names are ignored.');
   });
 
   test('of more than 60 characters are cut', () => {

@@ -31,9 +31,9 @@ test('a key that can be guessed is refused where strangers may try', () => {
 test('settings that contradict the issuer are named', () => {
   expect(check({}).warnings).toEqual([]);
   expect(check({ allowed_hosts: ['messages.example:8443', 'other.example'] }).warnings).toEqual([
-    expect.stringContaining('server.allowed_hosts names messages.example'),
+    expect.stringContaining('server.allowed_hosts contains messages.example'),
   ]);
-  expect(check({ host: '0.0.0.0' }).warnings).toEqual([expect.stringContaining('Listen on 127.0.0.1')]);
+  expect(check({ host: '0.0.0.0' }).warnings).toEqual([expect.stringContaining('Set server.host to 127.0.0.1')]);
   expect(check({ host: '::1' }).warnings).toEqual([]);
 });
 

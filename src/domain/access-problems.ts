@@ -10,7 +10,7 @@ export const ACCESS_PROBLEMS = {
   attachment_not_allowed: {
     status: 403,
     detail: 'This key may not send files.',
-    hint: 'A limited key sends only files in the folders of send.attachment_roots, which is empty.',
+    hint: 'A limited key can send files only from the folders in send.attachment_roots, and that list is empty.',
   },
   webhook_not_allowed: {
     status: 403,
@@ -47,8 +47,8 @@ export const ACCESS_PROBLEMS = {
   },
   self_chat_unknown: {
     status: 409,
-    detail: 'Nothing was written: chat.db does not know the configured address as one of yours.',
-    hint: 'Use an address that Messages lists under Settings ▸ iMessage, and write yourself a message there first.',
+    detail: 'According to chat.db, the configured address is not one of yours.',
+    hint: 'Nothing was written. Use an address that Messages lists under Settings ▸ iMessage, and first write yourself a message at that address.',
   },
   self_chat_unseen: {
     status: 503,
@@ -82,7 +82,7 @@ export const ACCESS_PROBLEMS = {
   approval_changed: {
     status: 409,
     detail: 'The content to be sent is not the content that was shown.',
-    hint: 'Read the approval again, then decide with its "shown".',
+    hint: 'Read the approval again, then decide with its current "shown".',
   },
   approval_expired: {
     status: 410,
@@ -133,12 +133,12 @@ export const ACCESS_PROBLEMS = {
   too_many_held: {
     status: 429,
     detail: 'This key already has {max} messages waiting for a decision.',
-    hint: 'Nothing was sent. Wait until the owner has decided on some.',
+    hint: 'Nothing was sent. Wait until the owner has decided on some of the waiting messages.',
     example: { max: 20 },
   },
   storage_full: {
     status: 507,
-    detail: 'There is no room for the files of another message that waits for a decision.',
-    hint: 'Nothing was sent. Wait until the owner has decided on some.',
+    detail: 'There is no room to keep the files of this message while it waits for a decision.',
+    hint: 'Nothing was sent. Wait until the owner has decided on some of the waiting messages.',
   },
 } as const satisfies Readonly<Record<string, ProblemText>>;

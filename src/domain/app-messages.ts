@@ -15,9 +15,10 @@ export function appMessages(
 ): readonly [found: string, toShow: string] | undefined {
   const count = MESSAGES_OF_APPS.reduce((sum, type) => sum + (shapes?.associated_types?.[type] ?? 0), 0);
   if (shown === 'by_kind' || count === 0) return undefined;
-  const rows = count === 1 ? 'One of the newest rows is a message' : `${count} of the newest rows are messages`;
+  const rows =
+    count === 1 ? 'One of the newest rows is a message of an app' : `${count} of the newest rows are messages of apps`;
   return [
-    `${rows} of apps (games, Check In, Apple Cash), shown as reactions.`,
-    `To show them as messages: associated_rows = "by_kind" under [backend] in ${configFile}, then restart.`,
+    `${rows} (games, Check In, Apple Cash), shown as ${count === 1 ? 'a reaction' : 'reactions'}.`,
+    `To show such rows as messages, set associated_rows = "by_kind" under [backend] in ${configFile}, then restart Postern.`,
   ];
 }

@@ -48,7 +48,7 @@ export function clientLines(setup: ClientSetup): readonly ClientLines[] {
     {
       client: 'Claude Desktop, Cursor and others',
       suits: hasTools,
-      where: 'JSON of their MCP servers',
+      where: 'their JSON file of MCP servers',
       lines: [JSON.stringify({ mcpServers: { messages: { command, args, env } } })],
     },
     {
@@ -71,13 +71,13 @@ export function clientLines(setup: ClientSetup): readonly ClientLines[] {
     {
       client: 'ChatGPT',
       suits: hasTools,
-      where: 'beside its tunnel client, which reaches Postern from this machine',
+      where: 'the configuration of its tunnel client, which runs on this machine',
       lines: [`target: ${url}/mcp`, 'header X-API-Key: the key above'],
     },
     {
       client: 'OpenClaw',
       suits: has('read', 'events', 'send'),
-      where: 'a file postern-imsg with mode 0700, named as cliPath in channels.imessage',
+      where: 'a file postern-imsg with mode 0700; cliPath in channels.imessage is its path',
       lines: ['#!/bin/sh', `export POSTERN_API_KEY='${secret}'`, `exec ${imsg} "$@"`],
     },
     {

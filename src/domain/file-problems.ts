@@ -36,7 +36,7 @@ export const FILE_PROBLEMS = {
   not_on_this_mac: {
     status: 409,
     detail: 'The file is only in iCloud.',
-    hint: 'Open the conversation in Messages on this Mac, which downloads it, then try again.',
+    hint: 'Open the conversation in Messages on this Mac to download the file, then try again.',
   },
   conversion_unavailable: {
     status: 501,

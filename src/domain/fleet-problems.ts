@@ -6,7 +6,7 @@ export const FLEET_PROBLEMS = {
     status: 400,
     code: 'invalid_request',
     detail: 'This offset comes from a hub, but this service runs on a single Mac.',
-    hint: 'Continue at the hub, or begin here without it.',
+    hint: 'Continue at the hub, or begin here without an offset.',
     pointer: '?after',
   },
   offset_of_a_mac: {
@@ -28,7 +28,7 @@ export const FLEET_PROBLEMS = {
     status: 410,
     code: 'offset_expired',
     detail: 'The events after this offset are no longer kept.',
-    hint: 'Read the messages again, then begin with the offset in "oldest": everything that is kept.',
+    hint: 'Read the messages again, then continue from the offset in "oldest", which covers everything that is still kept.',
     extra: { oldest: '0' },
   },
   events_missing: {
@@ -40,7 +40,7 @@ export const FLEET_PROBLEMS = {
   },
   from_required: {
     status: 422,
-    detail: 'It is not clear which Mac is to send this: {reason}.',
+    detail: 'It is not clear which Mac should send this: {reason}.',
     hint: 'Nothing was sent. Name a Mac in "from", or use the hub\'s conversation id as the recipient.',
     pointer: '/from',
     example: { reason: '2 Macs have a conversation with the recipient' },
@@ -65,7 +65,7 @@ export const FLEET_PROBLEMS = {
   broker_full: {
     status: 503,
     detail: 'The broker of the fleet accepts no more messages, because its storage is full.',
-    hint: 'Nothing was sent. Give the servers more room, or keep less: postern fleet init --connect --max-bytes.',
+    hint: 'Nothing was sent. Give the servers more room, or keep fewer events with "postern fleet init --connect --max-bytes".',
   },
   hub_behind: {
     status: 503,
@@ -79,7 +79,7 @@ export const FLEET_PROBLEMS = {
   },
   hub_key_wrong: {
     status: 503,
-    detail: 'This hub cannot read events: its content key is not that of the Macs.',
+    detail: 'This hub cannot read events, because its content key differs from that of the Macs.',
     hint: 'Copy content.key from the folder of the fleet to this hub, then restart it.',
   },
   mac_away: {
@@ -95,13 +95,13 @@ export const FLEET_PROBLEMS = {
   },
   send_expired: {
     status: 503,
-    detail: 'The Mac took up the message too late, and did not send it.',
+    detail: 'The Mac received the message too late and did not send it.',
     hint: 'Send it again. If this happens each time, check the clocks of the hub and the Mac.',
   },
   webhooks_unavailable: {
     status: 503,
-    detail: 'No hub delivers to webhooks at the moment, or the broker did not take a change of one.',
-    hint: 'Another hub takes over within 10 seconds: try again then, and look at the webhook before repeating a change.',
+    detail: 'No hub delivers to webhooks at the moment, or the broker did not accept a change of a webhook.',
+    hint: 'Another hub takes over within 10 seconds. Try again then, but check the webhook before you repeat a change.',
   },
   mac_answer_invalid: {
     status: 502,

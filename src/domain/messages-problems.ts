@@ -14,14 +14,14 @@ export const MESSAGES_PROBLEMS = {
   },
   misdirected: {
     status: 502,
-    detail: 'Messages put the message into a new conversation beside the group, so the group did not get it.',
-    hint: 'Look at that conversation in Messages before you send it again, and delete it there.',
+    detail: 'Messages put the message into a new conversation instead of the group, so the group did not get it.',
+    hint: 'Before you send the message again, look at the new conversation in Messages and delete it.',
     extra: { message_id: '1207', conversation_id: 'any;-;chat123' },
   },
   service_not_possible: {
     status: 400,
     detail: '{reason}',
-    hint: 'Nothing was sent. Leave service and fallback out, or use "auto": Postern then keeps to the conversation.',
+    hint: 'Nothing was sent. Leave out service and fallback. Postern then chooses the service.',
     pointer: '/service',
     example: { reason: 'The service of a group cannot be chosen.' },
   },

@@ -39,7 +39,7 @@ export const PROBLEMS = {
     hint: 'Use the URL of the Link header.',
     pointer: '?cursor',
   },
-  missing_body: { status: 400, detail: 'The request has no body: it must be a JSON object.' },
+  missing_body: { status: 400, detail: 'The request has no body. Send a JSON object.' },
   invalid_json: {
     status: 400,
     detail: 'The body is not valid JSON{where}.',
@@ -112,12 +112,12 @@ export const PROBLEMS = {
   sign_in_code_wrong: {
     status: 403,
     detail: 'This sign-in code is wrong, was used already, or is older than 60 seconds.',
-    hint: 'postern open makes another one.',
+    hint: '"postern open" makes another one.',
   },
   socket_required: {
     status: 403,
     detail: 'Sign-in codes are made only over the Unix socket.',
-    hint: 'postern open makes one. Over the port, enter the key in the console.',
+    hint: '"postern open" makes one. Over the port, enter the key in the console.',
   },
   owner_key_at_mcp: {
     status: 403,
@@ -241,7 +241,7 @@ export const PROBLEMS = {
   disk_full: {
     status: 503,
     detail: 'The disk is full: Postern cannot write to state.db.',
-    hint: 'Make room on it, then try again. Nothing was sent or changed by this request.',
+    hint: 'Make room on the disk, then try again. This request sent and changed nothing.',
   },
   state_db_unavailable: {
     status: 503,

@@ -31,11 +31,12 @@ export const approvalSchema = shapeOf<Approval>()(
       message_id: z.string().nullable(),
       problem: z.string().nullable(),
       shown: z.string().optional().meta({
-        description: 'Hash of the content to decide on; approving needs it. Only for callers who may decide.',
+        description: 'Hash of the content to decide on, needed to approve it. Only for callers who may decide.',
       }),
       names: namesSchema.optional(),
       new_contact: z.boolean().optional().meta({
-        description: 'True if the owner has never written there. Only for held sends, with `include=contacts`.',
+        description:
+          'True if the owner has never written to this recipient. Only for held sends, with `include=contacts`.',
       }),
     })
     .meta({ id: 'Approval' }),
@@ -78,13 +79,13 @@ export const approvalsQuery = z.object({
   include: z
     .literal('contacts', { error: 'The parameter include must be "contacts".' })
     .optional()
-    .meta({ description: '`contacts` adds names of people, and whether the owner has ever written there.' }),
+    .meta({ description: '`contacts` adds names of people, and whether the owner has ever written to the recipient.' }),
 });
 
 /** Body of `POST /approvals/{id}/approve`. */
 export const approveBody = z
   .object(
-    { shown: z.string({ error: 'The shown is missing: send the one from the approval that you read.' }) },
+    { shown: z.string({ error: 'The shown is missing. Send the value from the approval that you read.' }) },
     NOT_AN_OBJECT,
   )
   .meta({ id: 'ApprovalDecision' });

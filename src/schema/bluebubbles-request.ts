@@ -5,7 +5,7 @@ import { webhookUrl } from './webhook-request.ts';
 // Bodies of BlueBubbles' REST v1 (decision Y2). Members that Postern does not know are ignored, as in BlueBubbles
 // itself.
 
-const tempGuid = z.string({ error: 'The tempGuid must be a text.' }).max(1000).nullish();
+const tempGuid = z.string({ error: 'The tempGuid must be a string.' }).max(1000).nullish();
 const count = (name: string) => z.int({ error: `The ${name} must be a whole number.` }).min(0);
 
 /** `POST /webhook`. */
@@ -27,7 +27,7 @@ export const blueBubblesChats = z.object(
 export const blueBubblesNewChat = z.object(
   {
     addresses: list('The addresses', text('An address', 512), 100).min(1, 'There must be an address.'),
-    message: z.string({ error: 'The message must be a text.' }).nullish(),
+    message: z.string({ error: 'The message must be a string.' }).nullish(),
     tempGuid,
   },
   NOT_AN_OBJECT,
@@ -37,7 +37,7 @@ export const blueBubblesNewChat = z.object(
 export const blueBubblesText = z.object(
   {
     chatGuid: text('The chatGuid', 512),
-    message: z.string({ error: 'The message must be a text.' }),
+    message: z.string({ error: 'The message must be a string.' }),
     tempGuid,
     selectedMessageGuid: z.string().nullish(),
   },

@@ -29,6 +29,6 @@ export const contactQuery = z.object({
 export const contactsHealthSchema = shapeOf<ContactsHealth>()(
   z.object({
     state: z.enum(['off', 'not_loaded', 'loaded', 'failed']),
-    message: z.string().nullable().meta({ description: 'Why names are missing; null if none are.' }),
+    message: z.string().nullable().meta({ description: 'Why names are missing; null if no name is missing.' }),
   }),
 );

@@ -9,7 +9,8 @@ export const conversationQuery = z.object({
   limit: limit(50, 200),
   offset,
   cursor: cursor.meta({
-    description: 'Instead of `offset`, for pages without repetitions: first empty, then from the `Link` header.',
+    description:
+      'Replaces `offset`, so that no item is repeated on a later page. Empty for the first page, then from the `Link` header.',
   }),
   include: includeParameter,
 });

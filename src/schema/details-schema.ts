@@ -62,7 +62,9 @@ const origin = z
   });
 
 const attachment = z.object({
-  n: z.int().optional().meta({ description: 'Its number, if that differs from its place in the list.' }),
+  n: z.int().optional().meta({
+    description: 'Its number in `GET /messages/{id}/attachments/{n}`, if that differs from its index in this list.',
+  }),
   name: z.string(),
   mime_type: z.string().nullable(),
   bytes: z.int().nullable(),
@@ -117,14 +119,13 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .meta({ description: "The Message's attachments, in the same order." }),
       reactions: z.array(reactionSchema).readonly().meta({ description: 'Current reactions, oldest first.' }),
       origin: origin.optional(),
-      service_used: z
-        .string()
-        .nullable()
-        .optional()
-        .meta({ description: 'The service of its row, if the send had `service` or `fallback`.' }),
+      service_used: z.string().nullable().optional().meta({
+        description:
+          'The service that Messages recorded for the message. Only if the send had `service` or `fallback`.',
+      }),
       service_reason: z.enum(SERVICE_REASONS).optional().meta({ description: 'Why that service was chosen.' }),
       part_of: z.object({ id: z.string(), guid: z.string() }).readonly().optional().meta({
-        description: 'Only for a link that Messages stored apart from the text of its message: the row of the text.',
+        description: 'For a link that Messages stored as a separate row: the message with its text.',
       }),
       mirror: z
         .literal(true)
@@ -142,7 +143,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         })
         .readonly()
         .optional()
-        .meta({ description: 'How macOS 27 filed the message. Absent if it did not, and before macOS 27.' }),
+        .meta({ description: 'How macOS 27 filed the message. Absent if macOS did not file it, and before macOS 27.' }),
       ...contentMembers,
     })
     .meta({ id: 'MessageDetails' }),

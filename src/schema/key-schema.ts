@@ -153,7 +153,7 @@ const expiresAt = z
 const callbackHosts = list(
   'The callback_hosts',
   z
-    .string({ error: 'A callback host must be a text.' })
+    .string({ error: 'A callback host must be a string.' })
     .max(260, 'A callback host must have at most 260 characters.')
     .transform((written, context) => {
       const host = callbackHost(written);
@@ -175,7 +175,7 @@ const maxWait = z
   .min(0, WAIT)
   .max(MAX_WAIT_S, WAIT)
   .meta({
-    description: `Seconds that one request may wait, for a client or a tunnel that gives up sooner. Default: ${MAX_WAIT_S}.`,
+    description: `Maximum number of seconds that one request may wait. Set it lower for a client or a tunnel that gives up sooner. Default: ${MAX_WAIT_S}.`,
   });
 
 const settings = {
@@ -184,7 +184,7 @@ const settings = {
   approval: z
     .enum(APPROVAL_MODES, { error: `The approval must be one of ${APPROVAL_MODES.join(', ')}.` })
     .optional()
-    .meta({ description: 'The sends that wait for a decision: all, the first to a new recipient, or none.' }),
+    .meta({ description: 'Selects the sends that need a decision: all, only the first to a new recipient, or none.' }),
   caps: z
     .object(
       {

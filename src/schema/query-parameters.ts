@@ -71,7 +71,7 @@ export function limit(fallback: number, maximum: number) {
     .meta({
       type: 'integer',
       minimum: 1,
-      description: `${fallback} by default; values above ${maximum} are treated as ${maximum}, and are 400 with \`Prefer: handling=strict\`.`,
+      description: `${fallback} by default. Values above ${maximum} count as ${maximum}; with \`Prefer: handling=strict\` they are refused with 400.`,
     });
   return withMaximum(schema, maximum);
 }
@@ -105,7 +105,7 @@ export const since = z
     return z.NEVER;
   })
   .meta({
-    description: 'Only what is later than this: an ISO 8601 instant with Z or an offset, or a date (midnight UTC).',
+    description: 'Only items later than this ISO 8601 instant (with Z or an offset) or date (midnight UTC).',
   });
 
 /** The parameter `wait`: seconds that an answer may wait for something to report (decisions L3, Q1). */
@@ -140,8 +140,8 @@ export const maxAgeParameter = z
     type: 'integer',
     minimum: LEAST_AGE_S,
     description:
-      'Skips rows that arrived more than this many seconds after they were written. Time in which the service was down or ' +
-      'the Mac slept does not count, and neither does the time until delivery.',
+      'Skips rows that arrived more than this many seconds after they were written. Time during which the service was down ' +
+      'or the Mac slept does not count, nor does the time between arrival and delivery.',
   });
 
 /** `junk=false` as a parameter of `GET /events` and streams (decision V5). */

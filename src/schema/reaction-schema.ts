@@ -33,7 +33,7 @@ export const reactionSchema = shapeOf<Reaction>()(
         .object({
           kind: z.enum(ASSOCIATED_KINDS).meta({
             description:
-              'A message of an app, a vote in a poll, or an option that was added to one. Other values may follow.',
+              'A message of an app, a vote in a poll, or an option that was added to a poll. Other values may follow.',
           }),
           sentence: z.string().meta({ description: 'One line for people, at most 200 characters.' }),
           ...contentMembers,

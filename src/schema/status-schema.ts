@@ -39,7 +39,7 @@ const changes = z.object({
     description:
       '`starting` until every message has been examined once; until then, changes of old messages are missed.',
   }),
-  logged: z.int().meta({ description: 'Changes kept for readers that resume.' }),
+  logged: z.int().meta({ description: 'Number of changes kept for readers that resume.' }),
   swept_at: z.string().nullable().meta({ description: 'Time of the last complete comparison; null before the first.' }),
 });
 
@@ -60,13 +60,13 @@ const fleet = z.object({
 const canary = z.object({
   state: z.enum(CANARY_STATES).meta({
     description:
-      '`address_unproved`: nothing is sent before the conversation is proved. `unproved`: none has arrived on this Mac ' +
-      'yet. `arriving`: the last one arrived. `push_dead`: it was sent and did not arrive within ten minutes. ' +
-      '`not_sent`: the last one could not be sent. `unknown`: it is unknown whether it was sent. More values may follow.',
+      '`address_unproved`: nothing is sent before the conversation is proved. `unproved`: no canary has arrived ' +
+      'on this Mac yet. `arriving`: the last canary arrived. `push_dead`: it was sent and did not arrive within ten ' +
+      'minutes. `not_sent`: it could not be sent. `unknown`: it is unknown whether it was sent. More values may follow.',
   }),
-  sent_at: z.string().nullable().meta({ description: 'When the last one was sent.' }),
-  arrived_at: z.string().nullable().meta({ description: 'When one last arrived.' }),
-  delay_ms: z.int().nullable().meta({ description: 'Milliseconds that it took to arrive.' }),
+  sent_at: z.string().nullable().meta({ description: 'When the last canary was sent.' }),
+  arrived_at: z.string().nullable().meta({ description: 'When a canary last arrived.' }),
+  delay_ms: z.int().nullable().meta({ description: 'Milliseconds that the last canary to arrive took.' }),
   push_dead_since: z.string().nullable().meta({ description: 'When the first canary that did not arrive was sent.' }),
   problem: z.string().nullable().meta({ description: 'Code of the problem with which the last send failed.' }),
 });
@@ -81,20 +81,25 @@ const macs = z
       seen_s: z.int().meta({ description: 'Seconds since the Mac was last heard from.' }),
       backend: backend.nullable().meta({ description: "The Mac's report on its own database." }),
       newest_row: z.int().nullable(),
-      behind: z.int().nullable().meta({ description: 'Rows that this hub does not have yet.' }),
+      behind: z.int().nullable().meta({ description: 'Number of its rows that this hub does not have yet.' }),
       shared_addresses: z.array(z.string()).readonly().meta({
         description:
-          'Its addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`.',
+          'Its addresses that another Mac announces too. For these, `from` must be the id of a Mac, not the address.',
       }),
-      changes: z.boolean().meta({ description: 'Whether the fleet gets changes of its messages.' }),
+      changes: z
+        .boolean()
+        .meta({ description: 'Whether the Mac sends changes of its existing messages to the fleet.' }),
       open_holes: z.int().meta({
-        description: 'Ranges of rows that the stream lacks and the Mac has not supplied yet. Its later events wait.',
+        description: 'Number of gaps in its rows and changes that the Mac has not filled yet. Its later events wait.',
       }),
-      machine: z.string().optional().meta({ description: 'Name of the machine that owns its identity.' }),
+      machine: z.string().optional().meta({ description: 'Name of the machine that runs as this Mac of the fleet.' }),
       refused_machine: z.string().optional().meta({
-        description: 'Name of another machine that uses its key too, and is therefore refused.',
+        description: 'Name of another machine that is refused, because it uses the same key.',
       }),
-      pair: z.string().optional().meta({ description: 'The id under which the hub shows it, if it is in a pair.' }),
+      pair: z
+        .string()
+        .optional()
+        .meta({ description: 'If the Mac is in a pair: the id under which the hub shows the pair.' }),
       sends: z.boolean().optional().meta({ description: 'In a pair: whether this Mac sends.' }),
     }),
   )
@@ -140,15 +145,21 @@ export const statusSchema = shapeOf<StatusReport>()(
         .optional()
         .meta({
           description:
-            'How long Messages took for the last send or check that it answered; absent before the first, and at a hub.',
+            'How long Messages took to answer the last send or check. Absent before the first answer, and at a hub.',
         }),
       problems: z
         .array(
           z.object({
             code: z.string().meta({ description: 'Expect codes that you do not know.' }),
             since: z.string().meta({ description: 'When it was noticed.' }),
-            until: z.string().nullable().meta({ description: 'When it was seen to be gone; null while it lasts.' }),
-            subject: z.string().nullable().meta({ description: 'The name or origin of the webhook.' }),
+            until: z
+              .string()
+              .nullable()
+              .meta({ description: 'When Postern noticed that it had ended; null while it lasts.' }),
+            subject: z
+              .string()
+              .nullable()
+              .meta({ description: 'The name or origin of the webhook; null for other problems.' }),
             hint: z.string().nullable().meta({ description: 'The reason, or what to do.' }),
           }),
         )
@@ -159,7 +170,8 @@ export const statusSchema = shapeOf<StatusReport>()(
             'Current problems, and the last 20 that ended, newest first. Only for the owner, and absent at a hub.',
         }),
       capabilities: capabilities.optional().meta({
-        description: 'What this service can do on its Mac and macOS, or why not. Expect other names and reasons.',
+        description:
+          'What this service can do on this Mac and this version of macOS, and why it cannot do the rest. Expect other names and reasons.',
       }),
       contacts: contactsHealthSchema
         .optional()

@@ -24,7 +24,7 @@ export const onFailure = z
   .enum(FAILURE_MODES, { error: `The on_failure must be one of ${FAILURE_MODES.join(', ')}.` })
   .meta({
     description:
-      '`drop`: given up after the third failure. `hold`: retried until it succeeds, after 10 s, 20 s and so on, up to every 5 min.',
+      '`drop`: a delivery is given up after its third failure. `hold`: it is retried until it succeeds, at intervals that grow from 10 s to 5 min.',
   });
 
 /** Returns the schema of additional headers (decision P2). Mistakes never quote their values. */
@@ -43,7 +43,10 @@ export function ownHeaders<Value extends z.ZodType>(value: Value) {
       for (const [index, name] of names.entries()) {
         const lower = name.toLowerCase();
         if (!/^[a-z0-9][!#$%&'*+.^_`|~0-9a-z-]{0,127}$/i.test(name)) {
-          mistake(name, 'The name of a header has letters, digits and hyphens, at most 128.');
+          mistake(
+            name,
+            'The name of a header must begin with a letter or a digit, and have at most 128 characters that HTTP allows.',
+          );
         } else if (OURS.test(name)) {
           mistake(name, `The header ${name} is set by Postern or by the connection.`);
         } else if (names.findIndex((other) => other.toLowerCase() === lower) !== index) {
@@ -89,16 +92,17 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
           .optional()
           .meta({ description: 'true: only outgoing messages. false: only incoming ones.' }),
         max_age_s: maxAge.optional().meta({
-          description: 'Skips rows that arrived more than this many seconds after they were written, as in a stream.',
+          description:
+            'Skips rows that arrived more than this many seconds after they were written, as `max_age_s` does for a stream.',
         }),
         junk: z
           .boolean({ error: 'The junk must be true or false.' })
           .optional()
-          .meta({ description: 'false skips what macOS 27 filed as junk, as in a stream.' }),
-        include_canary: z
-          .boolean({ error: 'The include_canary must be true or false.' })
-          .optional()
-          .meta({ description: 'true delivers canaries too, the messages to `canary.self`, as in a stream.' }),
+          .meta({ description: 'false skips what macOS 27 filed as junk, as `junk` does for a stream.' }),
+        include_canary: z.boolean({ error: 'The include_canary must be true or false.' }).optional().meta({
+          description:
+            'true also delivers canaries, the messages to `canary.self`, as `include_canary` does for a stream.',
+        }),
       },
       {
         error: (issue) =>

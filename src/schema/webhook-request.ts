@@ -55,7 +55,7 @@ export const webhookChangesBody = z
       url: webhookUrl.optional(),
       events: events.optional(),
       secret: secret.nullable().optional().meta({
-        description: 'The previous secret also signs for 24 hours. null: deliveries are not signed.',
+        description: 'Replaces the secret; the previous one also signs for 24 hours. null: deliveries are not signed.',
         minLength: 1,
         writeOnly: true,
       }),
@@ -63,7 +63,8 @@ export const webhookChangesBody = z
       name: webhookName.nullable().optional(),
       enabled: enabled.optional(),
       headers: ownHeaders(headerValue.nullable()).nullable().optional().meta({
-        description: 'Sets the named headers and removes those that are null; the others stay. null removes all.',
+        description:
+          'Sets the named headers and removes those whose value is null; other headers stay. null instead of an object removes all.',
       }),
       on_failure: onFailure.optional(),
       filter: webhookFilter.nullable().optional().meta({ description: 'Replaces the previous filter.' }),
@@ -92,7 +93,7 @@ export const deliveriesQuery = z.object({
     .meta({ description: 'Only deliveries with this outcome.' }),
 });
 
-const REPLAY = 'Give either "after", with a position or "latest", or "dropped": true.';
+const REPLAY = 'Give either "after" (a position or "latest") or "dropped": true.';
 
 /** Body of `POST /webhooks/{id}/replay` (decisions H, P1, P6). */
 export const replayBody = z

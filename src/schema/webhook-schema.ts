@@ -50,7 +50,7 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
       previous_secret_until: z
         .string()
         .nullable()
-        .meta({ description: 'Until when the previous secret also signs, after a rotation.' }),
+        .meta({ description: 'After a rotation: when the previous secret stops signing.' }),
       header_names: z
         .array(z.string())
         .readonly()
@@ -65,9 +65,10 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
       dropped: z.int().meta({ description: 'Number of dropped events that can be replayed.' }),
       consecutive_failures: z.int(),
       last_success_at: z.string().nullable(),
-      row_id: z.int().meta({ description: 'Row id up to which delivery is done.' }),
+      row_id: z.int().meta({ description: 'Row id up to which delivery is complete.' }),
       behind: z.int().meta({
-        description: 'Number of published row ids, and of changes if it asks for them, that are still to be delivered.',
+        description:
+          'Number of published row ids that are still to be delivered, plus the changes if the webhook asks for them.',
       }),
     })
     .meta({ id: 'WebhookStatus' }),
@@ -94,10 +95,10 @@ export const deliverySchema = shapeOf<DetailedDelivery>()(
       error: z.string().nullable(),
       duration_ms: z.int(),
       tries: z.array(trySchema).readonly().optional().meta({
-        description: 'With `include=tries`: its newest attempts. Absent if the service was restarted since.',
+        description: 'With `include=tries`: its newest attempts. Absent if the service has restarted since.',
       }),
       answer: z.string().optional().meta({
-        description: 'With `include=tries`, for the owner: the first 2 KB of the answer of a delivery that failed.',
+        description: 'With `include=tries`, for the owner: the first 2 KB of the response to a failed delivery.',
       }),
     })
     .meta({ id: 'Delivery' }),

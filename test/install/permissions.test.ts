@@ -47,7 +47,7 @@ describe('the permissions', () => {
     const toml = `[server]\nport = ${mac.port}\n[auth]\napi_key = "cardboard"\n${settings}`;
     writeFileSync(mac.layout.config, toml, { mode: 0o600 });
     await install(mac.machine(), mac.options());
-    const line = `To show them as messages: associated_rows = "by_kind" under [backend] in ${mac.layout.config}, then restart.`;
+    const line = `To show such rows as messages, set associated_rows = "by_kind" under [backend] in ${mac.layout.config}, then restart Postern.`;
     expect(mac.said.filter((said) => said.endsWith(line))).toHaveLength(times);
   });
 

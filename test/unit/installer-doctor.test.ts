@@ -129,7 +129,7 @@ describe('doctor', () => {
 
   test.each([
     ['', { 0: 40, 2: 3, 3: 1, 2000: 9 }, '4 of the newest rows are messages of apps'],
-    ['', { 0: 40, 3: 1 }, 'One of the newest rows is a message of apps'],
+    ['', { 0: 40, 3: 1 }, 'One of the newest rows is a message of an app'],
     ['', { 0: 40, 2000: 9 }, undefined],
     ['[backend]\nassociated_rows = "by_kind"\n', { 0: 40, 2: 3 }, undefined],
   ])('with config.toml %j and rows %j it says of messages of apps: %j', async (settings, types, said) => {
@@ -140,7 +140,7 @@ describe('doctor', () => {
     const found = (await examined(mac)).of('app_messages');
     expect(found?.sentence).toEqual(said && expect.stringContaining(said));
     expect(found?.what_to_do).toEqual(
-      said && expect.stringMatching(/associated_rows = "by_kind" under \[backend\] in .*config\.toml, then restart\.$/),
+      said && expect.stringMatching(/"by_kind" under \[backend\] in .*config\.toml, then restart Postern\.$/),
     );
   });
 

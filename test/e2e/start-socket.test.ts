@@ -52,7 +52,7 @@ describe('the Unix socket of a service', () => {
     const service = await started();
     const { ino } = lstatSync(service.socketPath);
     const second = await postern(['serve', '--config-dir', service.configFolder]);
-    expect(second).toMatchObject({ exitCode: 69, stderr: expect.stringContaining('another Postern runs') });
+    expect(second).toMatchObject({ exitCode: 69, stderr: expect.stringContaining('another Postern is using') });
     expect(lstatSync(service.socketPath).ino).toBe(ino);
     expect(await status(service)).toMatchObject({ exitCode: 69, stderr: '' });
   });

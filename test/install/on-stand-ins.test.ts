@@ -87,7 +87,7 @@ describe('a first installation', () => {
     mac.keep('no-compiler');
     await install(mac.machine(), mac.options());
     expect(mac.asked).toContainEqual(['npm', 'ci', '--omit=dev', '--omit=optional', '--no-audit', '--no-fund']);
-    expect(mac.said.join('\n')).toContain('this Mac has no compiler (xcode-select --install brings one)');
+    expect(mac.said.join('\n')).toContain('this Mac has no compiler (to get one: xcode-select --install)');
     expect(await health(mac)).toMatchObject({ version: '0.1.0' });
   });
 
@@ -156,7 +156,7 @@ describe('a second installation', () => {
       ['reset', 'SystemPolicyAllFiles', 'local.postern'],
       ['reset', 'AppleEvents', 'local.postern'],
     ]);
-    expect(mac.said.join('\n')).toContain('has to be granted its permissions again');
+    expect(mac.said.join('\n')).toContain('requires you to grant its permissions again');
   });
 
   test('makes half-installed remains whole', async () => {

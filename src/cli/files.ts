@@ -51,7 +51,7 @@ export async function save({ name, content }: AttachmentContent, path: string | 
     if (code === 'EEXIST') {
       throw new Refusal(EXIT.crash, `${target} already exists. Nothing was written.`, 'Name another file with --out.');
     }
-    throw new Refusal(EXIT.crash, `${target} cannot be written completely (${code ?? 'the connection broke'}).`);
+    throw new Refusal(EXIT.crash, `${target} could not be written completely (${code ?? 'the connection broke'}).`);
   }
 }
 

@@ -64,11 +64,7 @@ export async function listEntriesOf(client: PosternClient, given: string): Promi
  */
 export async function senderAddressesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (given.includes(';')) {
-    throw new Refusal(
-      EXIT.refusedInput,
-      `${given} is a conversation and not a sender.`,
-      'Give it with --conversation.',
-    );
+    throw new Refusal(EXIT.refusedInput, `${given} is a conversation, not a sender.`, 'Give it with --conversation.');
   }
   if (isNoName(given)) return [given];
   const { conversations, people } = await named(client, given);

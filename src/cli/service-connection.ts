@@ -136,7 +136,7 @@ export function limitedDestinationOf(options: ConnectionOptions, context: Contex
   throw new Refusal(
     EXIT.keyRefused,
     'There is no key for the agent.',
-    'Make one with "postern keys add", then give it in the environment as POSTERN_API_KEY, or with --key-file FILE.',
+    'Make one with "postern keys add", then pass it in the environment as POSTERN_API_KEY, or with --key-file FILE.',
   );
 }
 
@@ -159,7 +159,7 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   const ways = isConfigurationNamed(options) ? '--key-file FILE' : '--key-file FILE or in POSTERN_API_KEY';
   throw new Refusal(
     EXIT.keyRefused,
-    `The key in config.toml is sent to its own service alone, not to ${new URL(place.url).origin}: give the key for that address with ${ways}.`,
+    `The key in config.toml is sent only to its own service, not to ${new URL(place.url).origin}. Give the key for that address with ${ways}.`,
   );
 }
 
@@ -185,7 +185,9 @@ export function unsignedConsole(options: ConnectionOptions, context: Context): U
     placeOf(options, context, () => configurationOf(options, context));
     return {
       url: named,
-      lines: ['It asks for the key: api_key in config.toml of its machine, which "postern config key" prints there.'],
+      lines: [
+        'The console asks for the key of its service. On the machine of the service, "postern config key" prints it.',
+      ],
     };
   }
   const config = configurationOf(options, context);
@@ -194,7 +196,7 @@ export function unsignedConsole(options: ConnectionOptions, context: Context): U
   return {
     url: urlOf(config.server),
     lines: [
-      `It is not signed in, because there is no Unix socket that can be trusted. ${socket.reason}`,
+      `The console asks for the key, because this command found no Unix socket that it can trust. ${socket.reason}`,
       `The key is api_key in ${configPath(config.dir)}. Enter it only if you know that no other program has taken the port.`,
     ],
   };
@@ -214,7 +216,7 @@ function placeOf(options: ConnectionOptions, context: Context, configuration: ()
     EXIT.config,
     `Nothing was sent, because ${configPath(config.dir)} leads to no Unix socket that can be trusted. ${socket.reason}`,
     config.server.port === 0
-      ? 'Or give the address from the log line "serving", and its key: --url URL --key-file FILE'
+      ? 'Or name the address from the log line "serving", and its key: --url URL --key-file FILE'
       : `Or name the address, if you know that no other program has taken the port: --url ${urlOf(config.server)}`,
   );
 }
@@ -289,7 +291,7 @@ function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): reado
           ];
     case 'unauthorized':
       if (hint === PROBLEMS.limited_key_refused.hint) return [hint];
-      return ['Give the api_key that the running service has: it reads config.toml only when it starts.'];
+      return ['Give the api_key with which the service was started. It does not notice later changes to config.toml.'];
     case 'connection_lost':
       return ['The request may have been carried out.'];
     default:

@@ -39,7 +39,7 @@ export async function* eventSocket(
     throw new PosternError(0, {
       code: 'not_capable',
       detail: 'A WebSocket needs the package ws, which is not installed.',
-      hint: 'Install it (npm install ws), or leave `over` out: events come over plain HTTP then.',
+      hint: 'Install it (npm install ws), or leave out `over` to receive events over plain HTTP.',
     });
   }
   const connect = socketPath === undefined ? undefined : (await import('node:net')).connect;

@@ -62,7 +62,7 @@ export function notPostern(status: number, place: string): PosternError {
 export function onlyDryRun(status: number): PosternError {
   return new PosternError(status, {
     code: 'dry_run',
-    detail: 'Nothing was sent: this key only says what would happen (dry_run).',
+    detail: 'Nothing was sent, because this key makes every send a dry run (dry_run).',
   });
 }
 

@@ -141,7 +141,7 @@ test('a revoked key keeps its name in what it did, and revoking says what is not
   expect((await send({ body: 'three' })).status).toBe(202);
   const { stdout } = await postern(['keys', 'revoke', 'courier']);
   expect(stdout).toContain('Scheduled messages cancelled: 2.');
-  expect(stdout).toContain('Messages that waited for your approval and are not sent: 1.');
+  expect(stdout).toContain('Messages that were waiting for your approval and will not be sent: 1.');
   const audit = await postern(['audit']);
   expect(audit.stdout).toMatch(/courier \(revoked\) +send +asked/);
   expect(audit.stdout).toMatch(/key +revoked +courier \(revoked\)/);

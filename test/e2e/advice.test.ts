@@ -63,5 +63,5 @@ test('approvals on the command line name the person and the key, not numbers and
   const [id = ''] = /[0-9a-f-]{36}/.exec(list.stdout) ?? [];
   const shown = await postern(['approvals', 'show', id, ...place], { env });
   expect(shown.stdout).toMatch(/^To: Ana Silva \(\S*\+15550100\)\n/);
-  expect(shown.stdout).toContain('Asked by key Helper (');
+  expect(shown.stdout).toContain('Requested by key Helper (');
 });

@@ -149,8 +149,8 @@ describe('a restore', () => {
     const missed = [mac.receive('while it was down'), mac.receive('and another')];
     rmSync(service.configFolder, { recursive: true });
     const { exitCode, stdout } = await run('restore', backup);
-    expect(stdout).toContain('They have 1 webhook and the API key of that time.');
-    expect(stdout).toContain('is the database of the backup: events and webhooks continue where they were.');
+    expect(stdout).toContain('The backup has 1 webhook and the API key of that time.');
+    expect(stdout).toContain('is the database from the backup. Events and webhooks resume where they stopped.');
     expect(exitCode).toBe(0);
     expect(statSync(service.configFolder).mode & 0o777).toBe(0o700);
     for (const name of ['config.toml', 'state.db'])
@@ -187,7 +187,7 @@ describe('a restore', () => {
     symlinkSync(join(root, 'other-mac'), messages);
     const before = received();
     const { exitCode, stdout } = await run('restore', backup, '--force');
-    expect(stdout).toContain('is not the database of the backup: events and webhooks begin after its newest message');
+    expect(stdout).toContain('is not the database from the backup. Events and webhooks begin after its newest message');
     expect(exitCode).toBe(0);
     await service.launch();
     expect((await service.get('/webhooks')).json).toEqual([expect.objectContaining({ id: webhook })]);
@@ -219,10 +219,11 @@ describe('a restore', () => {
     const named = stdout.split('\n').filter((line) => line.includes(ANA));
     expect(named).toEqual(
       [2024, 2025].map(
-        (year) => `Not sent: the message to ${ANA} was due at ${year}-01-01T00:00:00Z. It may have gone out before.`,
+        (year) =>
+          `Will not be sent: the message to ${ANA}, which was due at ${year}-01-01T00:00:00Z. It may have been sent before the restore.`,
       ),
     );
-    expect(stdout).toMatch(/It sends 1 scheduled message: .* scheduled list/);
+    expect(stdout).toMatch(/Postern will send 1 scheduled message: .* scheduled list/);
   });
 
   test('that was interrupted is not served, and can be done again', async () => {

@@ -54,7 +54,7 @@ test.each<readonly [string, readonly string[], boolean?]>([
   expect({ exitCode, stdout, stderr }).toEqual({
     exitCode: 77,
     stdout: '',
-    stderr: `The key in config.toml is sent to its own service alone, not to ${url}: give the key for that address with ${ways}.\n`,
+    stderr: `The key in config.toml is sent only to its own service, not to ${url}. Give the key for that address with ${ways}.\n`,
   });
 });
 

@@ -54,7 +54,7 @@ describe('names are shown beside the addresses', () => {
     expect(stdout).toMatch(/^[\da-f]{16} +Ben Okafor +\+15550101, \+15550111$/m);
     expect(stdout).not.toMatch(/\p{Cf}|[^\P{Cc}\n]/u);
     expect((await run('people', 'silva', '--json')).stdout).toMatch(/"name": "Ana Silva"/);
-    expect((await run('people', 'nobody')).stderr).toBe('There is nobody like that.\n');
+    expect((await run('people', 'nobody')).stderr).toBe('Nobody matches.\n');
   });
 
   test('by messages of a person, who is named, or written as an address or an id', async () => {

@@ -43,7 +43,7 @@ async function attempts(): Promise<number> {
 test('doctor named only the command that discards the backlog of a held webhook: retry comes first', async () => {
   const { stdout } = await run('doctor');
   expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
-    /When it works again, \S*.* webhooks retry [\da-f]{8} .*delivers at once\. To give up what waits: .* webhooks replay [\da-f]{8} --latest/,
+    /When it works again, \S*.* webhooks retry [\da-f]{8} .*delivers at once\. To skip all waiting events: .* webhooks replay [\da-f]{8} --latest/,
   );
 });
 

@@ -196,7 +196,7 @@ describe('the people of the demo', () => {
     ['somebody nobody knows', ['say', 'Nobody', 'x'], 65, 'Nobody'],
     ['a message that is not there', ['react', '9999', 'love'], 65, 'there is no row 9999'],
     ['no message', ['edit', 'x', 'y'], 64, 'whole number'],
-    ['a file that is not there', ['say', '+15550100', 'x', '--attach', 'none.txt'], 65, 'is not there'],
+    ['a file that is not there', ['say', '+15550100', 'x', '--attach', 'none.txt'], 65, 'There is no file'],
     ['me nowhere', ['say', 'me', 'x'], 64, '--in'],
     ['a reset while it runs', ['reset'], 69, 'is running'],
   ])('say what is wrong with %s', async (_what, args, exitCode, words) => {

@@ -73,11 +73,13 @@ test('a run says that it checks only ends, and copies a lost attachment again as
     const { stdout } = await run('export', '--out', folder);
     return existsSync(join(folder, 'files')) && stdout;
   });
-  expect(made).toMatch(/^A run checks only the end of each file\. To check every line .*: postern export verify /m);
+  expect(made).toMatch(/^An export checks only the end of each file\. To check every line .*: postern export verify /m);
   rmSync(join(folder, 'files'), { recursive: true });
   expect(await postern(['export', 'verify', folder])).toMatchObject({
     exitCode: 65,
-    stdout: expect.stringMatching(/, which is missing\.\n.*\npostern export copies a missing file again if /s),
+    stdout: expect.stringMatching(
+      /, which is missing\.\n.*\nMove changed files out of the archive, then run postern export\. /s,
+    ),
   });
   expect((await run('export', '--out', folder)).stdout).toMatch(/^Stored files that were missing and .*: [1-9]\d*\.$/m);
   expect(await postern(['export', 'verify', folder])).toMatchObject({ exitCode: 0 });

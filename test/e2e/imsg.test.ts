@@ -241,7 +241,7 @@ test('a service that goes away ends the program, so that the client starts it ag
   await client.ask('watch.subscribe', {});
   await service.stop();
   expect(await client.ended()).toBe(69);
-  expect(client.errors).toContain('Ending, so that the client starts again and resumes.');
+  expect(client.errors).toContain('Exiting, so that the client starts this program again and resumes.');
   const alone = ImsgClient.start(service, key);
   const answer = await alone.ask('send', { to: ANA, text: 'nobody is there' });
   expect(disposition(answer)).toMatchObject({ disposition: 'not_started', retry_safe: true });

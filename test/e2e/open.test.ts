@@ -72,7 +72,7 @@ test('an address that is named is opened without a key, and it says where the ke
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(readFileSync(openedPage, 'utf8')).toBe(`1 ${url}/console\n`);
     expect(stdout).toBe(
-      `Opened ${url}/console in the browser.\nIt asks for the key: api_key in config.toml of its machine, which "postern config key" prints there.\n`,
+      `Opened ${url}/console in the browser.\nThe console asks for the key of its service. On the machine of the service, "postern config key" prints it.\n`,
     );
     expect(pages()).toEqual([]);
   }
@@ -87,7 +87,7 @@ test('without a socket the console is opened without a key, and it says where th
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(readFileSync(openedPage, 'utf8')).toBe('1 http://127.0.0.1:3999/console\n');
   expect(stdout).toContain(
-    'It is not signed in, because there is no Unix socket that can be trusted. server.socket is false.',
+    'The console asks for the key, because this command found no Unix socket that it can trust. server.socket is false.',
   );
   expect(stdout).toContain(`The key is api_key in ${join(folder, 'config.toml')}. Enter it only if you know`);
   expect(stdout).not.toContain(KEY);

@@ -87,7 +87,7 @@ describe.each([
     const mac = await newMac(settings);
     const { stdout } = await postern(['doctor', '--config-dir', mac.layout.support]);
     expect(stdout).toMatch(
-      settings === '' ? `Port ${port} is taken by` : 'The service was not asked. server.socket is false.',
+      settings === '' ? `Port ${port} is taken by` : 'The service was not checked. server.socket is false.',
     );
     expect(readFileSync(received, 'utf8')).toBe('');
   });

@@ -70,10 +70,10 @@ describeWithNats('an invitation', () => {
     const sealed = new Envelope(agentKeys(file('content.key'))).seal('m1', [], Buffer.from('text'));
     expect(hub.open('m1', [], sealed)).toEqual(Buffer.from('text'));
     const { stdout } = await postern(['doctor', '--config-dir', home, '--json']);
-    expect(stdout).toContain('The fleet lets it in');
+    expect(stdout).toContain('The fleet lets this Mac in');
     expect(await postern(['fleet', 'join', '--config-dir', home], { input: token })).toMatchObject({
       exitCode: 65,
-      stderr: expect.stringContaining('is m1 of a fleet already'),
+      stderr: expect.stringContaining('is already m1 in a fleet'),
     });
   });
 

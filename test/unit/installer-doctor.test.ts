@@ -216,7 +216,10 @@ describe('doctor', () => {
       ],
     });
     const { of } = await examined(mac);
-    expect(of('events')).toMatchObject({ state: 'warning', sentence: 'The newest row is 20, the newest event 12.' });
+    expect(of('events')).toMatchObject({
+      state: 'warning',
+      sentence: 'The newest row is 20, but the newest event is of row 12.',
+    });
     expect(of('webhook a')).toMatchObject({
       sentence: expect.stringContaining(LOCAL_NETWORK),
       what_to_do: expect.stringContaining('in your own network'),

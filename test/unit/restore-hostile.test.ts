@@ -49,17 +49,17 @@ test('a backup of somebody else: what it would run, open and post to is named be
        INSERT INTO consumer (name, row_id, change) VALUES ('webhook/w', 0, 0);`,
     ),
   );
-  expect(text).toContain('Its webhooks post to evil.example.');
-  expect(text).toContain('It listens on 0.0.0.0.');
-  expect(text).toContain('It sends with the program /Users/Shared/evil, not with osascript of this machine.');
-  expect(text).toContain('It asks evil.example for newer versions.');
+  expect(text).toContain('The webhooks post to evil.example.');
+  expect(text).toContain('Postern will listen on 0.0.0.0.');
+  expect(text).toContain('Postern will send with the program /Users/Shared/evil, not with osascript of this machine.');
+  expect(text).toContain('Postern will ask evil.example for newer versions.');
   expect(text).not.toContain('secret');
   expect(exitCode).toBe(0);
 });
 
 test('a backup with nothing but defaults says none of that', async () => {
   const { text } = await restored(backupWith(CONFIG));
-  expect(text).not.toMatch(/It listens|It sends|It asks|Its webhooks|limited key/);
+  expect(text).not.toMatch(/Postern will|The webhooks post|limited key/);
 });
 
 test('an approved send that somebody put into a backup is void, so the first start sends nothing', async () => {

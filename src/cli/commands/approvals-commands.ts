@@ -58,7 +58,7 @@ export async function approve(
   const approval = await approvalOf(client, given);
   const { id, shown } = approval;
   if (shown === undefined)
-    throw new Refusal(EXIT.refusedInput, `This send is already decided: it is ${approval.state}.`);
+    throw new Refusal(EXIT.refusedInput, `This send has already been decided. Its state is ${approval.state}.`);
   if (options.yes !== true) {
     stderr(...description(approval, await keyNames(client)), '', 'Send it? Type yes and press Return.');
     if ((await typedLine(input())) !== 'yes') {
@@ -111,11 +111,11 @@ function description(approval: Approval, keys: ReadonlyMap<string, string>): rea
       ? []
       : [`Read by: ${members.map((member) => shown(withName(member, names))).join(', ')}`]),
     ...(approval.send_at === undefined ? [] : [`Sent later: ${sendTime(approval)}`]),
-    ...(approval.new_contact === true ? ['You have never written there.'] : []),
+    ...(approval.new_contact === true ? ['You have never written to this recipient.'] : []),
     `Text: ${text === null ? '(erased, because the send has ended)' : ''}`,
     ...(text === null ? [] : text.split('\n').map((line) => `  ${shown(line)}`)),
     ...attachments.map(({ name, bytes, sha256 }) => `File: ${shown(name)}, ${bytes} bytes, sha256 ${sha256}`),
-    `Asked by key ${key === undefined ? keyId : `${shown(key)} (${keyId})`}; ${state}, expires ${expires} (approval ${id})`,
+    `Requested by key ${key === undefined ? keyId : `${shown(key)} (${keyId})`}; ${state}, expires ${expires} (approval ${id})`,
   ];
 }
 

@@ -32,7 +32,9 @@ export function backup(file: string, options: BackupOptions, context: Context): 
     context.stdout(
       `Wrote ${path}: the configuration and the state of ${folder}.`,
       'It holds the API key and the secrets of webhooks: keep it private.',
-      ...(isPrivate(path) ? [] : ['This disk keeps no permissions: anyone who has the disk can read the file.']),
+      ...(isPrivate(path)
+        ? []
+        : ['This disk does not support file permissions, so anyone who has the disk can read the file.']),
       copyable(`To restore it, here or on another Mac: \`postern restore ${quoted(path)}\``, options, context),
     );
     return EXIT.ok;

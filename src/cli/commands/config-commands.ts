@@ -24,7 +24,7 @@ export async function check(options: ConfigOptions, context: Context): Promise<n
     const verdict = state === 'usable' ? `${path} can be used.` : `${path} cannot be used.`;
     const advice =
       state === 'absent'
-        ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}): it writes one.`]
+        ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}) to write one.`]
         : [];
     context.stdout(verdict, ...indented([...mistakes, ...warnings]), ...advice);
   }
@@ -42,7 +42,7 @@ export async function showOwnerKey(options: ConfigOptions, context: Context): Pr
   context.stderr(
     isAbsent ? `There is no configuration at ${reading.path}.` : `${reading.path} cannot be used.`,
     ...(isAbsent
-      ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}): it writes one.`]
+      ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}) to write one.`]
       : indented(reading.mistakes)),
   );
   return EXIT.config;
@@ -54,7 +54,7 @@ export async function rotate(options: ConfigOptions, context: Context): Promise<
   if (rotation.isDone) {
     context.stdout(
       `Wrote a new API key to ${rotation.path}.`,
-      'The old key works until the service restarts: restart it, then give the new key to your clients.',
+      'The old key works until the service restarts. Restart it, then give the new key to your clients.',
     );
     return EXIT.ok;
   }

@@ -30,7 +30,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
   const { host, allowNetwork = false } = options;
   if (host !== undefined && !isLoopback(host) && !allowNetwork) {
     context.stderr(
-      context.paintError('red', `The demo does not start: on ${host} other machines can reach it.`),
+      context.paintError('red', `The demo does not start, because other machines could reach it on ${host}.`),
       'To allow that, add --allow-network. Clients on the network need its key, which then crosses the network unencrypted,',
       'and the Host header is not checked. The demo contains none of your messages.',
     );
@@ -102,7 +102,7 @@ function introduction(url: string, config: Config, options: DemoOptions, context
   return [
     '',
     `This is a simulated Mac in ${config.dir}. No real message is read or sent.`,
-    'A few simulated people have a history, tell a story of two minutes, and answer what you send them.',
+    'A few simulated people have a history, act out a story of two minutes, and answer what you send them.',
     '',
     'In another terminal, watch the events (the first arrives within seconds):',
     `  ${program} tail ${where}`,
@@ -117,7 +117,7 @@ function introduction(url: string, config: Config, options: DemoOptions, context
     'Let one of the people write to you:',
     `  ${program} demo say +15550100 'Is anybody there?'${place === '--demo' ? '' : ` ${place}`}`,
     '',
-    'Open the console in a browser, signed in; "Speak as …" there does the same:',
+    'Open the console in a browser, signed in. With "Speak as …" you can write as one of the people there, too:',
     `  ${program} open ${where}`,
     '',
     `The API reference, with Try it out: ${url}/docs`,

@@ -24,7 +24,7 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
       throw new Refusal(EXIT.usage, 'There is nothing to say: the text is empty.');
     const chat = options.in === undefined ? undefined : await conversationIdOf(client, options.in);
     if (who === 'me') {
-      if (chat === undefined) throw new Refusal(EXIT.usage, 'Where do you write? Name the conversation with --in.');
+      if (chat === undefined) throw new Refusal(EXIT.usage, 'Say with --in in which conversation you write.');
       return tell(options, context, { do: 'write', to: chat, text });
     }
     const { id: from } = await recipientOf(client, who);
@@ -135,6 +135,6 @@ function placeOf({ dir, configDir }: DemoOptions, { environment }: ClientContext
 function attachmentOf(given: string): { readonly name: string; readonly bytes: number; readonly path: string } {
   const path = resolve(given);
   const file = statSync(path, { throwIfNoEntry: false });
-  if (file?.isFile() !== true) throw new Refusal(EXIT.refusedInput, `The file ${path} is not there.`);
+  if (file?.isFile() !== true) throw new Refusal(EXIT.refusedInput, `There is no file ${path}.`);
   return { name: basename(path), bytes: file.size, path };
 }

@@ -115,8 +115,8 @@ function notAsked(
   return finding(
     server.socket ? 'problem' : 'unknown',
     'service',
-    `The service was not asked. ${reason}`,
-    server.port === 0 ? null : `To ask it at its port: postern status --url ${urlOf(server)}`,
+    `The service was not checked. ${reason}`,
+    server.port === 0 ? null : `To check it at its port: postern status --url ${urlOf(server)}`,
   );
 }
 

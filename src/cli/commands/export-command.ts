@@ -107,12 +107,12 @@ function summary(folder: string, report: ExportReport, options: ExportCommandOpt
     lines.push(`${plural(elsewhere, 'message')} in the archive came from another chat.db and are not in this one.`);
   }
   lines.push(...report.warnings);
-  if (isInterrupted) lines.push('Interrupted. The same command continues.');
+  if (isInterrupted) lines.push('Interrupted. To continue, run the same command again.');
   else
     lines.push(
       ...(options.html === 'off' ? [] : [`To read it, open ${join(folder, 'index.html')} in a browser.`]),
       `Seal: ${seal}`,
-      `A run checks only the end of each file. To check every line and every attachment: postern export verify ${quoted(folder)}`,
+      `An export checks only the end of each file. To check every line and every attachment: postern export verify ${quoted(folder)}`,
     );
   return lines;
 }

@@ -74,16 +74,18 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
   const { faults, files, lines, attachments, unsealed, seal } = report;
   const counted = `${plural(lines, 'line')} of ${plural(files, 'file')}, and ${plural(attachments, 'attachment')}`;
   for (const fault of faults) context.stdout(context.paint('red', sentenceOf(fault)));
-  if (faults.length === 0) context.stdout(`Everything is as it was written: ${counted}.`, `Seal: ${seal}`);
+  if (faults.length === 0) context.stdout(`Nothing has changed since it was archived: ${counted}.`, `Seal: ${seal}`);
   else context.stdout(`Checked ${counted}.`);
   if (faults.some(isOfStoredFile)) context.stdout(ABOUT_STORED_FILES);
   if (unsealed > 0) {
-    context.stdout(`The last run did not end: ${plural(unsealed, 'line')} not sealed. Run postern export again.`);
+    context.stdout(
+      `The last export did not finish and left ${plural(unsealed, 'line')} without a seal. Run postern export again.`,
+    );
   }
   if (compared === undefined) return;
   const { same, not_archived: notArchived, gone, differs, differing } = compared;
   context.stdout(
-    `Against chat.db: ${count(same)} the same, ${count(notArchived)} not archived, ${count(gone)} gone from chat.db, ${count(differs)} with different content.`,
+    `Compared with chat.db: ${count(same)} the same, ${count(notArchived)} not archived, ${count(gone)} gone from chat.db, ${count(differs)} with different content.`,
     ...differing.slice(0, MAX_NAMED).map((guid) => `  ${oneLine(guid)}`),
   );
   if (differing.length > MAX_NAMED) context.stdout('  … --json names more of them.');
@@ -91,7 +93,7 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
 
 const MAX_NAMED = 10;
 const ABOUT_STORED_FILES =
-  'postern export copies a missing file again if its original is still the same. Move a changed file out of the archive first.';
+  'Move changed files out of the archive, then run postern export. It copies each missing file again if the original is still the same.';
 
 function isOfStoredFile({ file, what }: Fault): boolean {
   return file.startsWith(FILES) || what.startsWith(`names ${FILES}`);

@@ -78,7 +78,7 @@ export function adoptMac(mac: string, options: OneMacOptions, context: ClientCon
     const folder = FleetFolder.open(fleetPath(options, context));
     assertKnown(mac, folder);
     folder.addMac(mac, today());
-    context.stdout(...joining(mac, folder), '', ...reload(folder), 'The old key is refused from then on.');
+    context.stdout(...joining(mac, folder), '', ...reload(folder), 'After the reload, the servers refuse the old key.');
     return EXIT.ok;
   });
 }
@@ -92,13 +92,13 @@ export function revokeMac(mac: string, options: OneMacOptions, context: ClientCo
     await onServers(options, folder, context, async ({ removeMac }, jsm) => {
       isForgotten = await removeMac(jsm, mac);
     });
-    const forgotten = `${mac} had been revoked before; the servers and hubs have forgotten it now.`;
+    const forgotten = `${mac} had already been revoked. Now the servers and hubs have forgotten it, too.`;
     const revoked = [
       `${mac} is no longer a user of the servers, and its key was deleted here.`,
       ...reload(folder),
       `Until the servers have reloaded, ${mac} keeps working and may reappear at hubs.`,
       'If it does, run this command again after the reload.',
-      'Its events stay in the stream until they are too old.',
+      'Its events stay in the stream until they expire.',
     ];
     if (!isKnown && !isForgotten) assertKnown(mac, folder);
     context.stdout(...(isKnown ? revoked : [forgotten]));
@@ -124,14 +124,14 @@ function addresses(written: readonly string[]): readonly ServerAddress[] {
   const wrong = written.filter((one) => serverAddress(one) === undefined);
   if (wrong.length > 0) {
     throw new AppError('server_address', `--server ${wrong.join(', --server ')} cannot be used.`, {
-      hint: 'It must be a host with or without a port, such as n1.example.net:4222. nats:// is for this machine alone: TLS is required elsewhere.',
+      hint: 'It must be a host with or without a port, such as n1.example.net:4222. nats:// works only for this machine; TLS is required elsewhere.',
     });
   }
   const servers = written.flatMap((one) => serverAddress(one) ?? []);
   if (new Set(servers.map(({ url }) => url)).size < servers.length || servers.length === 2) {
     throw new AppError(
       'server_count',
-      'A cluster needs three different servers or more: two cannot agree without each other.',
+      'A cluster needs at least three different servers. Two would both stop when either of them fails.',
     );
   }
   return servers;
@@ -181,7 +181,7 @@ export async function onServers(
     await withServers(folder, work);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    context.stderr(error.message, 'When the servers run, type: postern fleet init --connect');
+    context.stderr(error.message, 'Once the servers are running, type: postern fleet init --connect');
   }
 }
 
@@ -195,7 +195,7 @@ export function assertNew(mac: string, folder: FleetFolder, remedy: string): voi
 export function assertKnown(mac: string, folder: FleetFolder): void {
   if (folder.macs.includes(mac)) return;
   throw new AppError('mac_unknown', `There is no Mac ${mac} in this fleet.`, {
-    hint: `There are: ${folder.macs.join(', ') || 'none yet; postern fleet add adds one'}.`,
+    hint: `Its Macs: ${folder.macs.join(', ') || 'none. postern fleet invite adds one'}.`,
   });
 }
 
@@ -231,15 +231,15 @@ function introduction(
         ]),
     '',
     'Next:',
-    ...(isLocal ? [] : ['  copy server/ to each server, and there:']),
+    ...(isLocal ? [] : ['  copy server/ to each server, and run there:']),
     ...files.map(
       (file) => `  cd ${isLocal ? quoted(join(folder.path, 'server')) : 'server'} && nats-server -c ${file}`,
     ),
-    ...(isLocal ? [] : ['  then here again:']),
+    ...(isLocal ? [] : ['  then run here again:']),
     `  ${program} fleet init${place} --connect`,
     `  ${program} fleet invite${place} m1`,
     '',
-    'The section [fleet] in config.toml of each hub, with the place of the files there:',
+    'Put this section into config.toml of each hub, with the path of the files on that hub:',
     '',
     ...fleetSection(folder, folder.memberFolder('hub')),
   ];
@@ -249,7 +249,7 @@ function joining(mac: string, folder: FleetFolder): readonly string[] {
   return [
     `Wrote the key of ${mac} to ${folder.memberFolder({ mac })}. Copy that folder to the Mac, as`,
     `  ${MAC_FOLDER}`,
-    'and make this the section [fleet] of config.toml there:',
+    'and make this the section [fleet] of config.toml on the Mac:',
     '',
     ...fleetSection(folder, MAC_FOLDER, mac),
   ];
@@ -257,7 +257,7 @@ function joining(mac: string, folder: FleetFolder): readonly string[] {
 
 export function reload(folder: FleetFolder): readonly string[] {
   return [
-    `The servers must read ${join(folder.path, 'server/users.conf')} again. Copy it to each of them, and there:`,
+    `The servers must read ${join(folder.path, 'server/users.conf')} again. Copy it to each server, and run there:`,
     '  nats-server --signal reload',
   ];
 }

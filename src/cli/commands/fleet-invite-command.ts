@@ -25,7 +25,7 @@ export function inviteMac(mac: string, options: InviteOptions, context: ClientCo
       const invitation = folder.invitation(mac);
       stderr(
         `On the machine that becomes ${mac}, type: postern fleet join`,
-        'It asks for this token, which is secret, and valid once:',
+        'It asks for this token, which is secret and works only once:',
       );
       stdout(tokenOf(invitation));
       stderr(`Waiting for ${mac}, at most ${VALID_MINUTES} minutes. Ctrl+C ends the invitation.`);

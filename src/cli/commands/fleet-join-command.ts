@@ -36,15 +36,15 @@ export function joinAsMac(options: JoinOptions, context: ClientContext): Promise
       if (mistakes.length > 0) throw unwritten(folder, mistakes);
     });
     stdout(
-      `This machine has the keys of ${mac}, of the fleet at ${servers.join(', ')}, in ${files}.`,
+      `The keys of ${mac} for the fleet at ${servers.join(', ')} are now in ${files}.`,
       'config.toml has its section [fleet].',
       ...(isConfirmed
         ? []
         : [
-            'The desk has not confirmed it. If it does not say that this machine has joined, take the section out again,',
+            'The inviting machine has not confirmed it. Unless it says that this machine has joined, remove that section,',
             'and join with another token.',
           ]),
-      'Waiting until the servers have reloaded users.conf; the desk shows the command for it.',
+      'Waiting until the servers have reloaded users.conf. The inviting machine shows the command for that.',
       'Ctrl+C only stops waiting: the Mac has already joined.',
     );
     return await untilAdmitted(folder, invitation, context);
@@ -62,14 +62,14 @@ function assertFree(folder: string, { environment }: ClientContext): void {
   if (reading.state === 'unusable') throw unwritten(folder, reading.mistakes);
   const { fleet } = reading.config;
   if (fleet === undefined) return;
-  throw new AppError('in_a_fleet', `This machine is ${fleet.mac === '' ? 'a Mac' : fleet.mac} of a fleet already.`, {
-    hint: `To join again: take the section [fleet] out of ${reading.path}, with all its lines.`,
+  throw new AppError('in_a_fleet', `This machine is already ${fleet.mac === '' ? 'a Mac' : fleet.mac} in a fleet.`, {
+    hint: `To join again, first remove the section [fleet] with all its lines from ${reading.path}.`,
   });
 }
 
 function unwritten(folder: string, mistakes: readonly string[]): AppError {
   return new AppError('configuration_unusable', `config.toml in ${folder} cannot be used: ${mistakes.join(' ')}`, {
-    hint: 'Nobody has joined. Fix that, then run the command again.',
+    hint: 'This machine has not joined. Fix config.toml, then run the command again.',
   });
 }
 
@@ -92,12 +92,12 @@ async function untilAdmitted(folder: string, { mac }: Invitation, context: Clien
     const { files, refusal } = await examineFleet(settings, { mac });
     if (files.length === 0 && refusal === undefined) {
       context.stdout(
-        `The servers let ${mac} in. Restart Postern (postern restart on a Mac): then it is part of the fleet.`,
+        `The servers let ${mac} in. To take part in the fleet, restart Postern (on a Mac: postern restart).`,
       );
       return EXIT.ok;
     }
     await pause(systemClock, TRY_EVERY_MS, ended);
   }
-  context.stderr(`The servers do not let ${mac} in yet. Later, postern doctor says whether they do.`);
+  context.stderr(`The servers do not let ${mac} in yet. To check later, run: postern doctor`);
   return EXIT.timedOut;
 }

@@ -15,7 +15,7 @@ export function renewCertificates(options: FleetOptions, context: ClientContext)
     const ends = await folder.renewCertificates(commandRunner(context.environment.env));
     context.stdout(
       ...ends.map(({ file, end }) => `${file} is valid until ${isoSecond(end).slice(0, 10)}.`),
-      `Copy ${join(folder.path, 'server/tls')} to each server, and there:`,
+      `Copy ${join(folder.path, 'server/tls')} to each server, and run there:`,
       '  nats-server --signal reload',
       'Macs and hubs need no change.',
     );
@@ -29,7 +29,7 @@ export function rotateContentKey(options: FleetOptions, context: ClientContext):
     const folder = FleetFolder.open(fleetPath(options, context));
     const said = {
       added: 'Step 1 of 3: a new key was added. Nothing is encrypted with it yet.',
-      switched: 'Step 2 of 3: the new key is used from now on. The old one still opens what is in the streams.',
+      switched: 'Step 2 of 3: the new key is used from now on. The old one still decrypts what is in the streams.',
       ended: 'Step 3 of 3: the old key is gone.',
     }[folder.rotateContentKey()];
     context.stdout(

@@ -35,7 +35,7 @@ async function serve(options: ConnectionOptions, context: ClientContext): Promis
     throw new Refusal(
       EXIT.keyRefused,
       'This is not a limited key. A program controlled by a model must use a limited key.',
-      'Make one with "postern keys add", then give it in the environment as POSTERN_API_KEY, or with --key-file FILE.',
+      'Make one with "postern keys add", then pass it in the environment as POSTERN_API_KEY, or with --key-file FILE.',
     );
   }
   const client = new PosternClient(destination);
@@ -56,7 +56,7 @@ async function serve(options: ConnectionOptions, context: ClientContext): Promis
     notify: (method, params) => write(json({ jsonrpc: '2.0', method, params })),
     warn,
     onAway(reason) {
-      if (exitCode === EXIT.ok) warn(`${reason} Ending, so that the client starts again and resumes.`);
+      if (exitCode === EXIT.ok) warn(`${reason} Exiting, so that the client starts this program again and resumes.`);
       exitCode = EXIT.unavailable;
       end();
     },

@@ -85,7 +85,7 @@ export async function listKeys(_options: object, { client, list, copyable }: Ser
     key.scopes.includes('send') ? key.approval : '',
     key.last_used_at === null ? NEVER : shownTime(key.last_used_at, systemClock.now()),
   ]);
-  list(keys, KEYS, rows, copyable('There is no limited key. `postern keys add NAME` makes one.'));
+  list(keys, KEYS, rows, copyable('There are no limited keys. `postern keys add NAME` makes one.'));
 }
 
 export async function showKey(given: string, _options: object, { client, answer }: Served): Promise<void> {
@@ -102,7 +102,10 @@ export async function changeLists(
 ): Promise<void> {
   const { callbackHost: hosts } = options;
   if (options.read === undefined && options.send === undefined && hosts === undefined) {
-    throw new Refusal(EXIT.usage, `Say whom to ${change}: --read, --send or --callback-host, each may be repeated.`);
+    throw new Refusal(
+      EXIT.usage,
+      `Say whom to ${change} with --read, --send or --callback-host. Each may be repeated.`,
+    );
   }
   const key = await keyOf(client, given);
   const changed = async (list: KeyRecord['read'], named: readonly string[] | undefined) => {
@@ -111,7 +114,10 @@ export async function changeLists(
       return list === EVERYBODY || more === EVERYBODY ? EVERYBODY : [...new Set([...list, ...more])];
     if (more === EVERYBODY) return [];
     if (list === EVERYBODY && more.length > 0) {
-      throw new Refusal(EXIT.refusedInput, 'The list is everybody, so nobody can be removed from it. Forbid * first.');
+      throw new Refusal(
+        EXIT.refusedInput,
+        'The list contains everybody (*), so single people cannot be removed from it. Forbid * first.',
+      );
     }
     return list === EVERYBODY ? list : list.filter((entry) => !more.includes(entry));
   };
@@ -156,7 +162,7 @@ export async function revokeKey(given: string, _options: object, { client, answe
     revocation ?? { id },
     printable(`Key ${name} (${id}) is revoked.`),
     ...(scheduled === 0 ? [] : [`Scheduled messages cancelled: ${scheduled}.`]),
-    ...(held === 0 ? [] : [`Messages that waited for your approval and are not sent: ${held}.`]),
+    ...(held === 0 ? [] : [`Messages that were waiting for your approval and will not be sent: ${held}.`]),
   );
 }
 

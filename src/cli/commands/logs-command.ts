@@ -32,7 +32,7 @@ async function show(
   if (platform !== 'darwin') {
     throw new AppError(
       'not_a_mac',
-      'There is no log file: only the agent that make install sets up on a Mac has one.',
+      'There is no log file. Only the agent that make install sets up on a Mac writes one.',
       {
         hint: 'postern serve and postern demo write their log to the terminal or the program that started them.',
       },

@@ -18,7 +18,7 @@ export async function people(
   { client, list }: Served,
 ): Promise<void> {
   const found = await client.people.list({ q: words.join(' '), limit: Math.min(limit, MOST) });
-  list(found, COLUMNS, found.map(rowOf), 'There is nobody like that.');
+  list(found, COLUMNS, found.map(rowOf), 'Nobody matches.');
 }
 
 function rowOf({ id, name, addresses, ambiguous = [] }: Person): readonly string[] {

@@ -33,12 +33,12 @@ export function restore(file: string, options: BackupOptions, context: Context):
       const { config, state } = replace(path, text, folder, context);
       context.stdout(
         `Restored the configuration and the state that Postern ${oneLine(version)} backed up on ${oneLine(createdAt)} to ${folder}.`,
-        `They have ${state.webhooks.length} ${state.webhooks.length === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
+        `The backup has ${state.webhooks.length} ${state.webhooks.length === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
         position(config, state, context),
         ...[...scheduled(state), ...decided(config, state, context)].map((line) =>
           copyable(oneLine(line), options, context),
         ),
-        'Start Postern only if you made the file: the person who made it knows its key.',
+        'Start Postern only if you made the backup yourself. The person who made it knows the API key.',
       );
       return EXIT.ok;
     } finally {
@@ -108,34 +108,38 @@ function decided(
   const receivers = [...new Set(webhooks.map((url) => new URL(url).host))];
   const named = receivers.slice(0, MAX_NAMED).join(', ') + (receivers.length > MAX_NAMED ? ' and others' : '');
   return [
-    ...(receivers.length === 0 ? [] : [`Its webhooks post to ${named}.`]),
-    ...(keys === 0 ? [] : [`It has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: \`postern keys list\``]),
-    ...(server.host === host.defaultValue() ? [] : [`It listens on ${server.host}.`]),
+    ...(receivers.length === 0 ? [] : [`The webhooks post to ${named}.`]),
+    ...(keys === 0 ? [] : [`The backup has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: \`postern keys list\``]),
+    ...(server.host === host.defaultValue() ? [] : [`Postern will listen on ${server.host}.`]),
     ...(backend.osascriptPath === osascriptPath.defaultValue(environment)
       ? []
-      : [`It sends with the program ${backend.osascriptPath}, not with osascript of this machine.`]),
-    ...(update.url === '' ? [] : [`It asks ${new URL(update.url).host} for newer versions.`]),
+      : [`Postern will send with the program ${backend.osascriptPath}, not with osascript of this machine.`]),
+    ...(update.url === '' ? [] : [`Postern will ask ${new URL(update.url).host} for newer versions.`]),
   ];
 }
 
 /** Returns a sentence for each scheduled message that will not be sent, and one for those that still will be. */
 function scheduled({ missed, scheduled: left }: RestoredState): readonly string[] {
   return [
-    ...missed.map(({ at, to }) => `Not sent: the message to ${to} was due at ${at}. It may have gone out before.`),
+    ...missed.map(
+      ({ at, to }) =>
+        `Will not be sent: the message to ${to}, which was due at ${at}. It may have been sent before the restore.`,
+    ),
     ...(left === 0
       ? []
-      : [`It sends ${left} scheduled ${left === 1 ? 'message' : 'messages'}: \`postern scheduled list\``]),
+      : [`Postern will send ${left} scheduled ${left === 1 ? 'message' : 'messages'}: \`postern scheduled list\``]),
   ];
 }
 
 /** Describes where events will continue (decision C5), as far as this command can read chat.db. */
 function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
-  if (cursor === undefined) return 'Nothing had been published yet: events begin after the newest message.';
+  if (cursor === undefined)
+    return 'The backup is from before the first event, so events begin after the newest message.';
   try {
     const now = readLogIdentity({ chatDbPath, homeFolder: environment.homeFolder }, cursor.offset);
     return isReplaced(cursor, now)
-      ? `${chatDbPath} is not the database of the backup: events and webhooks begin after its newest message, and no old one is delivered.`
-      : `${chatDbPath} is the database of the backup: events and webhooks continue where they were.`;
+      ? `${chatDbPath} is not the database from the backup. Events and webhooks begin after its newest message; older messages are not delivered.`
+      : `${chatDbPath} is the database from the backup. Events and webhooks resume where they stopped.`;
   } catch (error) {
     if (!isAppError(error)) throw error;
     return `${chatDbPath} cannot be read from here. If it is the database from the backup, events resume where they stopped; otherwise they begin after its newest message.`;

@@ -11,7 +11,7 @@ export async function proveSelfChat(
   if (typed === undefined) {
     const { address } = await client.approvals.sendSelfChatCode();
     stderr(
-      `Postern wrote a code to ${address}.`,
+      `Postern sent a code to ${address}.`,
       'Open that conversation in Messages. If anybody but you can read it, stop here (Ctrl+C) and correct the address in config.toml.',
       'Type the code that you read there, and press Return.',
     );
@@ -20,8 +20,8 @@ export async function proveSelfChat(
   const proved = await client.approvals.proveSelfChat(typed);
   answer(
     proved,
-    `Proved. The conversation with ${proved.address} is yours.`,
-    'With approval.self, Postern asks there about each message that waits for you: 👍 sends it, 👎 does not. ' +
+    `Proved: the conversation with ${proved.address} is with yourself.`,
+    'With approval.self, Postern asks there about each message that waits for your approval: 👍 sends it, 👎 denies it. ' +
       'With canary.self, it writes a short message there every six hours.',
   );
 }

@@ -45,7 +45,11 @@ export async function send(
   }
   if (options.until !== undefined && options.at === undefined) throw new Refusal(EXIT.usage, '--until needs --at.');
   if (options.at !== undefined && wanted !== undefined) {
-    throw new Refusal(EXIT.usage, 'With --at there is nothing to wait for.', '`postern scheduled list` shows it.');
+    throw new Refusal(
+      EXIT.usage,
+      '--wait cannot be combined with --at.',
+      '`postern scheduled list` shows what is still to be sent.',
+    );
   }
   const to = await recipientOf(client, recipient);
   if (to.id !== recipient && options.json !== true) service.stderr(printable(`To ${to.shown}.`));
@@ -104,7 +108,7 @@ function reportState(
   }
   stderr(
     paintError('yellow', `${what} is ${status} after ${seconds} seconds, not ${wanted}.`),
-    'It was handed to Messages: do not send it again. Not every message is reported as delivered, SMS for example.',
+    'Messages has accepted it, so do not send it again. Some messages, such as SMS, are never reported as delivered.',
   );
   return EXIT.timedOut;
 }
@@ -117,7 +121,7 @@ function scheduled(answer: ScheduledAnswer | HeldSend, recipient: string): strin
 }
 
 function held({ approval: { id } }: HeldSend, recipient: string): string {
-  return `Held for ${oneLine(recipient)}: the owner decides (approval ${id}).`;
+  return `The send to ${oneLine(recipient)} is held until the owner decides (approval ${id}).`;
 }
 
 function outcome({ id, status, timestamp, replayed }: SentMessage, recipient: string): string {
@@ -126,7 +130,7 @@ function outcome({ id, status, timestamp, replayed }: SentMessage, recipient: st
     return `Not sent again: message ${id === '' ? '' : `${id} `}of ${shownTime(timestamp, systemClock.now())} had this idempotency key (${status}).`;
   }
   return id === ''
-    ? `Handed to Messages for ${to}. It is not in the database yet; message.sent follows.`
+    ? `Handed to Messages for ${to}. It is not in the database yet. The event message.sent follows when it is.`
     : `Sent to ${to} as message ${id} (${status}).`;
 }
 

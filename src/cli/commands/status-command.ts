@@ -116,7 +116,7 @@ function lines(report: StatusReport, place: string): readonly Line[] {
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
     ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
-      const what = state === 'held' ? 'holds an event until it succeeds' : `failed ${times} times`;
+      const what = state === 'held' ? 'keeps retrying a held event' : `failed ${times} times`;
       return line(
         '',
         oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`),
@@ -169,7 +169,7 @@ function fleetText({ mac, state, behind, problem }: FleetReport): string {
 function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem }: CanaryReport): string {
   switch (state) {
     case 'address_unproved':
-      return 'not tested: "postern approvals prove" proves the address of canary.self first';
+      return 'not tested: first prove the address of canary.self with "postern approvals prove"';
     case 'unproved':
       return `not proved: no canary has arrived on this Mac yet${problem === null ? '' : ` (${problem})`}`;
     case 'arriving':
@@ -189,7 +189,7 @@ function macLines(macs: readonly FleetMac[]): readonly Line[] {
       pair === undefined ? '' : `, of the pair ${pair}${sends === true && state === 'present' ? ', sends' : ''}`;
     const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
     const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
-    const rival = refused === undefined ? '' : `, "${refused}" has the same key and takes no part`;
+    const rival = refused === undefined ? '' : `; "${refused}" has the same key and was refused`;
     const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${role}${lag}${cannotRead}${rival}`);
     return line(place === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
   });

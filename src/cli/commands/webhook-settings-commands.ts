@@ -59,7 +59,7 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
   });
   const begins =
     paused === true
-      ? service.copyable(`To begin: \`postern webhooks resume ${webhook.id.slice(0, 8)}\``)
+      ? service.copyable(`To start deliveries: \`postern webhooks resume ${webhook.id.slice(0, 8)}\``)
       : 'It receives events from now on.';
   service.answer(webhook, `Webhook ${webhook.id} registered. ${begins}`, ...meant);
   if (environment.platform === 'darwin' && paused !== true && isOnLocalNetwork(url)) {
@@ -72,7 +72,9 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
  * screen.
  */
 async function tryLocalNetwork(id: string, { client, stderr }: Served): Promise<void> {
-  stderr('The receiver is in your own network, so a test event goes to it at once: macOS may ask now. Click Allow.');
+  stderr(
+    'The receiver is in your own network, so Postern sends it a test event now. If macOS asks for permission, click Allow.',
+  );
   const { delivered, error } = await client.testWebhook(id);
   stderr(delivered ? 'It arrived.' : `It did not arrive: ${error ?? 'the receiver refused it.'}`);
 }

@@ -141,7 +141,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
   const error = isHeld && now.held.attempts > before.held.attempts ? now.held.error : ended?.error;
   const next = copyable(`\`postern webhooks show ${id.slice(0, SHORT_ID)}\``);
   const sentence = error == null ? 'The attempt has not ended yet.' : `It was not delivered: ${oneLine(error)}`;
-  answer(now, isHeld ? `${sentence} When it is tried again: ${next}` : sentence);
+  answer(now, isHeld ? `${sentence} To see when it is tried again: ${next}` : sentence);
   return EXIT.crash;
 }
 

@@ -55,7 +55,7 @@ export async function listen(options: ListenOptions, service: Served): Promise<v
       ...(filter !== undefined && { filter }),
     });
     stderr(
-      `Receiving events as webhook ${id.slice(0, 8)}, signatures are checked. Stop with Ctrl+C.`,
+      `Receiving events as webhook ${id.slice(0, 8)} and checking their signatures. Stop with Ctrl+C.`,
       ...meant,
       ...(options.secretFile === undefined ? [`Secret of this run: ${secret}`] : []),
       ...(forwardTo === undefined ? [] : [printable(`Forwarding to ${forwardTo}`)]),
@@ -74,7 +74,7 @@ function assertHere(place: string): void {
   throw new Refusal(
     EXIT.usage,
     `The service at ${place} cannot reach a receiver on this machine.`,
-    'Run it where the service runs; postern tail works from anywhere.',
+    'Run this command on the machine of the service, or use postern tail, which works from anywhere.',
   );
 }
 
@@ -91,7 +91,10 @@ async function removed(id: string, { client, stderr }: Served): Promise<void> {
   } catch (error) {
     if (!isPosternError(error)) throw error;
     if (error.status === 404) return;
-    stderr(printable(error.message), `Webhook ${id} is still there. The next "postern webhooks listen" removes it.`);
+    stderr(
+      printable(error.message),
+      `Webhook ${id} is still registered. The next "postern webhooks listen" removes it.`,
+    );
   }
 }
 

@@ -14,7 +14,7 @@ const NO_ROOM_MIB = 100;
 export function configuration(reading: ConfigReading): readonly Finding[] {
   if (reading.state === 'absent') {
     return [
-      fault('configuration', `There is no configuration at ${reading.path}.`, 'Start Postern once: it writes one.'),
+      fault('configuration', `There is no configuration at ${reading.path}.`, 'Start Postern once to write one.'),
     ];
   }
   const warnings = reading.warnings.map((sentence) =>
@@ -94,7 +94,7 @@ export function chatDatabase(path: string, isReadByService: boolean): Finding {
           .map((row) => row[1]),
       );
       if (columns.size === 0) {
-        return fault('chat_database', `${path} is not a messages database.`, 'Look at backend.chat_db_path.');
+        return fault('chat_database', `${path} is not a messages database.`, 'Check backend.chat_db_path.');
       }
       const macos = SHAPES.find(([column]) => columns.has(column))?.[1];
       return ok('chat_database', `${path} can be read; it has the schema of macOS ${macos ?? '10.13 or older'}.`);
@@ -103,19 +103,19 @@ export function chatDatabase(path: string, isReadByService: boolean): Finding {
     }
   } catch (error) {
     if (isReadByService)
-      return ok('chat_database', `The service reads ${path}. This terminal may not read it, which does not matter.`);
+      return ok('chat_database', `The service reads ${path}. This terminal cannot read it, but does not need to.`);
     if (statSync(path, { throwIfNoEntry: false }) === undefined) {
       return fault(
         'chat_database',
         `${path} is not there.`,
-        'Open Messages once and sign in, or look at backend.chat_db_path.',
+        'Open Messages once and sign in, or check backend.chat_db_path.',
       );
     }
     return finding(
       'unknown',
       'chat_database',
       `${path} cannot be read from this terminal (${errorCode(error) ?? 'unknown'}).`,
-      'Start the service: only its own access to the file matters.',
+      'Start the service. Only the service needs access to the file, not this terminal.',
     );
   }
 }

@@ -39,9 +39,15 @@ function findingsOf(found: FleetExamination, settings: FleetSettings, member: Fl
     findings.push(fault('fleet_servers', sentence, adviceFor(found.refusal, member, settings.servers)));
   }
   if (found.missing !== undefined) {
-    findings.push(ok('fleet_servers', `The fleet lets it in (${servers}).`));
+    findings.push(ok('fleet_servers', `The fleet lets this ${member === 'hub' ? 'hub' : 'Mac'} in (${servers}).`));
     for (const sentence of found.missing) {
-      findings.push(fault('fleet_streams', sentence, 'Where the fleet was set up: postern fleet init --connect'));
+      findings.push(
+        fault(
+          'fleet_streams',
+          sentence,
+          'On the machine where the fleet was set up, run: postern fleet init --connect',
+        ),
+      );
     }
   }
   for (const { name, end } of found.certificates ?? []) findings.push(certificateFinding(name, end));
@@ -55,29 +61,30 @@ export function certificateFinding(name: string, end: number): Finding {
   const days = Math.floor((end - systemClock.now()) / DAY_MS);
   if (days >= SOON_DAYS) return ok('fleet_certificate', `${name} is valid until ${day}.`);
   const sentence = days < 0 ? `${name} has ended (${day}).` : `${name} ends in ${days} days (${day}).`;
-  const advice = 'Where the fleet was set up: postern fleet renew';
+  const advice = 'On the machine where the fleet was set up, run: postern fleet renew';
   return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, advice);
 }
 
 /** Reports how far this clock is ahead of the broker's, in milliseconds; negative if behind. */
 export function clockFinding(aheadMs: number): Finding {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
-  if (seconds <= MAX_CLOCK_S) return ok('fleet_clock', `Its clock and the broker's differ by ${seconds} s.`);
-  const sentence = `Its clock was ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the broker's when it was last connected.`;
-  const advice = 'Sends may expire too early or late. Set the clocks of both by a time server.';
+  if (seconds <= MAX_CLOCK_S)
+    return ok('fleet_clock', `The clocks of this machine and of the server differ by ${seconds} s.`);
+  const sentence = `When last connected, the clock of this machine was ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the server's.`;
+  const advice = 'Sends may expire too early or too late. Synchronize both clocks with a time server.';
   return finding('warning', 'fleet_clock', sentence, advice);
 }
 
 const MAKE_FILES =
-  'For a Mac: postern fleet invite where the fleet was set up, and postern fleet join here. For a hub: copy fleet/hub.';
+  'For a Mac, run postern fleet invite where the fleet was set up, and postern fleet join here. For a hub, copy fleet/hub here.';
 
 function adviceFor(refusal: string, member: FleetMember, servers: readonly string[]): string {
   if (/authorization/i.test(refusal)) {
-    const add = member === 'hub' ? '' : ` Has it joined, or was it added (postern fleet status)?`;
-    return `The servers do not know this key.${add} Did they read users.conf again (nats-server --signal reload)?`;
+    const add = member === 'hub' ? '' : ` Has this Mac joined the fleet (postern fleet status)?`;
+    return `The servers do not know this key.${add} Have they reloaded users.conf (nats-server --signal reload)?`;
   }
   if (/certificate|altname|tls/i.test(refusal)) {
-    return 'fleet.ca_file must hold the certificate of the authority, and fleet.servers the names that are in their certificates.';
+    return 'fleet.ca_file must hold the certificate of the authority that signed those of the servers. fleet.servers must use the names in those certificates.';
   }
   const advice = localNetworkAdvice(refusal, servers);
   return `Is nats-server running there? ${advice ?? 'Does a firewall let this machine reach it?'}`;

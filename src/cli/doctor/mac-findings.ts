@@ -27,7 +27,7 @@ async function agent(machine: Machine): Promise<Finding> {
       return fault(
         'agent',
         `The agent is loaded but does not run${job.lastExitCode === null ? '' : `; it ended with code ${job.lastExitCode}`}.`,
-        `Look into ${layout.logs} (postern logs --errors), then run: postern restart`,
+        `Look at ${layout.logs} (postern logs --errors), then run: postern restart`,
       );
     case 'no_session':
       return fault(
@@ -48,7 +48,7 @@ async function agent(machine: Machine): Promise<Finding> {
         : fault(
             'agent',
             'The agent is installed but not loaded: it was quit, or switched off.',
-            'Look in System Settings under General > Login Items & Extensions whether Postern is on, then run: postern start',
+            'Check in System Settings, General > Login Items & Extensions, that Postern is on. Then run: postern start',
           );
   }
 }
@@ -99,7 +99,7 @@ function command(machine: Machine): Finding {
   }
   return found.isOurs
     ? ok('command', `postern is ${found.path}.`)
-    : finding('warning', 'command', `postern is ${found.path}, which is not the installed one.`, null);
+    : finding('warning', 'command', `postern is ${found.path}, which is not the installed command.`, null);
 }
 
 /** Returns the version of the agent's code; null if none is installed. */

@@ -31,8 +31,8 @@ export async function askHub(client: PosternClient, place: string): Promise<Aske
       ok('service', `The hub answers at ${place}.`),
       ok('running_version', `Version ${version} is running.`),
       connected
-        ? ok('connection', 'It is connected with the fleet.')
-        : fault('connection', message ?? 'It is not connected with the fleet.', 'See fleet_servers.'),
+        ? ok('connection', 'The hub is connected to the fleet.')
+        : fault('connection', message ?? 'The hub is not connected to the fleet.', 'See fleet_servers.'),
       ...macs.map(macFinding),
       ...webhookFindings(webhooks, { isHub: true }),
     ],
@@ -44,11 +44,13 @@ export async function askHub(client: PosternClient, place: string): Promise<Aske
 function macFinding({ id, state, seen_s: seenS, behind, backend, version }: FleetMac): Finding {
   const name = `mac ${id}`;
   if (state === 'away') {
-    const hint = 'Check that it is on and online and that Postern is running there. postern doctor on it says more.';
+    const hint =
+      'Check that this Mac is on and online, and that Postern is running there. postern doctor on that Mac says more.';
     return finding('warning', name, `${id} is away: it was last heard from ${seenS} s ago.`, hint);
   }
   if (state === 'unreadable') {
-    const hint = 'Its content.key differs from that of this hub: postern fleet add and rotate make them.';
+    const hint =
+      'Its content.key differs from the one of this hub. Copy the current files to both from the machine where the fleet was set up.';
     return fault(name, `${id} is connected, but its messages cannot be decrypted.`, hint);
   }
   if (backend?.connected === false) {
@@ -91,7 +93,7 @@ export async function askService(
   if (isPosternError(health)) {
     const isBusy = health.status === 429;
     const found = isBusy
-      ? ok('service', `The service answers at ${place}; it is busy (429), so it could not be asked more.`)
+      ? ok('service', `The service answers at ${place}, but is too busy (429) for further checks.`)
       : troubleOf(health, place, start);
     return { findings: [found], isUp: isBusy, isConnected: false };
   }
@@ -118,7 +120,7 @@ export async function askService(
       ...fleetFindings(status, fleetServers),
     );
   else if (status.status !== 429) findings.push(troubleOf(status, place, start));
-  else findings.push(unsure('status', 'The service is too busy (429) to tell its status.'));
+  else findings.push(unsure('status', 'The service is too busy (429) to report its status.'));
 
   let reports = isPosternError(status) ? [] : status.permissions;
   if (prompt) {
@@ -159,11 +161,11 @@ function troubleOf({ status, code }: PosternError, place: string, start: string)
   if (code === 'not_postern') {
     return fault('service', `Another program answers at ${place}.`, 'Stop it, then restart Postern.');
   }
-  if (status !== 401) return fault('service', `The service answers ${status}.`, 'Look into its log.');
+  if (status !== 401) return fault('service', `The service answers ${status}.`, 'Look at its log.');
   return fault(
     'service',
-    'The service runs with another key than the configuration has.',
-    'Restart it: the key is read at the start.',
+    'The service runs with a different key from the one in the configuration.',
+    'Restart it, because it reads the key only when it starts.',
   );
 }
 
@@ -172,13 +174,13 @@ function searchFindings({ search }: StatusReport): readonly Finding[] {
   if (search === undefined) return [];
   const { state, problem, indexed_rows: rows, total_rows: total } = search;
   if (problem !== null) {
-    const hint = 'The rest of Postern is not affected. Make room on the disk, or look into the log.';
+    const hint = 'The rest of Postern is not affected. Make room on the disk, or look at the log.';
     return [finding('warning', 'search', `Search does not work as it should: ${problem}.`, hint)];
   }
   const sentence =
     state === 'complete'
       ? `All ${rows} messages can be searched.`
-      : `The search index has ${rows} of some ${total} rows.`;
+      : `The search index has ${rows} of about ${total} rows.`;
   return [ok('search', sentence)];
 }
 
@@ -191,20 +193,20 @@ function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): rea
     ...(typeof aheadS === 'number' ? [clockFinding(aheadS * 1000)] : []),
     ...(typeof ends === 'string' ? [certificateFinding("The server's certificate", Date.parse(ends))] : []),
   ];
-  if (state === 'refused') return [fault('fleet', problem ?? `Another Mac is ${mac} already.`, null)];
+  if (state === 'refused') return [fault('fleet', problem ?? `Another machine is already ${mac} in the fleet.`, null)];
   if (problem !== null) {
     const advice = /authorization/i.test(problem)
-      ? 'The servers do not know its key, or not any more: was it revoked, or has another machine taken its place?'
+      ? 'The servers do not know its key. Was it revoked, or has another machine taken its place?'
       : servers.some(isOnLocalNetwork)
         ? LOCAL_NETWORK
         : 'Are the servers of the fleet up?';
-    const hint = `Its own clients are still served. ${advice}`;
+    const hint = `Clients of this Mac are still served. ${advice}`;
     return [
-      finding('warning', 'fleet', `As ${mac} it is not part of the fleet at the moment: ${problem}.`, hint),
+      finding('warning', 'fleet', `This Mac, ${mac}, is not connected to the fleet at the moment: ${problem}.`, hint),
       ...rest,
     ];
   }
-  return [ok('fleet', `It is ${mac} in the fleet, whose stream is ${behind} rows behind.`), ...rest];
+  return [ok('fleet', `This Mac is ${mac} in the fleet. Its stream is ${behind} rows behind.`), ...rest];
 }
 
 function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {
@@ -213,14 +215,14 @@ function eventFindings({ newest_row: row, newest_event: event, version }: Status
     return [running, finding('unknown', 'events', 'The newest row could not be determined.', 'See connection.')];
   const behind = row - event.row_id;
   if (behind <= 0) return [running, ok('events', `The newest row, ${row}, has been published.`)];
-  const sentence = `The newest row is ${row}, the newest event ${event.row_id}.`;
+  const sentence = `The newest row is ${row}, but the newest event is of row ${event.row_id}.`;
   return [
     running,
     finding(
       'warning',
       'events',
       sentence,
-      'A new row waits two seconds at most: run doctor again. If it stays, look into the log.',
+      'A new row becomes an event within two seconds. Run doctor again; if this stays the same, look at the log.',
     ),
   ];
 }
@@ -244,8 +246,8 @@ function webhookFindings(
     if (webhook.state === 'held' && !isLocalNetworkRefused(webhook)) {
       return fault(
         name,
-        `${webhook.origin} holds an event that is attempted until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
-        `Look at the receiver. ${isHub ? '' : `When it works again, ${command('retry')} delivers at once. `}To give up what waits: ${command('replay', ' --latest')}`,
+        `${webhook.origin} holds an event and retries it until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
+        `Look at the receiver. ${isHub ? '' : `When it works again, ${command('retry')} delivers at once. `}To skip all waiting events: ${command('replay', ' --latest')}`,
       );
     }
     const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
@@ -262,7 +264,7 @@ function webhookFindings(
 function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
   if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
   if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
-  const action = 'Switch on Full Disk Access for Postern; a damaged file is made again when Contacts is opened.';
+  const action = 'Switch on Full Disk Access for Postern. If a file is damaged, open Contacts, which makes it again.';
   return [finding('warning', 'contacts', contacts.message, `${action} To do without names: contacts.enabled = false`)];
 }
 
@@ -276,16 +278,16 @@ function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
 
 function permission({ name, state, detail }: PermissionReport, program: string, prompted: boolean): Finding {
   if (state === 'granted') {
-    const until = name === 'full_disk_access' ? ' If you remove it, the service keeps it until it is restarted.' : '';
+    const until = name === 'full_disk_access' ? ' If you revoke it, the service keeps it until its next restart.' : '';
     return ok(name, `${detail} It belongs to ${program}.${until}`);
   }
   if (state === 'unknown')
     return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: `postern doctor --prompt`');
   const pane =
-    name === 'automation' ? 'Automation: switch on Messages below Postern' : 'Full Disk Access: switch on Postern';
+    name === 'automation' ? 'Automation: switch on Messages under Postern' : 'Full Disk Access: switch on Postern';
   return fault(
     name,
-    `${detail} It concerns ${program}.`,
+    `${detail} The permission is for ${program}.`,
     `System Settings, Privacy & Security, ${pane}. If it is on already, remove it from the list and add it again.`,
   );
 }

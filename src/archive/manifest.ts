@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { AppError } from '../domain/errors.ts';
 import { damaged } from './archive-errors.ts';
 import { chainOf, LOG, MANIFEST } from './archive-layout.ts';
 import { type Head, NO_LINES } from './chain.ts';
@@ -71,7 +72,9 @@ export function readManifest(folder: string): Manifest | undefined {
     throw damaged(`${join(folder, MANIFEST)} is not JSON.`, error);
   }
   if (isObject(document) && document.format === FORMAT && Number(document.version) > VERSION) {
-    throw damaged(`${folder} was written by a newer version of Postern.`);
+    throw new AppError('archive_damaged', `${folder} was written by a newer version of Postern.`, {
+      hint: 'Nothing was written. Update Postern, or export into another folder.',
+    });
   }
   const manifest = manifestOf(document);
   if (manifest === undefined) throw damaged(`${join(folder, MANIFEST)} is not a manifest of an archive.`);

@@ -100,7 +100,7 @@ class Verification {
       return manifest;
     } catch (error) {
       if (!isAppError(error)) throw error;
-      this.#faults.push({ file: MANIFEST, what: 'was changed or damaged' });
+      this.#faults.push({ file: MANIFEST, what: 'was changed, or a newer version of Postern wrote it' });
       return undefined;
     }
   }

@@ -60,7 +60,7 @@ test('where SQLite has no full-text index that can delete, search says so and ma
   });
   search.start();
   const reason = expect.stringMatching(
-    /^SQLite 3\.\d+\.\d+ cannot hold the index, which needs FTS5 and SQLite 3\.43 or newer \(Node includes both\)$/,
+    /^SQLite 3\.\d+\.\d+ cannot hold the index, which needs FTS5 and SQLite 3\.43 or newer \(Node 22\.16 includes both\)$/,
   );
   expect(search.status()).toMatchObject({ isEnabled: true, isComplete: false, problem: reason });
   await expect(search.search(EVERYTHING, { limit: 1 })).rejects.toMatchObject({

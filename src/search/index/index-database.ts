@@ -48,7 +48,7 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
     return undefined;
   } catch {
     const version = String(probe.prepare('SELECT sqlite_version()').get()?.[0]);
-    return `SQLite ${version} cannot hold the index, which needs FTS5 and SQLite 3.43 or newer (Node includes both)`;
+    return `SQLite ${version} cannot hold the index, which needs FTS5 and SQLite 3.43 or newer (Node 22.16 includes both)`;
   } finally {
     probe.close();
   }

@@ -14,7 +14,7 @@ export const FILE_PROBLEMS = {
     hint: 'Only the key that uploaded a file can send it, once and within 24 hours. Upload the file again.',
   },
   upload_too_large: { status: 413, detail: 'A file must not be larger than 100 MB.' },
-  form_too_large: { status: 413, detail: 'A form must not have more than 10 files and 40 fields.' },
+  form_too_large: { status: 413, detail: 'A form must not have more than 10 files or more than 40 fields.' },
   upload_encoded: {
     status: 415,
     code: 'unsupported_media_type',
@@ -31,7 +31,7 @@ export const FILE_PROBLEMS = {
     status: 507,
     code: 'storage_full',
     detail: 'There is no room for more uploads.',
-    hint: 'Unsent uploads may total 1 GB, and are deleted after 24 hours. Send some, or make room on the disk.',
+    hint: 'Unsent uploads may total 1 GB and 1,000 files (half for limited keys), and are deleted after 24 hours. Send some, or make room on the disk.',
   },
   not_on_this_mac: {
     status: 409,

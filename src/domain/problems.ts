@@ -55,7 +55,7 @@ export const PROBLEMS = {
   attachment_changed: {
     status: 400,
     detail: 'The file has changed since the request arrived.',
-    hint: 'Nothing was sent. Send it again when the file is in place.',
+    hint: 'Nothing was sent. Send the message again once the file is complete.',
     pointer: '/attachments/0',
   },
   unknown_conversation: {

@@ -22,7 +22,7 @@ export function verdictOf(report: StatusReport): Verdict {
     return {
       tone: 'bad',
       text: 'Postern cannot read your messages',
-      next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: it continues from where it stopped.`,
+      next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: Postern will continue where it stopped.`,
     };
   }
   const automation = denied.find(({ name }) => name === 'automation');
@@ -44,7 +44,7 @@ export function verdictOf(report: StatusReport): Verdict {
     ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
   ];
   if (troubles.length > 0) {
-    const next = waiting || 'Nothing is lost: what waits is kept.';
+    const next = waiting || 'Nothing is lost: Postern keeps everything that is waiting.';
     return { tone: 'warn', text: `Messages work; ${listed(troubles)}`, next };
   }
   if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a warning', next: backend.message };

@@ -6,7 +6,7 @@ export const WEBHOOK_PROBLEMS = {
   delivery_not_found: {
     status: 404,
     detail: 'None of the last 100 deliveries of this webhook has this id, or its event cannot be read again.',
-    hint: 'Changes and tests cannot be resent individually: POST …/replay goes back to a position.',
+    hint: 'Changes and tests cannot be resent individually. POST …/replay redelivers everything after a position.',
   },
   too_many_webhooks: {
     status: 409,

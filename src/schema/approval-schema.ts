@@ -16,8 +16,11 @@ export const approvalSchema = shapeOf<Approval>()(
       id: z.string(),
       key_id: z.string(),
       state: z.enum(APPROVAL_STATES),
-      to: z.string().meta({ description: 'The address or conversation id that it goes to.' }),
-      members: z.array(z.string()).readonly().meta({ description: 'The addresses of everyone who would read it.' }),
+      to: z.string().meta({ description: 'The address or conversation id that the message goes to.' }),
+      members: z
+        .array(z.string())
+        .readonly()
+        .meta({ description: 'The addresses of everyone who would receive the message.' }),
       text: z.string().nullable().meta({ description: 'null once the approval has ended.' }),
       attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
       service: z.enum(SERVICE_CHOICES).optional(),

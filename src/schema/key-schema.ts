@@ -30,8 +30,10 @@ export const keySchema = shapeOf<KeyRecord>()(
       id: z.string(),
       name: z.string(),
       scopes: z.array(z.enum(SCOPES)).readonly(),
-      read: access.meta({ description: 'Whom it may read: addresses and conversation ids, or `*` for everyone.' }),
-      send: access.meta({ description: 'Whom it may write to.' }),
+      read: access.meta({
+        description: 'Whose messages it may read: addresses and conversation ids, or `*` for everyone.',
+      }),
+      send: access.meta({ description: 'Whom it may write to, in the same form.' }),
       approval: z.enum(APPROVAL_MODES),
       caps: caps.nullable(),
       remaining: caps.nullable().meta({ description: 'The unused part of the caps.' }),
@@ -59,7 +61,7 @@ export const keysQuery = z.object({
   include: z
     .literal('revoked', { error: 'The parameter include must be "revoked".' })
     .optional()
-    .meta({ description: '`revoked` adds the newest 1,000 revoked keys, whose names the audit log needs.' }),
+    .meta({ description: '`revoked` adds the newest 1,000 revoked keys, whose ids the audit log may still contain.' }),
 });
 
 /** Answer of `DELETE /keys/{id}`. */

@@ -35,5 +35,5 @@ function clientOffset(what: string) {
 export const AFTER_MISTAKE = `${mistake('"after"').slice(0, -1)}, or "latest".`;
 
 function mistake(what: string): string {
-  return `${what} must be a row id, a whole number of 0 or more, or an offset that the service gave.`;
+  return `${what} must be a row id (a whole number, 0 or more) or an offset from the service.`;
 }

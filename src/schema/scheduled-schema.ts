@@ -13,7 +13,7 @@ export const scheduledSchema = shapeOf<ScheduledSend>()(
         .meta({ description: '`phone`: scheduled with Send Later in Messages, and only shown here.' }),
       key_id: z.string().nullable(),
       state: z.enum(SCHEDULED_STATES),
-      to: z.string().meta({ description: 'The address or conversation id that it goes to.' }),
+      to: z.string().meta({ description: 'The address or conversation id that the message goes to.' }),
       text: z.string().nullable().meta({ description: 'null once the send has ended.' }),
       attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
       service: z.enum(SERVICE_CHOICES).optional(),

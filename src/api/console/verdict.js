@@ -37,7 +37,7 @@ export function verdictOf(status, held) {
     return {
       tone: 'bad',
       text: 'Postern cannot read your messages',
-      next: `${disk?.detail ?? backend.message ?? 'chat.db cannot be opened.'} Nothing is lost: it continues from where it stopped.`,
+      next: `${disk?.detail ?? backend.message ?? 'chat.db cannot be opened.'} Nothing is lost: Postern will continue where it stopped.`,
       action: ['Show how to restore access', '#/settings'],
     };
   }
@@ -65,7 +65,7 @@ export function verdictOf(status, held) {
     return {
       tone: 'warn',
       text: `Messages work; ${listed(troubles)}`,
-      next: waiting || 'Nothing is lost: what waits is kept.',
+      next: waiting || 'Nothing is lost: Postern keeps everything that is waiting.',
     };
   if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a warning', next: backend.message };
   if (waiting !== '') return { tone: 'good', text: 'Everything works', next: waiting };

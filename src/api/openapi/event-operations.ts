@@ -64,8 +64,7 @@ export const EVENT_OPERATIONS = {
     mistakes: [
       {
         pointer: '?after',
-        message:
-          'The parameter after must be a row id, a whole number of 0 or more, or an offset that the service gave.',
+        message: 'The parameter after must be a row id (a whole number, 0 or more) or an offset from the service.',
       },
       { pointer: '?changes', message: 'The parameter changes must be true or false.' },
       INCLUDE_MISTAKE,

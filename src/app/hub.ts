@@ -77,7 +77,8 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const copies = new PairCopies(database, pairs, reader);
     const { changes: pairChanges } = copies;
     const store = new EventStore(database, copies, settings.backfillHours);
-    const events = new HubEventLog(store, reader, pairChanges);
+    const offsets = new Offsets(store, settings.backfillHours);
+    const events = new HubEventLog(store, reader, pairChanges, offsets);
     const connection = new FleetConnection(settings, {
       clock,
       log,
@@ -97,7 +98,6 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
 
     const channel = new Channel();
     channel.restart(rowOffset(store.newest));
-    const offsets = new Offsets(store, settings.backfillHours);
     const all = new Channel();
     all.restart(rowOffset(store.newest));
     const changes = { stream: rowsAndChanges(all, events), control: { noteAsked() {} } };

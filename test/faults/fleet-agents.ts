@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../support/eventually.ts';
 import { KEY } from '../support/service.ts';
@@ -12,6 +13,14 @@ export interface Mac {
   readonly id: string;
   readonly folder: string;
   readonly chatDbPath: string;
+}
+
+/** Niceness of the processes that stand for other machines. */
+const NICENESS = 10;
+
+/** Lets hubs and receivers run before this process. In a fleet, they do not share a processor with the Macs. */
+export function yieldToHubs({ pid }: Pick<ChildProcess, 'pid'>): void {
+  if (pid !== undefined) setPriority(pid, NICENESS);
 }
 
 /** The services of some of the Macs, in one process. SIGUSR2 sets its clock, as set-clock.cjs does. */
@@ -37,6 +46,7 @@ export class AgentProcess {
       env: { ...process.env, NODE_OPTIONS: `--require ${CLOCK}` },
     });
     this.#child = child;
+    yieldToHubs(child);
     let text = '';
     child.stdout?.on('data', (chunk) => (text += String(chunk)));
     await waitFor(() => {

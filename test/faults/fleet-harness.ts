@@ -14,7 +14,7 @@ import { NatsServer } from '../support/nats-server.ts';
 import { freePort } from '../support/service.ts';
 import { whenFileEnds } from '../support/temporary.ts';
 import { DroppingLine } from './dropping-line.ts';
-import { AgentProcess, type Mac } from './fleet-agents.ts';
+import { AgentProcess, type Mac, yieldToHubs } from './fleet-agents.ts';
 import { type FleetClient, ListeningClient, PollingClient, WebhookReceiver } from './fleet-clients.ts';
 import { addDifferences, type FleetDifferences, noDifferences } from './fleet-differences.ts';
 import { Balancer, HubProcess } from './fleet-hubs.ts';
@@ -87,6 +87,7 @@ export class FleetHarness {
       macs.map(({ chatDbPath }) => chatDbPath),
       size.rowsPerSecond,
     );
+    yieldToHubs(this.#writer);
   }
 
   static async start(size: FleetSize): Promise<FleetHarness> {

@@ -142,6 +142,10 @@ export class Writer {
     whenFileEnds(() => this.kill());
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** Resolves once the writer has ended by itself. */
   async ended(): Promise<void> {
     if (this.#child.exitCode === null) await once(this.#child, 'exit');

@@ -72,8 +72,8 @@ export class ModelHub {
     const copies = new PairCopies(database, pairs, reader);
     this.changes = copies.changes;
     this.store = new EventStore(database, copies);
-    this.events = new HubEventLog(this.store, reader, this.changes);
     this.offsets = new Offsets(this.store, 24);
+    this.events = new HubEventLog(this.store, reader, this.changes, this.offsets);
     pairs.add({ mac: 'm1', standby: 'm2', sinceMs: START_MS });
   }
 

@@ -92,6 +92,22 @@ test('an unknown offset of a hub that waited for rows goes back to before them',
   expect(new Offsets(store, 24).numberOf({ ...filled, floor: 2 })).toBe(2);
 });
 
+test('an offset has one text, prepared with its event or looked up', () => {
+  const store = storeAt('texts.db');
+  const offsets = new Offsets(store, 24);
+  // m1 waits for its row 2, so the offset of m2's event names a floor.
+  const other = { ...event(1, 'm2'), previousRow: 0, sequence: 4 };
+  const published = store.add([event(1), { ...event(3), previousRow: 2 }, other], offset(4), 0);
+  expect(published.map(({ mac, floor }) => [mac, floor])).toEqual([
+    ['m1', undefined],
+    ['m2', 1],
+  ]);
+  for (const one of published) {
+    offsets.prepare(one);
+    expect(offsets.textOf(one.number)).toBe(new Offsets(store, 24).textOf(one.number));
+  }
+});
+
 test('a Mac’s events stop waiting in steps, in its order over all epochs, and keep no other Mac’s waiting', () => {
   const store = storeAt('queue.db');
   const ofMac = (row: number, previousRow: number, epoch = 'e'): ReceivedEvent => {

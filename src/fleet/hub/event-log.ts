@@ -6,6 +6,7 @@ import type { MessageLog } from '../../domain/ports/feed-ports.ts';
 import { isChangesEpoch } from '../protocol/event-message.ts';
 import type { EventReader } from './event-reader.ts';
 import type { EventStore } from './event-store.ts';
+import type { Offsets } from './offsets.ts';
 import type { PairChanges } from './pair-changes.ts';
 import type { StoredEvent } from './stored-event.ts';
 
@@ -21,11 +22,13 @@ export class HubEventLog implements MessageLog {
   readonly #store: EventStore;
   readonly #reader: EventReader;
   readonly #pairChanges: PairChanges;
+  readonly #offsets: Offsets;
 
-  constructor(store: EventStore, reader: EventReader, pairChanges: PairChanges) {
+  constructor(store: EventStore, reader: EventReader, pairChanges: PairChanges, offsets: Offsets) {
     this.#store = store;
     this.#reader = reader;
     this.#pairChanges = pairChanges;
+    this.#offsets = offsets;
   }
 
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[] {
@@ -54,6 +57,7 @@ export class HubEventLog implements MessageLog {
     const { number, mac, epoch, row } = stored;
     const read = this.#reader.readIf(stored);
     if (read === undefined) return undefined;
+    this.#offsets.prepare(stored);
     const merged = this.#pairChanges.merged(stored, read);
     const event = merged.type === 'message.updated' ? { ...merged, edited_at: undefined } : merged;
     // A message can have several changes, so its guid does not identify any of them.

@@ -2,6 +2,7 @@ import type { AppError } from '../../domain/errors.ts';
 import { encodeStreamOffset, type StreamOffset } from '../../domain/offset.ts';
 import { problem } from '../../domain/problems.ts';
 import type { EventStore } from './event-store.ts';
+import type { StoredEvent } from './stored-event.ts';
 
 /**
  * An offset that this hub does not know resolves to this many milliseconds before its own time, because repeated events
@@ -33,9 +34,20 @@ export class Offsets {
     const { index, copy, newest } = this.#store;
     const event = index.upTo(number);
     const text = event === undefined ? '0' : encodeStreamOffset({ ...event, copy });
-    if (this.#texts.size >= MAX_KEPT) this.#texts.clear();
-    if (number <= newest) this.#texts.set(number, text);
+    if (number <= newest) this.#keep(number, text);
     return text;
+  }
+
+  /** Prepares the text of an event that is about to be served, so that `textOf` need not look the event up. */
+  prepare(event: StoredEvent): void {
+    if (!this.#texts.has(event.number)) {
+      this.#keep(event.number, encodeStreamOffset({ ...event, copy: this.#store.copy }));
+    }
+  }
+
+  #keep(number: number, text: string): void {
+    if (this.#texts.size >= MAX_KEPT) this.#texts.clear();
+    this.#texts.set(number, text);
   }
 
   /**

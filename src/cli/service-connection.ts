@@ -291,7 +291,7 @@ function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): reado
           ];
     case 'unauthorized':
       if (hint === PROBLEMS.limited_key_refused.hint) return [hint];
-      return ['Give the api_key with which the service was started. It does not notice later changes to config.toml.'];
+      return ['Give the api_key that the running service has. It reads config.toml only when it starts.'];
     case 'connection_lost':
       return ['The request may have been carried out.'];
     default:

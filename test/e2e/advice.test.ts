@@ -35,7 +35,7 @@ async function pasted(line: string): Promise<string> {
 test('the advice of doctor about a webhook names it, and runs as it is copied', async () => {
   const args = ['webhooks', 'add', 'http://127.0.0.1:9/hook', '--name', 'My receiver', '--paused', ...place];
   const added = await postern(args, { env });
-  const advice = /To begin: (.+)\n/.exec(added.stdout)?.[1] ?? '';
+  const advice = /To start deliveries: (.+)\n/.exec(added.stdout)?.[1] ?? '';
   const { stdout } = await postern(['doctor', ...place], { env });
   const [, command = ''] = /webhook My receiver: .*paused\. Continue with: (.+)\n/.exec(stdout) ?? [];
   expect(command).toBe(advice);

@@ -96,7 +96,7 @@ describe('postern webhooks', () => {
       const options = ['--name', 'n8n', '--headers-file', headers, '--secret-file', file('secret.txt', 'old\n')];
       const filter = ['--conversation', ANA, '--from', 'others', '--on-failure', 'hold', '--include', 'details'];
       const added = await said('add', receiver.url, ...options, ...filter, '--paused');
-      const id = /Webhook (\S+) registered. To begin: .+ webhooks resume /.exec(added)?.[1] ?? '';
+      const id = /Webhook (\S+) registered. To start deliveries: .+ webhooks resume /.exec(added)?.[1] ?? '';
       expect(added).toContain(`${ANA} is any;-;${ANA}.`);
       const first = receive('while paused');
       expect(await said()).toMatch(new RegExp(`^ID .*NAME .*\n${id} +paused +n8n +\\S+ +all\n$`));

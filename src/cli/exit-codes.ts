@@ -4,12 +4,12 @@ import { EXIT } from './context.ts';
 export const EXIT_CODE_HELP = `
 Exit codes:
   ${EXIT.ok}   success, asked to stop, or the first launch
-  ${EXIT.crash}   crash, a check found a problem, or send --wait: it failed
+  ${EXIT.crash}   a check found a problem, a message failed, or a crash
   ${EXIT.usage}  invalid usage
-  ${EXIT.refusedInput}  the service refused the input, or does not have what was asked for
+  ${EXIT.refusedInput}  the service refused the input, or does not have the requested object
   ${EXIT.unavailable}  the service is not running or cannot do it now; serve: the port is taken
   ${EXIT.serviceFailed}  the service failed; a message may have been sent
-  ${EXIT.startAgain}  must be started again (a permission was just granted)
+  ${EXIT.startAgain}  must be started again (a permission was just granted, or export was interrupted)
   ${EXIT.keyRefused}  the key was refused
   ${EXIT.config}  the configuration or key file cannot be used (0 with serve --supervised)
-  ${EXIT.timedOut} send --wait: not in time`;
+  ${EXIT.timedOut} send --wait, fleet invite or fleet join: not in time`;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Command, CommanderError } from 'commander';
 import { EXIT, type PlaceOptions } from './cli/context.ts';
 import type { Runs } from './cli/declaration.ts';
@@ -57,7 +58,7 @@ async function run(argv: readonly string[]): Promise<number> {
  * line. First handles a signal that arrived during loading, because it would be lost with its listener.
  */
 async function leaveSignals(): Promise<void> {
-  for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => void setImmediate(resolve));
+  for (let turns = 0; turns < 2; turns += 1) await nextTurn();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal);
 }
 

@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { type AuditEntry, OTHER_TARGETS } from '../domain/audit.ts';
+import { HOUR_MS, MINUTE_MS } from '../domain/durations.ts';
 import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from '../domain/ports/access-ports.ts';
 import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
 import { type KeyUse, NO_USE } from '../domain/statistics.ts';
 import { startOfLocalDay } from '../runtime/clock.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** Delay before counts are written. */
 const FLUSH_MS = 1000;
 const TRIM_EVERY = 1000;

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
+import { DAY_MS } from '../domain/durations.ts';
 import { isChatDbAway } from '../domain/errors.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import {
@@ -25,7 +26,6 @@ import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
 import { isHeld, isNewContact, resolveRecipient } from './rights.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIME_MS = 90 * DAY_MS;
 /** How long the previous secret remains valid after a rotation. */
 const ROTATION_MS = DAY_MS;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve as resolvePath } from 'node:path';
+import { DAY_MS, MINUTE_MS } from '../domain/durations.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { IdempotencyKey } from '../domain/idempotency-key.ts';
 import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access-ports.ts';
@@ -25,8 +26,6 @@ import type { Destination } from './policy.ts';
 import { withoutKey } from './readable.ts';
 import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight } from './rights.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Without an Idempotency-Key, the same text to the same people within this time counts as the same request. */
 const SAME_ASK_MS = 10 * MINUTE_MS;
 const HELD_ASK_MS = 30 * DAY_MS;

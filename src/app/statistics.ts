@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/durations.ts';
 import type { LogEntry } from '../domain/event.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { StatisticCount, StatisticStore } from '../domain/ports/home-ports.ts';
@@ -13,9 +14,6 @@ import {
 import type { DeliveryRecord } from '../domain/webhook.ts';
 import type { Counters } from '../runtime/counters.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** Shortest time between two writes (decision Z1). */
 const FLUSH_MS = 10_000;
 /** Counting ends this long after the counters were last asked for. */

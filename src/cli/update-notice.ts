@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../config/config-file.ts';
 import { cacheFolder } from '../config/environment.ts';
+import { DAY_MS } from '../domain/durations.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { startInBackground } from '../runtime/command.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
@@ -19,7 +20,6 @@ interface Known {
   readonly url?: string;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const ANSWER_LIMIT_MS = 10_000;
 const MAX_CHARACTERS = 10_000;
 const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/;

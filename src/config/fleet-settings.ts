@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { type FleetContent, type FleetSettings, MAC_ID } from '../domain/fleet.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import { integer, optionalPath, type Setting } from './setting.ts';
 
 const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
@@ -69,7 +69,7 @@ export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSetting
     if (lacksServers) mistakes.push('fleet.servers is missing; a fleet needs the address of at least one NATS server.');
     return undefined;
   }
-  const isLocal = settings.servers.every((address) => isThisMachine(new URL(address).hostname));
+  const isLocal = settings.servers.every((address) => isLoopback(new URL(address).hostname));
   const content = wish === '' ? (isLocal ? 'plain' : 'encrypted') : wish;
   if (new Set(settings.servers.map((address) => new URL(address).protocol)).size > 1) {
     mistakes.push('fleet.servers must all begin with tls://, or all with nats://.');
@@ -91,9 +91,5 @@ export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSetting
 function server(text: string): string | undefined {
   if (!/^(?:nats|tls):\/\/[^/@?#\s]+$/.test(text) || !URL.canParse(text)) return undefined;
   const { hostname, protocol } = new URL(text);
-  return hostname !== '' && (protocol === 'tls:' || isThisMachine(hostname)) ? text : undefined;
-}
-
-function isThisMachine(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
+  return hostname !== '' && (protocol === 'tls:' || isLoopback(hostname)) ? text : undefined;
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isLoopback } from '../domain/loopback.ts';
 import { socketTrouble } from '../runtime/unix-socket.ts';
 import type { Config } from './config.ts';
 
@@ -26,10 +27,6 @@ export function isOwnUrl(url: string, { host, port, allowedHosts }: ServerPlace)
     const [, name = '', listed] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
     return normalized(name) === hostname && [port, 443, Number(listed)].includes(asked);
   });
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
 /** Returns a host as URLs spell it; undefined if no URL can contain it. */

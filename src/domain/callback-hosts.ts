@@ -1,3 +1,5 @@
+import { isLoopback } from './loopback.ts';
+
 const HOST = /^(\[[\da-f:.]+\]|[a-z\d_](?:[\w.-]{0,251}[a-z\d_])?)(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
 
@@ -23,8 +25,7 @@ export function mayCallBack(hosts: readonly string[], url: string): boolean {
 
 /** Accepts loopback names and literal addresses only: any other name could point to another machine tomorrow. */
 export function isOnThisMachine(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return isLoopback(new URL(url).hostname);
 }
 
 /** The host and port of a URL, without its path, which may hold a secret. */

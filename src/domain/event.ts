@@ -110,6 +110,10 @@ export interface RowEntry extends LogEntry {
   readonly event: Event;
 }
 
+export function isRowEntry(entry: LogEntry): entry is RowEntry {
+  return isRowEvent(entry.event);
+}
+
 /** An unpublished row, with what it still lacks (decision C2). */
 export interface PendingRow extends RowEntry {
   /** The row's own date, Unix milliseconds. */

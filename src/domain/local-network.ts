@@ -1,3 +1,4 @@
+import { isLoopback } from './loopback.ts';
 /** Advice for the case that macOS blocks Postern's access to a machine in the local network. */
 export const LOCAL_NETWORK =
   'On macOS 15 and newer, switch on Postern in System Settings under Privacy & Security > Local Network.';
@@ -32,7 +33,7 @@ export function hostClassOf(url: string): HostClass {
   const host = hostOf(url);
   if (host === '') return 'other';
   const isIpv4 = /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host);
-  if (host === 'localhost' || (isIpv4 && host.startsWith('127.')) || host === '[::1]') return 'loopback';
+  if (isLoopback(host)) return 'loopback';
   return (isIpv4 && /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host)) ||
     /^\[f(e[89ab]|[cd])/.test(host) ||
     /\.local\.?$/.test(host) ||

@@ -1,5 +1,4 @@
-const NS_PER_SECOND = 1_000_000_000n;
-const NS_PER_MS = 1_000_000n;
+import { NS_PER_MS, NS_PER_S } from '../domain/durations.ts';
 
 const ISO_8601 =
   /^(?<day>\d{4}-\d{2}-\d{2})(?:T(?<minute>\d{2}:\d{2})(?::(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<hours>\d{2})(?::?(?<minutes>\d{2}))?))?$/i;
@@ -28,7 +27,7 @@ export function parseInstant(text: string): bigint | undefined {
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(shown)) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const offsetSeconds = BigInt((Number(hours) * 60 + Number(minutes)) * 60) * (sign === '-' ? -1n : 1n);
-  return BigInt(ms) * NS_PER_MS + (later - offsetSeconds) * NS_PER_SECOND + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
+  return BigInt(ms) * NS_PER_MS + (later - offsetSeconds) * NS_PER_S + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
 }
 
 function withSeparators(text: string): string {

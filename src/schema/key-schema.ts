@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { callbackHost } from '../domain/callback-hosts.ts';
 import type { ClientLines } from '../domain/client-lines.ts';
+import { NS_PER_MS } from '../domain/durations.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import {
   APPROVAL_MODES,
@@ -17,7 +18,6 @@ import { keyUseSchema } from './key-use-schema.ts';
 import { shapeOf } from './shape.ts';
 import { list, NOT_AN_OBJECT, text } from './text.ts';
 
-const NS_PER_MS = 1_000_000n;
 const MAX_ENTRIES = 200;
 const MAX_CALLBACK_HOSTS = 20;
 const caps = z.object({ per_minute: z.int(), per_day: z.int(), new_contacts_per_day: z.int() });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { HOUR_MS } from '../domain/durations.ts';
 import { invalidRequest } from '../domain/problems.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { includeParameter } from './include-parameter.ts';
@@ -30,8 +31,6 @@ export const attachmentPath = text('An attachment').refine(
   (path) => path.startsWith('/'),
   'An attachment must be an absolute path.',
 );
-
-const HOUR_MS = 60 * 60 * 1000;
 
 /** An instant with its zone, as Unix milliseconds (decision X1). A date alone is refused. */
 function moment(name: string) {

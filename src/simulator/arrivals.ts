@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { HOUR_MS } from '../domain/durations.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { ChatDatabase } from './chat-database.ts';
 import type { Command } from './commands.ts';
 import { type Delays, LATE_JOIN_AFTER_MS } from './delays.ts';
 import { isSelfChat } from './own-messages.ts';
-
-const HOUR_MS = 3_600_000;
 
 type Arrival = Extract<Command, { do: 'wake' | 'backfill' | 'burst' }>;
 

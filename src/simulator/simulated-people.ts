@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../domain/durations.ts';
 import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
 import { isSelfChat } from './own-messages.ts';
 import type { Messages } from './simulated-messages.ts';
@@ -9,7 +10,6 @@ const WRITE_EVERY_MS = 600_000;
 const SOON_MS = 3000;
 const ANSWER_AFTER_MS = 1200;
 const REACT_AFTER_MS = 600;
-const HOUR_MS = 3_600_000;
 
 const ANSWERS = [
   'Got it, thanks!',

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { createConfig, readConfig } from '../../config/config-file.ts';
 import { demoFolder } from '../../config/environment.ts';
 import { socketOf } from '../../config/service-address.ts';
+import { isLoopback } from '../../domain/loopback.ts';
 import { assertSqlite } from '../../runtime/sqlite.ts';
 import { demoPeople } from '../../simulator/demo-people.ts';
 import { SimulatedMac } from '../../simulator/mac.ts';
@@ -74,11 +75,6 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
       await mac.stop();
     }
   });
-}
-
-/** Reports whether only this machine can reach the host. */
-function isLoopback(host: string): boolean {
-  return /^(?:127(?:\.\d+){3}|::1|localhost)$/i.test(host);
 }
 
 /** Returns the settings for the file, so that every other command finds the simulated Mac there too. */

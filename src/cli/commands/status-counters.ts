@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../domain/durations.ts';
 import type { Overview } from '../../domain/overview.ts';
 import type { SubjectSeries } from '../../domain/statistics.ts';
 import { webhookLabel } from '../../domain/verdict.ts';
@@ -16,7 +17,6 @@ export interface CounterLine {
 }
 
 const MINUTES_A_BAR = 2;
-const HOUR_MS = 60 * 60_000;
 
 /** Outcomes of sends in the words and the order of the console. */
 const OUTCOMES: readonly (readonly [name: string, words: string])[] = [

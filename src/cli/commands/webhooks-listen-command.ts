@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { isPosternError } from '../../client/postern-client.ts';
 import { type ChangeEvent, type Event, ROW_EVENT_TYPES } from '../../domain/event.ts';
+import { isLoopback } from '../../domain/loopback.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
@@ -70,7 +71,7 @@ export async function listen(options: ListenOptions, service: Served): Promise<v
 /** Throws a Refusal unless the service runs on this machine: this command listens only on loopback. */
 function assertHere(place: string): void {
   const host = URL.canParse(place) ? new URL(place).hostname : 'localhost';
-  if (host === 'localhost' || host === '[::1]' || host.startsWith('127.')) return;
+  if (isLoopback(host)) return;
   throw new Refusal(
     EXIT.usage,
     `The service at ${place} cannot reach a receiver on this machine.`,

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../domain/durations.ts';
 import type { FleetSettings } from '../../domain/fleet.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import { localNetworkAdvice } from '../../domain/local-network.ts';
@@ -6,7 +7,6 @@ import { systemClock } from '../../runtime/clock.ts';
 import { quoted } from '../context.ts';
 import { type Finding, fault, finding, ok } from './finding.ts';
 
-const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
 /** Maximum difference of the clocks in seconds. Beyond it, sends may expire too early or too late. */
 const MAX_CLOCK_S = 5;

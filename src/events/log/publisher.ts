@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Cursor, isReplaced } from '../../domain/cursor.ts';
 import { isChatDbAway } from '../../domain/errors.ts';
 import type { PendingRow } from '../../domain/event.ts';
@@ -182,7 +183,7 @@ export class Publisher {
   /** Lets requests and sockets run first, then waits for members that were caught up (decision C7). */
   async #drained(): Promise<void> {
     const { channel, changes, clock } = this.#parts;
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await nextTurn();
     await channel.drained(clock, DRAIN_WAIT_MS);
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
@@ -257,9 +258,7 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /**
-   * Returns the rows whose wait had ended at `askedAtMs`, before they were read. Schedules the next run for the others.
-   */
+  /** Returns the rows whose wait had ended by `askedAtMs`, before they were read. Schedules the next run for the others. */
   #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
     this.#cancelWake?.();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { HOUR_MS } from '../../domain/durations.ts';
 import { isAppError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
@@ -23,7 +24,6 @@ import { startAfter } from './position.ts';
 const PUBLISH_MS = 5000;
 /** Bytes reserved for headers within the server's maximum message size. */
 const HEADER_BYTES = 4096;
-const HOUR_MS = 3_600_000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
 /** This Mac's messages in the stream: each new one names the newest of all and the newest of its chain. */

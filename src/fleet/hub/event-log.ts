@@ -1,5 +1,5 @@
 import type { Cursor, LogIdentity } from '../../domain/cursor.ts';
-import { isRowEvent, type LogEntry, type PendingRow, type RowEntry } from '../../domain/event.ts';
+import { isRowEntry, isRowEvent, type LogEntry, type PendingRow, type RowEntry } from '../../domain/event.ts';
 import { qualify } from '../../domain/fleet.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed-ports.ts';
@@ -12,10 +12,6 @@ import type { StoredEvent } from './stored-event.ts';
 
 /** The generation of the change log in a hub's offsets. A hub has no change log. */
 export const GENERATION = 0;
-
-export function isRow(entry: LogEntry): entry is RowEntry {
-  return isRowEvent(entry.event);
-}
 
 /** Presents hub.db as a log. The row ids of its offsets are this hub's numbers, which no client sees. */
 export class HubEventLog implements MessageLog {
@@ -32,7 +28,7 @@ export class HubEventLog implements MessageLog {
   }
 
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[] {
-    return this.allEntries(after, upTo, limit, { isOfRows: true }).filter(isRow);
+    return this.allEntries(after, upTo, limit, { isOfRows: true }).filter(isRowEntry);
   }
 
   /** Like `entries`, with changes. */

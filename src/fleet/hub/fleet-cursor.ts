@@ -1,10 +1,8 @@
+import { NS_PER_MS, NS_PER_S } from '../../domain/durations.ts';
 import { MAC_ID } from '../../domain/fleet.ts';
 import type { Message } from '../../domain/message.ts';
 import type { MessageQuery } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
-
-const NS_PER_MS = 1_000_000n;
-const NS_PER_S = 1_000_000_000n;
 
 /**
  * The position in a list over several Macs. Everything that precedes the second `timestamp` in the list was shown. In

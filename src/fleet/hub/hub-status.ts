@@ -1,4 +1,5 @@
 import { hubCapabilities } from '../../domain/capabilities.ts';
+import { MS_PER_S } from '../../domain/durations.ts';
 import type { BackendHealth } from '../../domain/ports/reading-ports.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import type { ClaimNames } from '../../schema/fleet-records-schema.ts';
@@ -10,7 +11,6 @@ import type { SendLeases } from './send-leases.ts';
 import type { StreamCopy } from './stream-copy.ts';
 import { changesOf, isOfChanges } from './waiting-table.ts';
 
-const MS_PER_S = 1000;
 const MAX_MESSAGES = 5;
 
 export interface HubStatusParts extends HubParts {

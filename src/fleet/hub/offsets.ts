@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../domain/durations.ts';
 import type { AppError } from '../../domain/errors.ts';
 import { encodeStreamOffset, type StreamOffset } from '../../domain/offset.ts';
 import { problem } from '../../domain/problems.ts';
@@ -9,7 +10,6 @@ import type { StoredEvent } from './stored-event.ts';
  * are better than lost ones.
  */
 const OVERLAP_MS = 600_000;
-const HOUR_MS = 3_600_000;
 /** Maximum number of cached texts. Those of the newest events are requested constantly. */
 const MAX_KEPT = 4096;
 

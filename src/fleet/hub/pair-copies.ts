@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DAY_MS, MS_PER_S } from '../../domain/durations.ts';
 import { type Event, isRowEvent, LATE_S } from '../../domain/event.ts';
 import { isChangesEpoch } from '../protocol/event-message.ts';
 import { EventIndex } from './event-index.ts';
@@ -9,8 +10,6 @@ import type { Pairs } from './pairs.ts';
 import { PlaceTable } from './place-table.ts';
 import type { MacEvent, StoredEvent, StreamMessage, StreamPlace } from './stored-event.ts';
 
-const MS_PER_S = 1000;
-const DAY_MS = 86_400_000;
 /** Maximum number of events examined in one step of merging. */
 const STEP = 500;
 /** Number of newest events whose guids are remembered. */

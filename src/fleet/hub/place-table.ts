@@ -1,9 +1,9 @@
+import { HOUR_MS } from '../../domain/durations.ts';
 import { type HubDatabase, STREAM_ID } from './hub-database.ts';
 import type { MacEvent, StreamPlace } from './stored-event.ts';
 
 /** Stands for the sequence of an event that the stream has lost. It sorts after every real sequence. */
 export const LOST = Number.MAX_SAFE_INTEGER;
-const HOUR_MS = 3_600_000;
 
 /**
  * Stores the additional places of events that are in a stream more than once or in several streams. The first place of

@@ -1,4 +1,5 @@
 import type { ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from '@nats-io/jetstream';
+import { millis } from '@nats-io/nats-core';
 import { isAppError } from '../../domain/errors.ts';
 import type { Cancel } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
@@ -16,7 +17,6 @@ const MAX_BATCH = 256;
 /** Interval at which the stream is compared with the copy. */
 const CHECK_MS = 2000;
 const RETRY_MS = 1000;
-const NS_PER_MS = 1_000_000;
 
 export interface StreamCopyParts extends HubParts {
   /** Called with new events, in order. Copying continues once the promise resolves. */
@@ -272,7 +272,7 @@ export class StreamCopy {
 
 /** Returns when the stream stored a message, Unix milliseconds. */
 function storedAtMs({ info }: JsMsg): number {
-  return Math.floor(info.timestampNanos / NS_PER_MS);
+  return millis(info.timestampNanos);
 }
 
 /**

@@ -1,9 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StreamInfo } from '@nats-io/jetstream';
+import { millis } from '@nats-io/nats-core';
 import type { LogEntry } from '../../domain/event.ts';
+import { isRowEntry } from '../../domain/event.ts';
 import { rowOffset } from '../../domain/offset.ts';
 import type { Cancel, Clock } from '../../domain/ports/host-ports.ts';
 import { isChangesEpoch } from '../protocol/event-message.ts';
-import { type HubEventLog, isRow } from './event-log.ts';
+import type { HubEventLog } from './event-log.ts';
 import { HoleFiller } from './hole-filler.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { StoredEvent } from './stored-event.ts';
@@ -17,7 +20,6 @@ const CUT_EVERY_MS = 60_000;
 /** Minimum time between two log lines about messages that are not events. */
 const LOG_EVERY_MS = 10_000;
 const CLOSE_MS = 2000;
-const NS_PER_MS = 1_000_000;
 
 /** The channel of the feed, which receives the events. */
 export interface EventChannel {
@@ -92,7 +94,7 @@ export class StreamEvents {
 
   /** How long the stream keeps events, in milliseconds; undefined while unknown or if unlimited. */
   get #keptMs(): number | undefined {
-    const maxAgeMs = (this.#info?.config.max_age ?? 0) / NS_PER_MS;
+    const maxAgeMs = millis(this.#info?.config.max_age ?? 0);
     return maxAgeMs > 0 ? maxAgeMs : undefined;
   }
 
@@ -145,7 +147,7 @@ export class StreamEvents {
     if (this.#isMerging) return;
     this.#isMerging = true;
     try {
-      while (!this.#isClosed && store.mergeStep()) await new Promise<void>((resolve) => void setImmediate(resolve));
+      while (!this.#isClosed && store.mergeStep()) await nextTurn();
       if (!this.#isClosed) this.#holes.note();
     } catch (error) {
       log.error('the events of a new pair cannot be merged', { error });
@@ -157,7 +159,7 @@ export class StreamEvents {
   async #publish(stored: readonly StoredEvent[]): Promise<void> {
     const { events, channel, all, clock, onPublished } = this.#parts;
     const entries = events.readable(stored);
-    const rows = entries.filter(isRow);
+    const rows = entries.filter(isRowEntry);
     // For readers of rows, the batch ends at its newest row, even if changes follow that row.
     const ends = [
       [channel, rows, stored.findLast(({ epoch }) => !isChangesEpoch(epoch))],
@@ -169,7 +171,7 @@ export class StreamEvents {
     }
     if (rows.length > 0) onPublished();
     // First lets requests and sockets proceed, then waits for the readers that were caught up.
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await nextTurn();
     await Promise.all([channel, all].map((one) => one.drained(clock, DRAIN_WAIT_MS)));
   }
 

@@ -8,11 +8,10 @@ import {
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/nats-core';
+import { HOUR_MS } from '../../domain/durations.ts';
 import { AppError } from '../../domain/errors.ts';
 import { BUCKETS, claimKey, EVENTS, MAX_SENDS, SENDS, sendConsumer, sendSubject } from './layout.ts';
 import { decodePair, encodePair, macOfPairKey, type Pair, pairKey } from './pair.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** Limits chosen when a fleet is set up. */
 export interface FleetSize {

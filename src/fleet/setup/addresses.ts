@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isLoopback } from '../../domain/loopback.ts';
 
 /** The address at which clients reach a server of the cluster. */
 export interface ServerAddress {
@@ -19,8 +20,8 @@ export function serverAddress(written: string): ServerAddress | undefined {
   if (!/^[\w.[\]:-]+$/.test(text) || !URL.canParse(`http://${text}`)) return undefined;
   const { hostname, port } = new URL(`http://${text}`);
   const host = hostname.replace(/^\[|\]$/g, '');
-  const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-  if (scheme === 'nats' && !isLoopback) return undefined;
+  const isOwn = isLoopback(host);
+  if (scheme === 'nats' && !isOwn) return undefined;
   const number = port === '' ? (text.endsWith(':80') ? 80 : CLIENT_PORT) : Number(port);
-  return { host, port: number, isLoopback, url: `${isLoopback ? 'nats' : 'tls'}://${hostname}:${number}` };
+  return { host, port: number, isLoopback: isOwn, url: `${isOwn ? 'nats' : 'tls'}://${hostname}:${number}` };
 }

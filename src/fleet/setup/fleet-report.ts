@@ -1,4 +1,5 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
+import { DAY_MS } from '../../domain/durations.ts';
 import type { NamedMachine } from '../../schema/fleet-records-schema.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import type { Envelope } from '../protocol/envelope.ts';
@@ -16,7 +17,6 @@ const SERVERS_MS = 1500;
 const SAFE_COPIES_SINCE = [2, 10, 23];
 /** The fraction of a server's storage beyond which there is a problem. */
 const NEARLY_FULL = 0.9;
-const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
 
 export interface ServerReport {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
@@ -24,7 +25,7 @@ export class Pace {
 
   /** Lets other work run. */
   turn(): Promise<void> {
-    return new Promise((resolve) => void setImmediate(resolve));
+    return nextTurn();
   }
 
   /** Runs a slice of long work, then rests in proportion to its length. */

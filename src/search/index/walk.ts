@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../domain/durations.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
 import { withLittleGarbage } from '../../runtime/memory.ts';
@@ -11,7 +12,6 @@ const LISTED = 500;
 const LISTS = 4;
 /** Rows passed to the writer at once. Writing them takes about 15 ms. */
 const GIVEN = 500;
-const DAY_MS = 86_400_000;
 const SOON_MS = 60_000;
 
 /** `IndexWriter` on this index's file, in the reader thread or in this one. Called while nothing else writes. */

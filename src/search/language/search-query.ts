@@ -1,10 +1,10 @@
+import { NS_PER_MS } from '../../domain/durations.ts';
 import type { Mistake } from '../../domain/errors.ts';
 import type { Contact } from '../../domain/ports/contacts-ports.ts';
 import type { SearchNames } from '../../domain/ports/search-ports.ts';
 import type { SearchQuery, SearchSender } from '../../domain/search.ts';
 import type { TypedName, TypedSearch } from './search-text.ts';
 
-const NS_PER_MS = 1_000_000n;
 /** Maximum number of candidates listed for an ambiguous name. */
 const MAX_CANDIDATES = 5;
 /** Text in this form counts as an address, even if nobody has written from it. */

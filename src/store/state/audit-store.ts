@@ -1,4 +1,5 @@
 import type { AuditAction, AuditEntry } from '../../domain/audit.ts';
+import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { AuditQuery, AuditStore, KeyUses } from '../../domain/ports/access-ports.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
@@ -6,8 +7,6 @@ import { firstNumber } from './record.ts';
 
 const MAX_ROWS = 100_000;
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac, count FROM audit';
 /** SQL that is true for the line of an allowed send, held or not. Another line records its outcome. */

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../domain/durations.ts';
 import type { SelfChatStore } from '../../domain/ports/self-chat-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './state-database.ts';
@@ -7,7 +8,6 @@ const CONSUMER = 'tapbacks';
 
 /** Messages per hour that Postern writes into the self-chat (decision L6). */
 const MAX_AN_HOUR = 20;
-const HOUR_MS = 60 * 60_000;
 /** Longer than any wait for a decision, so that no message is counted again after a restart. */
 const COUNTED_MS = 48 * HOUR_MS;
 

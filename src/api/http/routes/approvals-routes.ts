@@ -1,4 +1,5 @@
 import { allowedWait } from '../../../domain/caller.ts';
+import { MS_PER_S } from '../../../domain/durations.ts';
 import { namesFor } from '../../../domain/names.ts';
 import type { AccessService } from '../../../domain/ports/access-ports.ts';
 import { approvalQuery, approvalsQuery, approveBody } from '../../../schema/approval-schema.ts';
@@ -6,8 +7,6 @@ import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
 import { proveBody } from '../../../schema/self-chat-schema.ts';
 import type { Handlers } from '../router.ts';
-
-const MS_PER_S = 1000;
 
 /**
  * Returns the handlers for sends that wait for a decision (decision L3), and for the conversation in which the owner

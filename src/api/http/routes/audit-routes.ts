@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../../domain/audit.ts';
+import { NS_PER_MS } from '../../../domain/durations.ts';
 import { namesFor } from '../../../domain/names.ts';
 import type { AccessService } from '../../../domain/ports/access-ports.ts';
 import { auditQuery } from '../../../schema/audit-schema.ts';
@@ -6,8 +7,6 @@ import { readQuery } from '../../../schema/query-parameters.ts';
 import { API } from '../../../schema/routes.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
-
-const NS_PER_MS = 1_000_000n;
 
 /** Returns the handler for the audit log: who did what with which key (decision L4). */
 export function auditRoutes(access: () => Promise<AccessService>): Pick<Handlers, 'listAudit'> {

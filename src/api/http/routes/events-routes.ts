@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { allowedWait } from '../../../domain/caller.ts';
+import { MS_PER_S } from '../../../domain/durations.ts';
 import type { IncludeSet } from '../../../domain/include.ts';
 import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../domain/offset.ts';
 import type { EventFeed } from '../../../domain/ports/feed-ports.ts';
@@ -21,7 +22,6 @@ const BATCH_SIZE = 200;
 /** Maximum number of rows that `readPage` examines, because a limited key may see few of them. */
 const MAX_LOOKED = 5000;
 const EVERYTHING = (): boolean => true;
-const MS_PER_S = 1000;
 
 /** Media types of the streams. */
 const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' };

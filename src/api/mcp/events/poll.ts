@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isRowEntry } from '../../../domain/event.ts';
 import { isAfter } from '../../../domain/offset.ts';
 import { replayStart } from '../../../domain/replay-start.ts';
 import { subscriptionFilter } from '../../../domain/subscription.ts';
 import { type EventOccurrence, eventOccurrence } from '../../../schema/event-occurrence.ts';
 import type { ServerParts } from '../server.ts';
 import type { AskedEvents } from './params.ts';
-import { isOfRow } from './rows.ts';
 
 /**
  * Interval at which clients should poll. A key has 30 requests per minute; one poll at this interval leaves most of
@@ -34,13 +35,13 @@ export async function poll(
   const isFull = (): boolean => events.length >= maxEvents || bytes > MAX_BYTES || rows >= MAX_ROWS;
   while (cursor !== undefined && !isFull()) {
     // Lets other requests run.
-    if (rows > 0) await new Promise((resolve) => setImmediate(resolve));
+    if (rows > 0) await nextTurn();
     const { entries, upTo, looked } = feed.page(position, Math.min(PAGE, maxEvents - events.length));
     position = upTo;
     if (looked === 0) break;
     rows += looked;
     for (const entry of entries) {
-      if (!isOfRow(entry) || !isWanted(entry)) continue;
+      if (!isRowEntry(entry) || !isWanted(entry)) continue;
       const occurrence = eventOccurrence(entry, asked.content ?? 'full');
       events.push(occurrence);
       bytes += JSON.stringify(occurrence).length;

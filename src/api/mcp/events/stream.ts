@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { isChatDbAway } from '../../../domain/errors.ts';
+import { isRowEntry } from '../../../domain/event.ts';
 import type { Offset } from '../../../domain/offset.ts';
 import type { FeedReader } from '../../../domain/ports/feed-ports.ts';
 import { replayStart } from '../../../domain/replay-start.ts';
@@ -9,7 +11,6 @@ import { eventOccurrence } from '../../../schema/event-occurrence.ts';
 import type { ServerParts } from '../server.ts';
 import type { EventErrors } from './errors.ts';
 import type { AskedEvents } from './params.ts';
-import { isOfRow } from './rows.ts';
 
 /** The protocol requires a heartbeat at least every 30 s. */
 const HEARTBEAT_MS = 15_000;
@@ -103,7 +104,7 @@ class EventStream {
     // The generation changes when chat.db was replaced, and then the events in between are unknown.
     if (hasGap) await this.#tell('active', { cursor: this.#text(upTo), truncated: true });
     for (const entry of entries) {
-      if (!isOfRow(entry) || !this.#isWanted(entry)) continue;
+      if (!isRowEntry(entry) || !this.#isWanted(entry)) continue;
       if (this.#signals.some(({ aborted }) => aborted)) return true;
       this.#position = entry.offset;
       const occurrence = eventOccurrence(entry, this.#asked.arguments.content ?? 'full');
@@ -112,7 +113,7 @@ class EventStream {
     this.#position = upTo;
     if (this.#reader.isCaughtUp()) return false;
     // Lets other requests run.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     return true;
   }
 

@@ -1,10 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as z from 'zod';
 import { AppError } from '../../../domain/errors.ts';
-import { type Event, LATE_S, type LogEntry, type RowEntry } from '../../../domain/event.ts';
+import { type Event, isRowEntry, LATE_S, type LogEntry, type RowEntry } from '../../../domain/event.ts';
 import { type ClientOffset, decodeOffset, type Offset } from '../../../domain/offset.ts';
 import type { FeedReader } from '../../../domain/ports/feed-ports.ts';
 import { problem } from '../../../domain/problems.ts';
-import { isOfRow } from '../events/rows.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
@@ -119,11 +119,11 @@ class EventReader {
   /** Takes available events. Returns true if there is something to answer with, or `MAX_ROWS` were examined. */
   async read(): Promise<boolean> {
     for (let rows = 0; rows < MAX_ROWS; rows += BATCH_SIZE) {
-      if (rows > 0) await new Promise((resolve) => setImmediate(resolve));
+      if (rows > 0) await nextTurn();
       if (this.#reader.generation() !== this.#generation) throw replaced();
       const { entries, upTo } = this.#reader.take(Math.min(BATCH_SIZE, this.#limit - this.#entries.length));
       this.#upTo = upTo;
-      this.#entries.push(...this.#shown(entries.filter(isOfRow).filter((entry) => this.#isWanted(entry))));
+      this.#entries.push(...this.#shown(entries.filter(isRowEntry).filter((entry) => this.#isWanted(entry))));
       if (this.#entries.length >= this.#limit) return true;
       if (entries.length === 0 && this.#reader.isCaughtUp()) return this.#entries.length > 0;
     }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DAY_MS, MINUTE_MS } from '../../../domain/durations.ts';
 import type { Offset } from '../../../domain/offset.ts';
 import type { Cancel } from '../../../domain/ports/host-ports.ts';
 import type { SubscriptionService } from '../../../domain/ports/subscriptions-ports.ts';
@@ -13,8 +14,6 @@ import {
 } from '../../../domain/subscription.ts';
 import { SubscriptionWorker, type SubscriptionWorkerParts } from './subscription-worker.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** How long the previous secret still signs after a refresh. */
 const ROTATION_MS = 60 * MINUTE_MS;
 /** Maximum number of subscriptions of all keys together, as with webhooks. */

@@ -1,6 +1,7 @@
 import { isOnThisMachine } from '../../../domain/callback-hosts.ts';
 import type { Caller } from '../../../domain/caller.ts';
-import type { LogEntry, RowEntry } from '../../../domain/event.ts';
+import type { LogEntry } from '../../../domain/event.ts';
+import { isRowEntry } from '../../../domain/event.ts';
 import type { Offset } from '../../../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../../../domain/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../../../domain/ports/host-ports.ts';
@@ -123,7 +124,7 @@ export class SubscriptionWorker {
 
   async #handle(entry: LogEntry): Promise<Handled<undefined>> {
     const { keyId, url, arguments: asked } = this.#subscription;
-    if (!isOfRow(entry) || !this.#isWanted(entry)) return DONE;
+    if (!isRowEntry(entry) || !this.#isWanted(entry)) return DONE;
     const caller = this.#parts.callerOf(keyId);
     if (caller === undefined) {
       await this.#wait(AWAY_MOST_MS);
@@ -195,9 +196,4 @@ export class SubscriptionWorker {
   async #wait(ms: number): Promise<void> {
     if (!this.#isStopped) await this.#wakeup.wait(ms);
   }
-}
-
-/** Reports whether the entry is a row. Subscriptions never include changes. */
-function isOfRow(entry: LogEntry): entry is RowEntry {
-  return entry.change === undefined;
 }

@@ -258,7 +258,7 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /** Returns the rows whose wait had ended by `askedAtMs`, before they were read. Schedules the next run for the others. */
+  /** Returns the rows whose wait had ended at `askedAtMs`, before they were read. Schedules a run for the others. */
   #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
     this.#cancelWake?.();

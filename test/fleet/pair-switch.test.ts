@@ -87,6 +87,8 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
         ['m8', 'm7'],
       ]);
     });
+    const status = await postern(['fleet', 'status', '--dir', fleetDir]);
+    expect(status.stdout).toContain('\nPair  m7 and its standby m8, shown as m7\n');
     // The command may be repeated, for a broker that lost everything.
     expect(await postern(['fleet', 'init', '--connect', '--dir', fleetDir])).toMatchObject({ exitCode: 0 });
   });

@@ -27,13 +27,14 @@ export async function fleetStatus(folder: FleetFolder, isJson: boolean, context:
 }
 
 function show(
-  { servers, streams, macs, certificates, problems, warnings }: FleetState,
+  { servers, streams, macs, pairs, certificates, problems, warnings }: FleetState,
   now: number,
   context: ClientContext,
 ): void {
   for (const { name, version } of servers) context.stdout(`Server  ${name}, nats-server ${version}`);
   for (const stream of streams) context.stdout(streamLine(stream, now));
   for (const { file, end } of certificates) context.stdout(`Certificate  ${file}, valid until ${day(end)}`);
+  for (const { mac, standby } of pairs) context.stdout(`Pair  ${mac} and its standby ${standby}, shown as ${mac}`);
   context.stdout('');
   sayTable(
     context,

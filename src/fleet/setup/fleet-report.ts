@@ -5,6 +5,7 @@ import { managerOf } from '../protocol/connect-once.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { AWAY_MS, BUCKETS, claimKey, EVENTS, eventSubject, SENDS, STREAMS, sendConsumer } from '../protocol/layout.ts';
 import { decodeClaim, REFUSED_MS } from '../protocol/machine-claim.ts';
+import type { Pair } from '../protocol/pair.ts';
 import { clockTrouble, readPresence } from '../protocol/presence.ts';
 import { unlessMissing } from '../protocol/streams.ts';
 import type { CertificateEnd, FleetFolder } from './fleet-folder.ts';
@@ -64,6 +65,7 @@ export interface FleetState {
   readonly servers: readonly ServerReport[];
   readonly streams: readonly StreamReport[];
   readonly macs: readonly MacState[];
+  readonly pairs: readonly Pair[];
   readonly certificates: readonly CertificateEnd[];
   readonly problems: readonly string[];
   /** Advice that is not urgent. */
@@ -82,7 +84,8 @@ export async function fleetReport(folder: FleetFolder, now: number): Promise<Fle
     const missing = STREAMS.filter((_, place) => found[place] === undefined);
     const certificates = folder.certificates();
     const problems = [...problemsOf(servers, missing, macs), ...endingSoon(certificates, now)];
-    return { servers, streams, macs, certificates, problems, warnings: warningsOf(servers, streams) };
+    const warnings = warningsOf(servers, streams);
+    return { servers, streams, macs, pairs: folder.pairs, certificates, problems, warnings };
   } finally {
     await connection.close();
   }

@@ -67,7 +67,7 @@ export interface Approval {
 
 /** The page of the console on which the owner decides on a held send, relative to the service's address. */
 export function approvalInConsole(id: string): string {
-  return `/console#/access/${id}`;
+  return `/console#/approvals/${id}`;
 }
 
 /** Reports whether the state is final. */

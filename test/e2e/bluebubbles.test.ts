@@ -153,7 +153,7 @@ describe('a text', () => {
     const held = new BlueBubblesClient(port, key);
     const body = { chatGuid: CHAT, message: 'May I?', tempGuid: 'temp-2' };
     expect(await held.post('message/text', body)).toMatchObject(
-      iMessageError(/held for approval.*\/console#\/access\//),
+      iMessageError(/held for approval.*\/console#\/approvals\//),
     );
     const [approval] = (await service.get('/approvals?state=held')).json as { id: string; shown: string }[];
     await service.post(`/approvals/${approval?.id}/approve`, { shown: approval?.shown });

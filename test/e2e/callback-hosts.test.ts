@@ -124,6 +124,6 @@ test('the answer to a held send says where the owner decides', async () => {
   const { post } = await fixture.key({ preset: 'assistant', send: [ANA] });
   const { status, json } = await post('/messages', { recipient: ANA, body: 'May I?' });
   const { approval, console: place } = json as { approval: { id: string }; console: string };
-  expect([status, place]).toEqual([202, `/console#/access/${approval.id}`]);
+  expect([status, place]).toEqual([202, `/console#/approvals/${approval.id}`]);
   expect((await fetch(`http://127.0.0.1:${fixture.service.port}${place}`)).status).toBe(200);
 });

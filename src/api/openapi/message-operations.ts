@@ -111,7 +111,7 @@ export const MESSAGE_OPERATIONS = {
           provisional: { summary: 'Handed to Messages', value: examples.provisional },
           held: {
             summary: 'Held',
-            value: { approval: accessExamples.approval, console: `/console#/access/${accessExamples.approval.id}` },
+            value: { approval: accessExamples.approval, console: `/console#/approvals/${accessExamples.approval.id}` },
           },
           scheduled: { summary: 'Scheduled', value: { scheduled: scheduledExample } },
         },

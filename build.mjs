@@ -1,6 +1,6 @@
 // Completes what the compiler put into dist/: the files it does not copy, the entry, and the bundled program.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GROUPS, groupedModules } from './tools/grouped-modules.mjs';
@@ -44,7 +44,7 @@ async function shrinkConsole() {
   await build({ ...shrunk, entryPoints: files('.css'), bundle: true, external: ['swagger-ui.css'] });
 }
 
-/** Transpiles every module separately, for child processes and the typed client. The compiler only checks types. */
+/** Transpiles every module separately, for the tests and the benchmark. The compiler only checks types. */
 async function transpile() {
   const files = ['src', 'installer'].flatMap((folder) =>
     readdirSync(`${root}${folder}`, { recursive: true }).map((path) => `${folder}/${path}`),
@@ -96,7 +96,8 @@ function copyLicences() {
 
 copyAssets();
 await shrinkConsole();
-await transpile();
+// Only tests and the benchmark read these modules, and `make run` alone does not install what those need.
+if (!existsSync(`${root}node_modules/.for-running`)) await transpile();
 // Scripts of threads and child processes, and the typed client, each as one file: a thread then starts in 45 ms instead
 // of 60.
 await build({

@@ -75,9 +75,8 @@ bench-quick: $(BUILD) ## the same in two minutes; writes nothing
 	node bench/run.mjs --quick
 
 clean: ## remove build output and packages
-	rm -rf dist node_modules tools/node_modules test/support/node-22/node_modules test/support/node-red/node_modules \
-	  test/support/api-clients/node_modules test/support/n8n/node_modules test/support/bun/node_modules \
-	  test/support/checks/node_modules test/support/mcp-events/node_modules test/support/openclaw/node_modules
+	find test/support -name node_modules -prune -exec rm -rf {} +
+	rm -rf dist node_modules tools/node_modules
 
 NODE_IS_NEW := node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major * 100 + +minor < 2019 ? 1 : 0)' \
   || { echo 'Postern needs Node 20.19 or newer, with npm: https://nodejs.org'; exit 1; }

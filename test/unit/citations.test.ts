@@ -15,7 +15,7 @@ const KNOWN = new Set([...DECISIONS, ...RULES]);
 const ID = String.raw`(?:[A-Z]\d{1,2}|H)\b`;
 const LIST = String.raw`((?:${ID}|\d+\.\d+)(?:(?:, | and | to )(?:${ID}|\d+\.\d+))*)`;
 
-const FILES = ['src', 'installer', 'test', 'docs', 'launchd', 'bench', '.'].flatMap((folder) =>
+const FILES = ['src', 'installer', 'tools', 'test', 'docs', 'launchd', 'bench', '.'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
     .filter((name) => /^(?!.*node_modules).*\.(ts|js|mjs|cjs|sh|sql|applescript|md|plist|toml|css|html)$/.test(name))
     .map((name) => join(folder, name)),
@@ -82,6 +82,27 @@ test('a comment that says what is thrown names an error that exists', () => {
       .filter((name) => !codes.has(name))
       .map((name) => `${path}: ${name}`),
   );
+  expect(wrong).toEqual([]);
+});
+
+test('a symbol named together with a file is declared in that file', () => {
+  const code = /\.(?:ts|js|mjs|cjs)$/;
+  const sources = [...SOURCES, ...FILES.filter((path) => /^(?:tools\/)?[\w-]+\.mjs$/.test(path))];
+  const pairs = FILES.flatMap((path) => {
+    const text = read(path).replace(/\n\s*(?:\*|\/\/)?\s*/g, ' ');
+    return [...text.matchAll(/`([A-Za-z]\w*)` (?:in |\()`((?:[\w-]+\/)+[\w.-]*|[\w-]+\.(?:ts|mjs))`/g)].map(
+      ([, symbol = '', file = '']) => ({ path, symbol, file: file.replace(/\/$/, '') }),
+    );
+  });
+  expect(pairs.length).toBeGreaterThan(10);
+  const wrong = pairs.filter(({ symbol, file }) => {
+    const named = sources.filter((one) => `/${one.replace(code, '')}/`.includes(`/${file.replace(code, '')}/`));
+    const declared = new RegExp(
+      `\\b(?:const|function|class|interface|type) ${symbol}\\b|^ +(?:async )?${symbol}\\(|\\b${symbol}\\??: `,
+      'm',
+    );
+    return !named.some((one) => declared.test(read(one)));
+  });
   expect(wrong).toEqual([]);
 });
 

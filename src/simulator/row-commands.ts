@@ -240,7 +240,7 @@ export function voteColumns(database: ChatDatabase, poll: number): Readonly<Reco
  */
 export function contentColumns(name: string): Readonly<Record<string, SqlValue>> {
   const content = CONTENT_ROWS.find((row) => row.name === name);
-  if (content === undefined) throw new Error(`there is no content ${name}`);
+  if (content === undefined) throw new Error(`no simulated content is named "${name}"`);
   return { text: null, attributedBody: null, ...columnsOf(content) };
 }
 

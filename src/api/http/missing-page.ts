@@ -30,7 +30,7 @@ export function missingPage(exchange: Exchange): Answer {
 </head>
 <body>
 <h1>There is no such page.</h1>
-<p>Postern answers here, but not at this address. It has:</p>
+<p>Postern is running, but has no page at this address. Try:</p>
 <ul>
 ${links.join('\n')}
 </ul>

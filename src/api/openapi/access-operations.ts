@@ -104,8 +104,8 @@ export const ACCESS_OPERATIONS = {
     tag: 'Approvals',
     summary: 'Sends that wait for a decision, or were decided',
     description:
-      'Sends by limited keys that wait for a decision, and those that were decided, newest first. ' +
-      'With `wait` an empty list is returned only if nothing matches within that many seconds, so that a program need not poll.',
+      'The held sends of limited keys, undecided and decided, newest first. If nothing matches and `wait` is set, the ' +
+      'request waits up to that many seconds for a match, so that a program need not poll.',
     query: approvalsQuery,
     answers: {
       200: {

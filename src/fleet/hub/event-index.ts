@@ -69,7 +69,7 @@ export class EventIndex {
     );
   }
 
-  /** Returns the number of the event with this message id, at any place. */
+  /** Returns the lowest number of the events with this message id, wherever the stream has them; undefined if none. */
   numberOf(messageId: string): number | undefined {
     return this.#database.number('SELECT min(number) FROM event WHERE message_id = ?', messageId);
   }

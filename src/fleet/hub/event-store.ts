@@ -186,7 +186,7 @@ export class EventStore {
     this.#setLastRow(source, row);
     const isWaiting = this.#waiting.has(queue) || this.#isBlocked(queue);
     if (!isWaiting && !isHole) return this.#insert(stream, source, event);
-    // No Mac can supply changes from before its chain. The gap makes hubs refuse offsets from before the chain's start.
+    // Nobody can supply changes from before the start of their chain. The gap makes hubs refuse earlier offsets.
     if (isStart && known === undefined && !isWaiting && this.#waiting.addGap(queue, atMs)) return [];
     const missing = isHole ? { after: known ?? previousRow, last: previousRow } : undefined;
     this.#waiting.add(stream, source, isStart ? { ...event, ...NOTHING } : event, missing, nowMs);

@@ -53,7 +53,10 @@ export interface Hole {
   readonly epoch: string;
   /** The queue that waits for them. */
   readonly queue: string;
-  /** The rows after this one, up to `last`, are missing. Equals `last` if it is unknown where they begin. */
+  /**
+   * The last known row before the hole: rows `after` + 1 to `last` are missing. If the start of the hole is unknown,
+   * `after` equals `last`.
+   */
   readonly after: number;
   readonly last: number;
   /** The row that revealed the hole. */

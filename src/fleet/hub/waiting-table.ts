@@ -11,7 +11,7 @@ export type Missing = Pick<Hole, 'after' | 'last'>;
 /** The members of an entry that is not an event. */
 export const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Array() };
 
-/** Ends the names of the queues of changes. No Mac id has a space. */
+/** Suffix of the name of a Mac's queue of changes. Mac ids contain no spaces. */
 const OF_CHANGES = ' changes';
 /**
  * Maximum number of gaps of a queue in an hour. A gap in rows ends every client's connection, and a gap in changes ends

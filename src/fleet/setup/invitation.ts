@@ -16,7 +16,7 @@ const ANSWER_MS = 5000;
 /** Maximum length of a machine's name, which its owner chose. */
 const MAX_NAME = 100;
 
-/** The content of a token. One machine can join with it as this Mac, while the operator's machine (the desk) waits. */
+/** The content of a token. It lets one machine join the fleet as `mac` while the operator's machine (the desk) waits. */
 export interface Invitation {
   readonly mac: string;
   readonly servers: readonly string[];

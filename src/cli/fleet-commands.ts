@@ -89,7 +89,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
 }
 
 function located(command: Command): Command {
-  return command.option('--dir <folder>', 'folder of the fleet (default: the folder "fleet" next to config.toml)', nonEmpty);
+  return command.option('--dir <folder>', 'folder of the fleet (default: "fleet" next to config.toml)', nonEmpty);
 }
 
 function macId(value: string): string {

@@ -2,7 +2,7 @@ import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 
 const FROM_A_COPY = 'Nothing was written. Put the file back from a copy of the archive, or export into another folder.';
 
-/** Returns the error for an archive that is not as its last run left it. `detail` is a sentence. */
+/** Returns an `archive_damaged` error. `detail` is a sentence that names the damage. */
 export function damaged(detail: string, cause?: unknown): AppError {
   return new AppError('archive_damaged', detail, {
     hint: `${FROM_A_COPY} To see everything that is wrong: postern export verify`,
@@ -18,7 +18,7 @@ export function noArchiveAt(folder: string): AppError {
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 const REFUSED = /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/;
 
-/** Explains why the lock of an archive is unusable. */
+/** Replaces the error of an unusable lock by the explanation of its cause, if there is one. */
 function explainedLock(error: AppError, folder: string): AppError {
   const cause = explained(error.cause, folder);
   return isAppError(cause) ? cause : error;

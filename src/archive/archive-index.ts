@@ -3,44 +3,44 @@ import { openIndexFile } from './archive-index-file.ts';
 import { type ArchivedFile, pathsOf } from './archived-line.ts';
 import type { Head } from './chain.ts';
 
-/** The latest line of a row of chat.db. */
+/** One row of chat.db, with the position of its latest line. */
 export interface Entry {
   /** The entry's id in the index; undefined before it is stored. */
   readonly id?: number | undefined;
   readonly guid: string;
-  /** The file with the row's lines, as `ChainRecord.id`. */
+  /** The `ChainRecord.id` of the file that contains the row's lines. */
   readonly file: number;
   readonly n: number;
-  /** The number of the row's first line. It orders messages of the same second. */
+  /** Line number of the row's first line. It orders messages of the same second. */
   readonly first: number;
   /** The byte at which the line begins in its file. */
   readonly start: number;
   /** The date of a message in seconds since 1970; null for a reaction, which no page shows by itself. */
   readonly at: number | null;
-  /** The row's print at the last comparison, or else `NOT_COMPARED` or `REMOVED`. */
+  /** The row's fingerprint when it was last compared, or else `NOT_COMPARED` or `REMOVED`. */
   readonly print: number;
   /** The run that wrote the line. */
   readonly run: number;
-  /** The database that last contained the row; see `ArchiveIndex.database`. */
+  /** The chat.db in which the row was last seen, as numbered by `ArchiveIndex.database`. */
   readonly database: number;
-  /** Number of its attachments that are not in the archive. */
+  /** Number of the message's attachments that are not in the archive. */
   readonly missing: number;
-  /** The bytes at which its earlier lines begin, oldest first, separated by commas. */
+  /** The bytes at which the row's earlier lines begin, oldest first, separated by commas. */
   readonly earlier: string;
-  /** Number of the line that first recorded this message under another guid, in the same file; null for none. */
+  /** Number of the line at which this file first has the message under an earlier guid; null if it never has. */
   readonly twinOf: number | null;
 }
 
 export const NOT_COMPARED = 0;
 export const REMOVED = -1;
 
-/** One NDJSON file, as far as the index covers it. */
+/** One NDJSON file. `head` is the end of the part that the index covers. */
 export interface ChainRecord {
   readonly id: number;
   readonly path: string;
   readonly key: string;
   readonly head: Head;
-  /** The mark of the year's pages when they were made (`markOf`); "" without pages. */
+  /** The result of `markOf` when the year's pages were made; "" if there are none. */
   readonly page: string;
 }
 
@@ -55,8 +55,8 @@ const FILES_AT_ONCE = 500;
 const ENTRIES_AT_ONCE = 50;
 
 /**
- * SQL that creates the indexes at the first lookup, which a first run never makes. Creating them over all rows at once
- * takes a third of the time of inserting the unordered guids one by one.
+ * SQL that creates the indexes, at the first lookup. A first run stores all rows before it looks one up. Indexing them
+ * all at once takes a third of the time of inserting the unordered guids one by one.
  */
 const INDEXES = `
   CREATE INDEX IF NOT EXISTS entry_by_guid ON entry (guid);
@@ -66,9 +66,7 @@ const INDEXES = `
 const ENTRY =
   'e.id, e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier, e.twin_of';
 
-/**
- * SQL for a message that pages show. Skips a message that was removed from chat.db and reappeared under another guid.
- */
+/** SQL condition for the messages that pages show. Excludes one that left chat.db and came back under another guid. */
 const IS_SHOWN = `e.at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry t
   WHERE t.file = e.file AND t.twin_of = e.first AND (e.print = ${REMOVED} OR e.database <> t.database))`;
 
@@ -86,13 +84,13 @@ export class ArchiveIndex {
     this.#sqlite = openIndexFile(path);
   }
 
-  /** Returns the number of a database of Messages, which is the same for every run that reads the same file. */
+  /** Returns this index's number for the chat.db with this id. Assigns a number if the id is new. */
   database(id: string): number {
     this.#run('INSERT OR IGNORE INTO database (id) VALUES (?)', id);
     return Number(this.#get('SELECT number FROM database WHERE id = ?', id)?.[0]);
   }
 
-  /** Yields all files in order of path, so that those of a conversation follow each other. Reads few at a time. */
+  /** Yields all files by path, so that the files of one conversation are adjacent. Reads few at a time. */
   *files(): Generator<ChainRecord> {
     const select = 'SELECT id, path, key, lines, bytes, hash, page FROM file WHERE path > ? ORDER BY path LIMIT ?';
     for (let after = ''; ; ) {
@@ -141,7 +139,7 @@ export class ArchiveIndex {
     return new Map(this.#find(sql, JSON.stringify(guids)).map((row) => [row[1] as string, toEntry(row)]));
   }
 
-  /** Adds a row, or replaces the one with its `id`. */
+  /** Adds the entry. If it has an `id`, replaces the entry with that id. */
   put(entry: Entry): void {
     const { id = null, guid, file, n, first, start, at, print, run, database, missing, earlier, twinOf } = entry;
     const sql = 'INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
@@ -171,28 +169,28 @@ export class ArchiveIndex {
     return Number(this.#get('SELECT count(*) FROM entry WHERE database <> ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
-  /** Returns the next rows after `guid` that were last seen in `database` and whose lines earlier runs wrote. */
+  /** Returns the next rows of `database` after `guid`. Skips removed rows, and rows to which this run has written. */
   liveAfter(guid: string, database: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.guid > ? AND e.database = ? AND e.print <> ? AND e.run < ?
       ORDER BY e.guid LIMIT ?`;
     return this.#find(sql, guid, database, REMOVED, run, limit).map(toEntry);
   }
 
-  /** Returns at most `limit` messages that earlier runs wrote to a file and that are dated in this second. */
+  /** Returns at most `limit` messages of a file that are dated in this second and that earlier runs wrote. */
   datedAt(path: string, at: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e
       WHERE e.file = (SELECT id FROM file WHERE path = ?) AND e.at = ? AND e.run < ? ORDER BY e.first LIMIT ?`;
     return this.#find(sql, path, at, run, limit).map(toEntry);
   }
 
-  /** Returns the months of the messages of a file that pages show, in order, and how many each has. */
+  /** Returns each month, in order, with its number of messages. Counts only messages of the file that pages show. */
   months(file: number): readonly (readonly [month: string, count: number])[] {
     const sql = `SELECT strftime('%m', e.at, 'unixepoch'), count(*) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}
       GROUP BY strftime('%Y-%m', e.at, 'unixepoch') ORDER BY min(e.at)`;
     return this.#find(sql, file).map(([month, count]) => [String(month), Number(count)]);
   }
 
-  /** Yields the messages of a file that pages show, in order of date. Reads few at a time, to use little memory. */
+  /** Yields by date those messages of a file that pages show. Reads few at a time, to use little memory. */
   *byDate(file: number): Generator<Entry, undefined> {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND (e.at, e.first) > (?, ?) AND ${IS_SHOWN}
       ORDER BY e.at, e.first LIMIT ?`;
@@ -206,7 +204,7 @@ export class ArchiveIndex {
     }
   }
 
-  /** Returns how many messages of a file pages show, and the date of the last one. */
+  /** Returns the number of messages of a file that pages show, and the date of the newest. */
   summary(file: number): { readonly messages: number; readonly lastAt: number } {
     const [row] = this.#find(`SELECT count(*), max(e.at) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, file);
     return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };

@@ -19,7 +19,9 @@ export const PART = '.part';
 const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
 const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
 
-/** Returns the same key for all guids of a conversation, whichever service or macOS assigned them. */
+/**
+ * Returns the key of a guid's conversation. All guids of a conversation, across services and macOS versions, share it.
+ */
 export const conversationKey = memoized((guid) => {
   const { style, identifier } = chatIdentity(guid) ?? { style: '', identifier: guid };
   return hash('sha256', `${style};${identifier}`, 'hex').slice(0, 16);

@@ -170,7 +170,7 @@ function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, 
     at: line.removed === true ? (before?.at ?? null) : secondsOf(line.message),
     print: line.removed === true ? REMOVED : NOT_COMPARED,
     run: 0,
-    // Lines do not record their database. The next comparison finds it.
+    // A line does not record its database. The next run sets it when it compares the row.
     database: 0,
     missing: countMissing(line.files),
     earlier: before === undefined ? '' : [before.earlier, before.start].filter((part) => part !== '').join(),

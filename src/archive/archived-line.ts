@@ -23,7 +23,7 @@ export interface MissingFile {
   readonly missing: 'not_asked' | 'in_cloud' | 'downloading' | 'missing' | 'not_readable' | 'changed';
 }
 
-/** A conversation as it was when the file's next line was written. */
+/** A conversation, as it was when the line was written. */
 export interface ArchivedConversation {
   readonly ids: readonly string[];
   readonly display_name: string | null;
@@ -35,9 +35,11 @@ export interface ArchivedConversation {
 export interface ArchivedLine {
   readonly n: number;
   readonly seen_at: string;
-  /** Number of the earlier line of the same row. */
+  /** Number of the line that this one replaces: the previous line about the same row. */
   readonly replaces?: number;
-  /** Number of the first line of the same message under another guid: iCloud can give an old message a new guid. */
+  /**
+   * Number of the first line about this message under its earlier guid. iCloud can assign an old message a new guid.
+   */
   readonly twin_of?: number;
   readonly conversation?: ArchivedConversation;
   readonly message?: Message;
@@ -65,7 +67,8 @@ export function countMissing(files: readonly ArchivedFile[] | undefined): number
 }
 
 /**
- * Returns the key of a row, which is the same in every later chat.db. Only a damaged database has rows without a guid.
+ * Returns the row's guid, which stays the same in every later chat.db. For a row without a guid, which only a damaged
+ * chat.db contains, returns `#` and the row id.
  */
 export function rowKey(guid: string, rowId: number | string): string {
   return guid === '' ? `#${rowId}` : guid;

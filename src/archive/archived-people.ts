@@ -4,8 +4,8 @@ import { PEOPLE } from './archive-layout.ts';
 import { readWhole, writeWhole } from './private-files.ts';
 
 /**
- * Writes the names of these addresses into people.json and returns them. A name that Contacts no longer has stays as it
- * was at the last run that found it.
+ * Adds the current names of these addresses to people.json, and returns all names in it. A name that Contacts no longer
+ * has stays in the file.
  */
 export function archivedPeople(folder: string, addresses: readonly string[], now: NameLookup): NameLookup {
   const path = join(folder, PEOPLE);

@@ -16,11 +16,11 @@ interface Chain {
   written: Head;
   /** The end of all lines, including those that wait to be written. */
   head: Head;
-  /** Beginning and end of each waiting line in `#bytes`. */
+  /** The offsets in `#bytes` at which each waiting line begins and ends, in turn. */
   waiting: number[];
 }
 
-/** The file and the place of a line. */
+/** The id of a line's file in the index, the line's number, and the byte at which the line begins. */
 export interface Place {
   readonly file: number;
   readonly n: number;
@@ -72,7 +72,7 @@ export class ChainFiles {
     return this.#chain(path, key).head.lines;
   }
 
-  /** Writes the waiting lines. The index must not be committed before. */
+  /** Writes the waiting lines. Call this before each commit of the index, which must never be ahead of the files. */
   flush(): void {
     for (const chain of this.#waiting) {
       const lines: Buffer[] = [];
@@ -84,7 +84,8 @@ export class ChainFiles {
     }
     this.#waiting = new Set();
     this.#used = 0;
-    // Ten years of a thousand conversations are ten thousand chains. The index has those that are forgotten here.
+    // Ten years of a thousand conversations are ten thousand chains. The index still has the chains that are dropped
+    // here.
     if (this.#chains.size > MAX_CHAINS) this.#chains.clear();
   }
 

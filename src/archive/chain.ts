@@ -87,7 +87,8 @@ function faultOf(line: Buffer, last: Head, n: number): string | undefined {
   if (at <= 0 || line.toString('latin1', at, at + HASH_AT) !== ',"hash":"' || line.toString('latin1', end) !== '"}') {
     return 'was changed (it does not end with a hash)';
   }
-  // The hash covers the line up to here and a closing brace. Setting the brace in place saves copying the line.
+  // The hash covers the line up to here, and a closing brace. Writing the brace over the separator saves copying the
+  // line.
   const separator = line[at] ?? 0;
   line[at] = OBJECT_END;
   const sealed = hash('sha256', line.subarray(0, at + 1), 'hex');

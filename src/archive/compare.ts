@@ -10,11 +10,11 @@ import { type ArchivedLine, keyOfLine, rowKey } from './archived-line.ts';
 /** The result of comparing the messages and reactions of an archive with a chat.db. */
 export interface Comparison {
   readonly same: number;
-  /** Number in chat.db only. */
+  /** Number of rows that only chat.db contains. */
   readonly not_archived: number;
-  /** Number in the archive only: deleted from Messages, or from another chat.db. */
+  /** Number of rows that only the archive contains: deleted from Messages, or archived from another chat.db. */
   readonly gone: number;
-  /** Number in both with different content, such as an edit after the last run. */
+  /** Number of rows whose content differs, for example because of an edit after the last run. */
   readonly differs: number;
   /** The guids of the first rows that differ, at most `MAX_DIFFERING`. */
   readonly differing: readonly string[];

@@ -61,10 +61,10 @@ export interface ExportReport {
   /** Number of attachments stored, and their size in bytes. */
   files: number;
   fileBytes: number;
-  /** Number of this run's attachments that are not on this Mac, by reason. */
+  /** Number of this run's attachments that were not stored, by reason. */
   missing: Record<string, number>;
   notConverted: number;
-  /** Number of rows archived from another chat.db that this one does not have. */
+  /** Number of archived rows that are missing in this chat.db, but were last seen in another one. */
   elsewhere: number;
   warnings: string[];
   isInterrupted: boolean;
@@ -107,9 +107,9 @@ class Run {
   readonly #database: number;
   readonly #run: number;
   #sinceCommit = 0;
-  /** When the current rows were read. */
+  /** The time at which the current rows were read. */
   #now: string;
-  /** Number of rows seen in this run that the archive contains. */
+  /** Number of rows that this run has seen and that are in the archive. */
   #live = 0;
 
   constructor(options: ExportOptions, archive: OpenArchive, files: ChainFiles) {

@@ -42,7 +42,7 @@ function filled(part: Part): string {
   return escaped(String(part));
 }
 
-/** Returns an address that a page may link to, which is `https` only; undefined for any other, such as a script. */
+/** Returns the URL if it is `https`, so that a page may link to it; undefined for any other, such as a script. */
 export function safeLink(url: string | undefined): string | undefined {
   if (url === undefined || !/^https:\/\//i.test(url)) return undefined;
   return URL.canParse(url) ? new URL(url).href : undefined;

@@ -19,14 +19,15 @@ export interface Manifest {
   readonly made_by: string;
   /** Identifies the chat.db of the last run. */
   readonly database: string;
-  /** A run that began and did not finish, so that files may have lines after their heads. */
+  /** The run that has begun but not finished. Files may then have lines beyond the ends in `files`. */
   readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
   /** The ends of the files, by path. */
   readonly files: ReadonlyMap<string, Head>;
 }
 
 /**
- * Returns one hash over the ends of all files. Writing it down proves later that nothing in the archive was changed.
+ * Returns one hash over the ends of all files. A user who keeps it can prove later that nothing in the archive was
+ * changed.
  */
 export function sealOf(files: ReadonlyMap<string, Head>): string {
   const sum = createHash('sha256');

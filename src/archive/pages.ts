@@ -26,12 +26,12 @@ export interface PagesParts {
 
 /** Version of the page layout. Pages of another version are rebuilt. */
 const VERSION = 1;
-/** A year with more messages has a page for each month, and a month with more has several pages. */
+/** Maximum number of messages on a page. A longer year has a page for each month, and a longer month has several. */
 const MAX_MESSAGES = 20_000;
 
 /**
  * Makes the list of conversations, and the pages of every year that has changed since its pages were made. `onPage`
- * counts all years, also those whose pages are still valid.
+ * counts all years, including those whose pages are still valid.
  */
 export async function makePages(parts: PagesParts): Promise<void> {
   const { folder, index, signal, names, onPage } = parts;
@@ -60,7 +60,7 @@ export async function makePages(parts: PagesParts): Promise<void> {
   if (isChanged) writeWhole(join(folder, FIRST_PAGE), listHtml(list, { mac: parts.mac, at: parts.at, calendar }).text);
 }
 
-/** Yields the files of one conversation after another. */
+/** Yields the files in groups, one group for each conversation. */
 function* byConversation(records: Iterable<ChainRecord>): Generator<readonly [ChainRecord, ...ChainRecord[]]> {
   let current: [ChainRecord, ...ChainRecord[]] | undefined;
   for (const record of records) {

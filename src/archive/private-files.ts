@@ -66,7 +66,7 @@ export function openToAppend(path: string, isOwn = false): number {
   return file;
 }
 
-/** A file beside `path` that replaces it once it is complete. */
+/** A new version of the file `path`. It is written beside the file and replaces it once it is complete. */
 export class Draft {
   readonly #path: string;
   readonly #file: number;
@@ -82,7 +82,7 @@ export class Draft {
     writeAll(this.#file, typeof content === 'string' ? Buffer.from(content) : content);
   }
 
-  /** Puts the file in place, durably. `target` is its path, if that was unknown when the draft was begun. */
+  /** Syncs the draft and renames it. `target` is its path, if that was unknown when the draft was begun. */
   keep(target = this.#path): void {
     fsyncSync(this.#file);
     this.#close();

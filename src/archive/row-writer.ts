@@ -25,7 +25,7 @@ export interface RowWriterParts {
   readonly files: ChainFiles;
   readonly source: ArchiveSource;
   readonly stored: StoredFiles;
-  /** True to try again those attachments that earlier runs did not store. */
+  /** True to retry the attachments that earlier runs did not store. */
   readonly wantsFiles: boolean;
   readonly report: ExportReport;
   readonly run: number;
@@ -78,7 +78,10 @@ export class RowWriter {
     return live;
   }
 
-  /** Writes that rows are gone from chat.db. `keys` are the conversations to consider, undefined for all. */
+  /**
+   * Writes that these rows are gone from chat.db. Skips conversations whose keys are not in `keys`, unless it is
+   * undefined.
+   */
   async removed(entries: readonly Entry[], keys: ReadonlySet<string> | undefined): Promise<void> {
     const { index, files, report, seenAt } = this.#parts;
     const reactedTo: string[] = [];
@@ -125,7 +128,7 @@ export class RowWriter {
     if (guids.size > 0) await this.#again([...guids]);
   }
 
-  /** Compares archived messages whose rows have not changed. */
+  /** Compares these messages although their rows have not changed, because their reactions have. */
   async #again(guids: readonly string[]): Promise<void> {
     const { source, run, files } = this.#parts;
     const known = this.#known(guids);

@@ -125,7 +125,8 @@ export class StoredFiles {
   }
 
   /**
-   * Copies an opened file into the archive. With `only`, resolves to `changed` unless the copy belongs at this path.
+   * Copies an opened file into the archive. If the copy's path would differ from `only`, stores nothing and resolves to
+   * `changed`.
    */
   async #copied(
     message: Message,

@@ -11,7 +11,7 @@ import { messageHtml, type ShownMessage } from './message-html.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
 import { Draft } from './private-files.ts';
 
-/** One page of a year: the next `count` of its messages in order of date. */
+/** One page of a year. It shows `count` messages, which follow those of the page before it by date. */
 export interface YearPage {
   readonly name: string;
   readonly title: string;

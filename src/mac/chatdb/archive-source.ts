@@ -37,7 +37,7 @@ export interface SourceRow {
   readonly bytes: number;
 }
 
-/** A row with everything that the API shows, except names and what only a running service knows. */
+/** A row as the API shows it, but without contacts' names and without facts that only a running service knows. */
 export interface SourceEntry {
   readonly rowId: number;
   readonly guid: string;
@@ -45,7 +45,7 @@ export interface SourceEntry {
 }
 
 interface SourceQueries {
-  /** `ENTRY_COLUMNS` of these rows. Parameter: a JSON array of row ids. */
+  /** `ENTRY_COLUMNS` of the rows with these ids. Parameter: a JSON array of row ids. */
   readonly entries: string;
   /** `ARCHIVED_COLUMNS` of the next rows. Parameters: after, up to, limit. */
   readonly rows: string;
@@ -77,8 +77,8 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
 });
 
 /**
- * Reads chat.db in slices for an archive, each at one commit. Every method throws `chat_db_unavailable` while chat.db
- * is unreadable.
+ * Reads chat.db for an archive, in slices. Each slice shows one commit. Every method throws `chat_db_unavailable` while
+ * chat.db is unreadable.
  */
 export class ArchiveSource {
   readonly #connection: Connection;

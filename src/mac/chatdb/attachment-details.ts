@@ -139,7 +139,10 @@ function attachmentContentOf(
   };
 }
 
-/** Flags that follow no link and wait for no pipe, in case one has replaced the file since it was checked. */
+/**
+ * Flags that open a file without following a link or waiting for a pipe. Either may have replaced the file since it was
+ * checked.
+ */
 export const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
@@ -152,7 +155,8 @@ function beginningOf(databasePath: string, path: string, bytes: number): Buffer 
     const folder = realpathSync(join(dirname(databasePath), 'Attachments'));
     const real = realpathSync(path);
     const { size, blocks, nlink } = statSync(real);
-    // A hard link may lead to chat.db, and closing chat.db would drop SQLite's locks on it (decision B1).
+    // A hard link may be chat.db itself. Opening and closing that file here would drop SQLite's locks on it (decision
+    // B1).
     if (!real.startsWith(folder + sep) || nlink !== 1 || size === 0 || blocks === 0) return undefined;
     file = openSync(real, READ_PLAINLY);
     if (!fstatSync(file).isFile()) return undefined;

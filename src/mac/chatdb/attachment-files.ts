@@ -60,7 +60,8 @@ export class AttachmentFiles implements AttachmentReader {
       const real = await realpath(path);
       if (!real.startsWith(folder + sep)) return undefined;
       const file = await stat(real);
-      // A hard link may lead to chat.db, and closing chat.db would drop SQLite's locks on it (decision B1).
+      // A hard link may be chat.db itself. Opening and closing that file here would drop SQLite's locks on it (decision
+      // B1).
       if (!file.isFile() || (await this.#isDatabase(file))) return undefined;
       return await openSame(real, file);
     } catch {

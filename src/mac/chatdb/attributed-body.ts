@@ -12,10 +12,10 @@ export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   return (at > 0 ? shortString(bytes, at) : undefined) ?? new Typedstream(bytes, MAX_STEPS).text();
 }
 
-/** The string appears within the first dozen steps. */
+/** Maximum number of decoding steps. The string appears within the first dozen. */
 const MAX_STEPS = 500;
 
-/** The bytes with which practically every body begins, up to the length of its string. */
+/** The two beginnings that practically every body has. The length of the string follows them. */
 const USUAL = ['NSMutable', 'NS'].map((kind) =>
   Buffer.concat([
     SIGNATURE,

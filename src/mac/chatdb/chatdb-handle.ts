@@ -30,7 +30,7 @@ export class ChatDbHandle {
   readonly schema: SchemaInfo;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
-  /** Version of the tables that `schema` was read from. */
+  /** `PRAGMA schema_version` when `schema` was read. */
   readonly #schemaVersion: number;
 
   private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
@@ -152,7 +152,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   chat_message_join: ['chat_id', 'message_id'],
 };
 
-/** Optional tables, each with the columns without which it is ignored. */
+/** The needed columns of each optional table. A table that lacks one of them is ignored. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   chat_handle_join: ['chat_id', 'handle_id'],
   message_attachment_join: ['message_id', 'attachment_id'],

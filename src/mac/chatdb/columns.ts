@@ -9,7 +9,7 @@ export const INT_PARAM = '? + 0';
 /** SQL for a text bound to a statement. The `|| ''` prevents new plans, as the `+ 0` does for a number. */
 export const TEXT_PARAM = "? || ''";
 
-/** A `date` takes three columns, because a stored date in nanoseconds exceeds a JavaScript number. */
+/** A `date` takes three columns (see `instantOf`), because a JavaScript number cannot hold a date in nanoseconds. */
 type Kind = 'value' | 'date';
 
 /** Builds the columns of a SELECT. `at` is the index of each column in a row. */
@@ -132,7 +132,7 @@ export const DETAIL_COLUMNS = columnList({
   isUnsent: 'value',
   delivered: 'date',
   read: 'date',
-  /** For the balloon of a link: guid of the row with its text. */
+  /** For a link's balloon: guid of the row with the text beside the link. */
   textRow: 'value',
   caller: 'value',
   account: 'value',
@@ -150,7 +150,7 @@ export const ATTACHMENT_COLUMNS = columnList({
   bytes: 'value',
   state: 'value',
   guid: 'value',
-  /** 1 if a part of its message was unsent. */
+  /** 1 if a part of the attachment's message was unsent. */
   isPartlyUnsent: 'value',
 });
 
@@ -165,7 +165,7 @@ export const CHAT_COLUMNS = columnList({
 /** For each chat: whether it has messages, and its newest date. */
 export const CHAT_DATE_COLUMNS = columnList({ chat: 'value', hasMessages: 'value', date: 'date' });
 
-/** A join with its own date and that of its message. */
+/** One chat join, with two dates: the join's and the message's. */
 export const JOIN_COLUMNS = columnList({
   rowId: 'value',
   chat: 'value',

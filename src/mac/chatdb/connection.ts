@@ -234,7 +234,10 @@ const CAUSES = [
   [/^SQLITE_(NOTADB|CORRUPT|IOERR_SHORT_READ)/, 'chat_db_damaged'],
 ] as const;
 
-/** Explains to the user why chat.db is unreadable. Every public read throws this while it lasts (decision C6). */
+/**
+ * Returns the error that tells the user why chat.db is unreadable. Every public read throws it until chat.db is
+ * readable again (decision C6).
+ */
 export function toUnavailable(cause: unknown): AppError {
   if (isAppError(cause)) return cause;
   const code = errorCode(cause) ?? '';
@@ -274,7 +277,7 @@ export function readOnce<Result>(
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
-/** Reads the facts for `isReplaced`, within a read of the caller. */
+/** Reads the facts that `isReplaced` compares. Call it inside `read`. */
 export function identityAt({ database, queries }: Snapshot, inode: string, { rowId }: Offset): LogIdentity {
   const row = database.get(queries.guid, rowId);
   return {

@@ -19,7 +19,7 @@ const UNREAD_COST = 3;
 interface UnreadQueries {
   /** The number of unread messages, up to a limit. Parameter: limit. */
   readonly count: string;
-  /** Chat and number, for chats with unread messages. */
+  /** Selects each chat with unread messages, and how many it has. */
   readonly byChat: string;
 }
 

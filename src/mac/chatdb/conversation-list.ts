@@ -36,8 +36,8 @@ export function conversationPage(
     if (chat === undefined) continue;
     let newest: Message | undefined;
     const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
-    // Finding the newest message is expensive without an index. The row that determines the order serves instead if it
-    // is a message.
+    // Finding the newest message is expensive without an index. If the row that determines the order is a message, it
+    // is used instead.
     if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
     if (newest === undefined) rows += cost;
     if (rows > maxRows) return undefined;

@@ -111,7 +111,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   };
 }
 
-/** Returns the row ids of the earlier rows that this row shows to be its copies. */
+/** Returns the row ids of earlier rows that are copies of this one. Only an outgoing row reveals its copies. */
 function copiesBefore(snapshot: Snapshot, { event: { type, data } }: RowEntry): readonly number[] {
   return type === 'message.sent' ? earlierCopiesOf(snapshot, data) : [];
 }
@@ -125,7 +125,7 @@ function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
   return joined < announced;
 }
 
-/** Reads the facts for `isReplaced`, for a program other than the service. Throws `chat_db_unavailable`. */
+/** Reads the facts that `isReplaced` compares, in programs other than the service. Throws `chat_db_unavailable`. */
 export function readLogIdentity(place: ChatDbPlace, at: Offset): LogIdentity {
   return readOnce(place, (connection) => new ChatLog(connection).identity(at));
 }

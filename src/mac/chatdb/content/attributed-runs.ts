@@ -28,8 +28,8 @@ export function readAttributedText(blob: Uint8Array): AttributedText | undefined
 }
 
 /**
- * Pairs the runs with their attributes. Each run is stored as the number of its attributes and its length; the
- * attributes themselves follow where their number first appears. A run that ends beyond the text is cut.
+ * Pairs the runs with their attributes. Each run is stored as an attribute set's index and the run's length. The set
+ * itself follows where its index first appears. A run that ends beyond the text is cut.
  */
 function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] | undefined {
   const known = new Map<number, TypedDictionary>();

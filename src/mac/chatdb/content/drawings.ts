@@ -21,7 +21,7 @@ class Fields {
     return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : undefined;
   }
 
-  /** Returns a number with or without a fraction. */
+  /** Returns a number that is stored as a 32-bit float or as an integer. */
   real(number: number): number | undefined {
     const bytes = this.bytes(number);
     const value = bytes?.length === 4 ? bytes.readFloatLE(0) : this.number(number);

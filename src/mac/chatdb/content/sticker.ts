@@ -10,7 +10,7 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.Stickers.UserGenerated.MessagesExtension': 'user',
 };
 
-/** Postern's name of each effect, by the name in the picture of a sticker that the owner made. */
+/** Postern's names of effects, by the name in the sticker's picture. Only the owner's own stickers contain one. */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 
 /** The columns of an attachment that describe a sticker. */
@@ -20,7 +20,7 @@ interface StickerColumns {
   readonly description: string | undefined;
 }
 
-/** Returns the source of a sticker; undefined if its `sticker_user_info` cannot be read. */
+/** Describes a sticker and its source. Returns undefined if `sticker_user_info` cannot be read. */
 export function stickerOf({ userInfo, attribution, description }: StickerColumns): Sticker | undefined {
   const info = userInfo && readBinaryPlist(userInfo);
   if (!(info instanceof Map)) return undefined;

@@ -28,7 +28,7 @@ function numbersOf(values: readonly unknown[]): readonly number[] {
   return distinct(values.map(partNumber).filter((number) => number !== undefined)).toSorted((a, b) => a - b);
 }
 
-/** Returns texts by part number: the first is the original, the last the current one. */
+/** Returns each edited part with its texts, from the original to the current one. Ordered by part number. */
 function editsIn(stored: ReadonlyMap<string, unknown>): readonly PartEdits[] {
   // Entries can share one blob, so the total number of decoded bytes is limited too.
   let bytesLeft = MAX_BLOB_BYTES;

@@ -13,7 +13,7 @@ export interface Word {
   readonly about: string;
 }
 
-/** Names of the arguments and option values that the service completes. */
+/** The arguments and option values, by name, for which the service supplies the candidates. */
 const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 

@@ -40,19 +40,19 @@ export interface Context {
   /** Colours text for stderr, if that is a terminal. */
   readonly paintError: Paint;
   /**
-   * Says what the command waits for. A terminal shows the text after one second; any printed line clears it, and so
-   * does undefined.
+   * Sets a text that describes the current wait; undefined clears it. The terminal shows the text after one second,
+   * until a line is printed.
    */
   readonly progress: (text: string | undefined) => void;
 }
 
 /** The further parts for commands that talk to a running service. */
 export interface ClientContext extends Context {
-  /** Opens stdin. A command that does not read it leaves it alone. */
+  /** Opens stdin. Called only by commands that read stdin, so that others leave it alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
   /**
-   * Reads one line after the prompt, which the terminal does not show. Without a terminal, reads the first line of
-   * stdin.
+   * Prints the prompt and reads one line, which the terminal does not show. If stdin is not a terminal, reads the first
+   * line of stdin.
    */
   readonly secretLine: (prompt: string) => Promise<string>;
   /** Writes one line to stdout. Resolves once the reader has taken it. */

@@ -29,7 +29,7 @@ export function reportFailure(
       return await work();
     } catch (error) {
       const code = errorCode(error) ?? '';
-      // main.ts runs the command again on a Node that has SQLite.
+      // Left to main.ts, which runs the command again on a Node that has SQLite.
       if (code === 'sqlite_missing') throw error;
       const exitCode = EXIT_CODES[code] ?? EXIT.crash;
       if (isAppError(error)) {

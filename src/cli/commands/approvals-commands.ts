@@ -19,7 +19,7 @@ const APPROVALS: readonly Column[] = [
   { title: 'TO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
-/** APPROVALS with a column for the time, for lists with scheduled sends. */
+/** The columns of `APPROVALS` and the time of sending, for lists that contain a scheduled send. */
 const WITH_SEND_AT: readonly Column[] = APPROVALS.toSpliced(3, 0, { title: 'SEND AT' });
 const SHORT_ID = 8;
 /** States of an approved send that has gone well so far. */

@@ -14,7 +14,7 @@ import { conversationName } from '../shown-names.ts';
 const LIMIT_MS = 1000;
 const MAX_CONVERSATIONS = 200;
 const SHORT_ID = 8;
-/** Lines of output that the shells' scripts obey instead of offering them. */
+/** Lines that the shells' scripts take as orders, not as candidates. */
 const COMMANDS: ReadonlySet<string> = new Set([':files', ':folders']);
 
 /**
@@ -76,7 +76,7 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
     ),
 };
 
-/** Offers each conversation by its name if no other has the same, otherwise by address or id. */
+/** Offers each conversation by its name if the name is unique, otherwise by its address or id. */
 async function conversations(client: PosternClient): Promise<readonly Word[]> {
   const found = await client.conversations({ limit: MAX_CONVERSATIONS, include: 'contacts' });
   const named = found.map((conversation) => ({

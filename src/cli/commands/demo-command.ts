@@ -16,7 +16,7 @@ export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
   readonly port?: number;
   readonly host?: string;
-  /** True if nobody should write unprompted after the story. */
+  /** True if the simulated people only answer, and write nothing by themselves, after their story. */
   readonly quiet?: boolean;
   /** Allows a --host that other machines can reach. */
   readonly allowNetwork?: boolean;
@@ -77,7 +77,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
   });
 }
 
-/** Returns the settings for the file, so that every other command finds the simulated Mac there too. */
+/** Returns the settings for the demo's config.toml. Other commands read them there and so use the simulated Mac too. */
 function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<string, string | number | boolean> {
   return new Map<string, string | number | boolean>([
     ...(port === undefined ? [] : [['server.port', port] as const]),

@@ -64,7 +64,7 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
   const reading = readConfig(folder, environment);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
-  // A hub needs nothing from the Mac that it runs on.
+  // A hub does not read this Mac's Messages, so the checks of the Mac do not apply to it.
   const isHub = existsSync(join(folder, 'hub.db'));
   if (machine.platform === 'darwin' && !isHub) findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;

@@ -34,10 +34,12 @@ export interface OneMacOptions extends FleetOptions {
 }
 
 const SERVER_VERSION = '2.12';
-/** The folder for a Mac's fleet files, as config.toml accepts it. */
+/** A Mac's folder for fleet files, in the form in which config.toml may name it. */
 const MAC_FOLDER = '~/Library/Application Support/Postern/fleet';
 
-/** `postern fleet init`: creates keys and configuration; with `--connect`, also whatever the servers lack. */
+/**
+ * `postern fleet init`: creates keys and configuration. With `--connect`, also creates the missing streams and queues.
+ */
 export function initFleet(options: InitOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const path = fleetPath(options, context);

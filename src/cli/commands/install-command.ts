@@ -6,7 +6,7 @@ import { typedLine } from '../typed-line.ts';
 export interface InstallCommandOptions {
   /** True to replace the private Node. macOS then asks for the permissions again. */
   readonly renewRuntime?: boolean;
-  /** False checks the permissions once instead of waiting for them. */
+  /** False to check the permissions only once, without waiting until the user grants them. */
   readonly wait?: boolean;
 }
 

@@ -68,7 +68,7 @@ export async function addKey(name: string, options: AddOptions, service: Served)
   const mcp = invocationOf('mcp', options, service);
   const { command, args } = invocationOf('imsg', options, service);
   const imsg = [command, ...args].map(quoted).join(' ');
-  // The port may have been given at the start or chosen by the system, so only the service knows it.
+  // Only the service knows its port: an option may have set it, or the system may have chosen it.
   const url = (await client.status()).url ?? serviceUrl(options, service);
   const setup = { url, mcp, imsg, blueBubblesUrl: blueBubblesUrl(options, service) };
   answer(key, ...made(key, setup));
@@ -224,7 +224,7 @@ function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret' | 'scopes'>)
     'This is the key. It is shown only now.',
     '',
     ...description(key),
-    // Does not indent these lines, because a copied script does not start with blanks before its `#!`.
+    // These lines are not indented, because a copied script must begin with `#!`, without blanks before it.
     ...clientLines({ ...setup, secret: key.key, scopes: key.scopes }).flatMap(({ client, where, lines }) => [
       '',
       `${client} (${where}):`,

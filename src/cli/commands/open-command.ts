@@ -87,7 +87,7 @@ function noBrowser(context: ClientContext): string {
   return `There is no browser that ${openerOf(context)} can open.`;
 }
 
-/** Removes pages left by a machine that was switched off within the minute. */
+/** Removes pages of earlier runs that still exist because the machine was switched off before their removal. */
 function removeOldPages(folder: string): void {
   for (const name of readdirSync(folder).filter((name) => PAGE.test(name))) {
     const page = join(folder, name);

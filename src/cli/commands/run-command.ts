@@ -26,8 +26,7 @@ export async function run(options: CommonOptions, context: Context): Promise<num
     const found = readConfig(folder, environment);
     const reading = found.state === 'absent' ? firstLaunch(folder, context) : found;
     const databaseFolder = reading.state === 'usable' ? dirname(reading.config.backend.chatDbPath) : messagesFolder;
-    // Lists the folder instead of opening chat.db, which only SQLite may do (decision B1). Both need the same
-    // permission.
+    // Lists the folder, which needs the same permission as chat.db. Only SQLite may open chat.db itself (decision B1).
     if (['EPERM', 'EACCES'].includes(failure(() => readdirSync(databaseFolder)) ?? '')) stdout(...NO_ACCESS);
     return serveConfigured(reading, {}, log, context);
   });

@@ -8,8 +8,8 @@ export type WaitState = (typeof WAIT_STATES)[number];
 const ORDER: readonly MessageStatus[] = ['pending', 'sent', 'delivered', 'read'];
 
 /**
- * Waits until the message reaches `wanted` or fails, following events and changes after `offset`. Resolves with the
- * message as it is then, or when the time is up; undefined if its row never appeared.
+ * Waits until the message reaches `wanted` or fails, or until `seconds` have passed. Follows events and changes after
+ * `offset`. Resolves with the message in its last state; undefined if its row never appeared.
  */
 export async function waited(
   client: PosternClient,
@@ -21,7 +21,7 @@ export async function waited(
   const signal = AbortSignal.timeout(seconds * 1000);
   for await (const { type, data } of client.listen({ after: offset, changes: true, signal })) {
     if (type !== 'message.sent' && type !== 'message.updated') continue;
-    // The answer came before the message had a row and an id, so its text identifies it.
+    // The message had no row yet when the send was answered, so the answer has no id. The text identifies the message.
     if (id === '' && type === 'message.sent' && data.body === sent.body) id = data.id;
     if (data.id === id && isOver(data, wanted)) return data;
   }

@@ -89,8 +89,8 @@ function shownTable(
 }
 
 /**
- * Returns the share that arrived of the deliveries that ended in the last 24 hours. A held delivery that is still being
- * retried does not count, because nothing is lost.
+ * Returns the percentage of deliveries that arrived, among those that ended in the last 24 hours; `-` if none ended.
+ * Leaves out a held delivery that is still being retried, because it is not lost.
  */
 function delivered({ points }: SubjectSeries): string {
   const total = (...names: readonly string[]): number =>

@@ -50,7 +50,7 @@ export async function tail(conversation: string | undefined, options: TailOption
     signal,
     onReconnect,
     maxAgeS: options.maxAge,
-    // Leaves out `junk` with --junk, because an older service refuses parameters that it does not know.
+    // With --junk, sends no parameter at all, because an older service refuses parameters that it does not know.
     junk: options.junk ? undefined : false,
     ...(!isPlain && macs === undefined && { include: ['contacts', 'details'] as const }),
     ...(isPlain && options.details === true && { include: ['details'] as const }),
@@ -70,7 +70,10 @@ function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }
 
-/** Returns the part of a conversation id that is the same on every service; at a hub, with its Mac in front. */
+/**
+ * Returns the conversation id without its messaging service, such as iMessage or SMS. Keeps the Mac's id, which a hub
+ * puts in front.
+ */
 function partyOf(conversationId: string): string {
   const [mac = ''] = /^[a-z0-9-]{1,32}~/.exec(conversationId) ?? [];
   return mac + conversationId.slice(Math.max(0, conversationId.indexOf(';')));

@@ -39,7 +39,7 @@ interface AddOptions extends SettingsOptions {
 
 interface EditOptions extends SettingsOptions {
   readonly to?: string;
-  /** False with --no-name. --no-secret and --no-filter do the same to the next two. */
+  /** False with --no-name. In the same way, --no-secret and --no-filter set `secret` and `filter` to false. */
   readonly name?: string | boolean;
   readonly secret?: boolean;
   readonly filter?: boolean;
@@ -68,8 +68,8 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
 }
 
 /**
- * Sends a test event at once. macOS asks about the local network at the first connection, and now somebody is at the
- * screen.
+ * Sends a test event at once. The first connection makes macOS ask about the local network, and the user is at the
+ * screen now to answer.
  */
 async function tryLocalNetwork(id: string, { client, stderr }: Served): Promise<void> {
   stderr(

@@ -23,7 +23,7 @@ type Received = Event | ChangeEvent | { readonly type: 'webhook.test' };
 const NAME = 'postern webhooks listen';
 /** The time limit that the service itself has for receivers, in milliseconds. */
 const FORWARD_MS = 10_000;
-/** The headers of a delivery that are forwarded. */
+/** Matches the headers of a delivery that `forward` passes on. */
 const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
 
 /** `postern webhooks listen`: receives deliveries on this machine while the command runs. */
@@ -79,7 +79,7 @@ function assertHere(place: string): void {
   );
 }
 
-/** Removes webhooks that killed runs left behind; with a limited key, only its own. */
+/** Removes webhooks that killed runs left behind. With a limited key, removes only webhooks of that key. */
 async function removeLeftovers(service: Served): Promise<void> {
   for (const { id, url } of await service.client.webhooks()) {
     if (await isLeftover(url)) await removed(id, service);

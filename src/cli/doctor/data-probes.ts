@@ -17,7 +17,7 @@ const XATTRS = [
 const SOUND = '/System/Library/Sounds/Ping.aiff';
 const CONVERSION_LIMIT_MS = 60_000;
 
-/** Reports the socket's mode and the length of its path, for which macOS allows 103 bytes. */
+/** Reports the socket's mode and the length of its path. macOS allows a path of 103 bytes. */
 export function socket({ layout }: ProbeContext): Observation {
   const path = join(layout.support, 'postern.sock');
   const mode = (statSync(path).mode & 0o777).toString(8);
@@ -33,7 +33,9 @@ export function appXattrs({ machine, layout }: ProbeContext): Promise<Observatio
   }));
 }
 
-/** Counts how often this Mac woke up today, as far as the end of its log shows. */
+/**
+ * Counts how often this Mac woke up today. Sees only the end of a long log, because kept output is limited in length.
+ */
 export function sleep({ machine }: ProbeContext): Promise<Observation> {
   const now = new Date(machine.clock.now());
   const two = (value: number): string => String(value).padStart(2, '0');

@@ -70,8 +70,8 @@ export function diskSpace(folder: string): Finding {
 }
 
 /**
- * Columns of the message table and the macOS that introduced each, newest first. A database shows its own shape and not
- * the version of macOS, because an upgraded one keeps old columns.
+ * Columns of the message table and the macOS that introduced each, newest first. They show the schema of the database,
+ * which is not always that of the running macOS: an upgraded database keeps old columns.
  */
 const SHAPES: readonly (readonly [column: string, macos: string])[] = [
   ['date_recovered', '26'],
@@ -82,7 +82,7 @@ const SHAPES: readonly (readonly [column: string, macos: string])[] = [
   ['thread_originator_guid', '11'],
 ];
 
-/** Opens chat.db here. On a Mac this shows the terminal's permission, not the agent's. */
+/** Opens chat.db in this process. On a Mac the result depends on the terminal's permission, not on the agent's. */
 export function chatDatabase(path: string, isReadByService: boolean): Finding {
   try {
     const database = openSqlite(path, { readonly: true });

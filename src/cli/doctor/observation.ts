@@ -16,9 +16,9 @@ export type Absence =
   | 'missing'
   | 'time_limit'
   | 'failed'
-  /** The service does not answer, or does not allow it. */
+  /** The service does not answer, or refuses the request. */
   | 'no_service'
-  /** macOS might have prompted the user. */
+  /** Left out, because macOS might have prompted the user. */
   | 'not_asked';
 
 /** The result under one key of the report, or the reason for its absence. */
@@ -43,7 +43,10 @@ export interface ObservedCommand {
 
 const TIMEOUT_MS = 15_000;
 
-/** Runs a program within its time limit. Reports its exit code, and of its output only what `read` returns. */
+/**
+ * Runs a program within its time limit. Reports its exit code and the values that `read` takes from its output. After a
+ * failure also reports the known words of stderr.
+ */
 export async function observe(
   { run, command, args, timeoutMs = TIMEOUT_MS }: ObservedCommand,
   read: (result: CommandResult) => Readonly<Record<string, ReportedValue>> = () => ({}),

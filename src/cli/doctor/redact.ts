@@ -48,7 +48,10 @@ function isHarmless(word: string): boolean {
   return WORDS.has(word.toLowerCase());
 }
 
-/** Parses lines of `key: value` or `key=value`. Returns the wanted keys whose values have the expected form. */
+/**
+ * Parses lines of `key: value` or `key=value`. Returns the first value of each wanted key, masked if it does not have
+ * the expected form.
+ */
 export function fields(text: string, wanted: Readonly<Record<string, RegExp>>): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const line of text.split('\n')) {

@@ -26,8 +26,8 @@ export function tccLog(run: RunCommand): Promise<Observation> {
 }
 
 /**
- * Reduces the log to lines about Postern. A line with a result does not name the program, so another line with the same
- * request number must.
+ * Reduces the log to lines about Postern. The line with a result does not name the program, so a line is kept if any
+ * line with its request number names Postern.
  */
 function reduced(log: string): readonly ReportedValue[] {
   const lines = log.split('\n').flatMap((text) => {

@@ -63,7 +63,10 @@ export async function isBundleSound(machine: Machine, layout: Layout): Promise<b
   return (await runtimeOf(machine, layout.executable)) !== undefined;
 }
 
-/** Returns the versions of Node at `executable` and of its native module interface; undefined if it does not run. */
+/**
+ * Returns the Node version and the version of the native module interface (ABI) of the Node at `executable`. Returns
+ * undefined if it does not run.
+ */
 export async function runtimeOf(
   machine: Machine,
   executable: string,

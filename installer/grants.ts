@@ -32,8 +32,8 @@ export async function knownCdhash(machine: Machine, layout: Layout): Promise<str
 }
 
 /**
- * Resets the permissions if the bundle in place has a new cdhash, because macOS ties permissions to the cdhash. After
- * an earlier bundle, System Settings would show Postern as switched on although macOS refuses it.
+ * Resets the permissions if a new bundle has another cdhash than the known one, because macOS ties permissions to the
+ * cdhash. Without the reset, System Settings would show Postern as switched on although macOS refuses it.
  */
 export async function settleGrants(
   machine: Machine,

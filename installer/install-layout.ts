@@ -21,13 +21,13 @@ export interface Layout {
   /** A small script that runs `postern` with the private Node. */
   readonly command: string;
   readonly config: string;
-  /** Locked by the installer or uninstaller that is working on this installation. */
+  /** The file that a running installer or uninstaller locks. */
   readonly lock: string;
-  /** The cdhash of the bundle whose permissions macOS last recorded. Outlives the bundle. */
+  /** The file with the cdhash of the bundle whose permissions macOS last recorded. It outlives the bundle. */
   readonly knownCdhash: string;
   readonly plist: string;
   readonly logs: string;
-  /** Converted attachments. They can be recreated. */
+  /** The folder of converted attachments, which can be recreated. */
   readonly caches: string;
   /** The agent's stdout and stderr. */
   readonly logFiles: readonly [string, string];

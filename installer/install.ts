@@ -36,7 +36,7 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   try {
     await switchOver(machine, layout, launchd, release, agent);
   } finally {
-    // Also runs after a failed first installation, because that leaves its app in place.
+    // Runs even if the switch failed: after a failed first installation, the new app stays in place.
     const isNewBundle = release.bundle?.isPlaced() === true;
     await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
     release.bundle?.discard();
@@ -106,7 +106,8 @@ async function checkBeforehand(
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }
-  // The port was checked first, so that an agent that starts in between is recognised as the program on its port.
+  // Reads launchd's state after the port. In the opposite order, an agent that starts in between would look like
+  // another program on its port.
   const job = await launchd.state();
   const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
   if (state.kind === 'taken' && !isOurs) {

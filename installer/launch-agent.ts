@@ -38,8 +38,8 @@ export class Agent {
   }
 
   /**
-   * Waits until the agent answers. Returns null once it does, otherwise the problem. If there is no socket, or if the
-   * version is older and may have none, checks only that launchd's process listens on the port.
+   * Waits until the agent answers. Returns null once it does, otherwise the problem. With `isOlder` or without a
+   * socket, only checks that launchd's process listens on the port, because an older version may have no socket.
    */
   async healthTrouble(machine: Machine, launchd: Launchd, { isOlder = false } = {}): Promise<string | null> {
     const end = machine.clock.monotonic() + HEALTH_LIMIT_MS;

@@ -45,9 +45,9 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
 const POLL_MS = 5_000;
 
 /**
- * Makes the agent check its permissions until it has both, and tells the user what to click, for at most
- * `permissionsLimitMs`. Returns the missing permissions. Only the agent may ask Messages, because macOS would take the
- * request of a child of this terminal for the terminal's own.
+ * Makes the agent check its permissions until it has both, at most for `permissionsLimitMs`, and tells the user what to
+ * click. Returns the missing permissions. The agent itself must ask Messages, because macOS attributes a request from a
+ * program started in this terminal to the terminal.
  */
 export async function walkThroughPermissions(
   machine: Machine,

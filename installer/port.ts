@@ -11,8 +11,8 @@ export type PortState =
   | { readonly kind: 'impossible'; readonly code: string };
 
 /**
- * Binds the port as the gateway would and releases it at once. Also asks lsof, because macOS lets some listeners
- * share a port.
+ * Returns the state of a port. Binds the port as the gateway would and releases it at once. Also asks lsof, because
+ * macOS lets some listeners share a port, so that binding can succeed on a taken one.
  */
 export async function portState(run: RunCommand, host: string, port: number): Promise<PortState> {
   const code = await new Promise<string | null>((resolve) => {

@@ -23,7 +23,8 @@ if (missing.length > 0) {
 }
 
 async function loads(name: string): Promise<boolean> {
-  // better-sqlite3 loads its native part with the first database.
+  // Importing better-sqlite3 does not load its native part, but opening a database does. `sqliteLibrary` shows whether
+  // that worked.
   if (name === 'better-sqlite3') return sqliteLibrary === name;
   try {
     await import(name);

@@ -18,9 +18,9 @@ import { type StagedFolder, writeWhole } from './staging.ts';
 export interface Release {
   /** Name of its folder in `versions`. */
   readonly id: string;
-  /** Undefined if the bundle in place stays. */
+  /** Undefined if the current bundle is kept. */
   readonly bundle: NewBundle | undefined;
-  /** The cdhash that the permissions belonged to before; null if unknown. */
+  /** The cdhash that the permissions belong to before this release is installed; null if unknown. */
   readonly knownCdhash: string | null;
   readonly plist: string;
   readonly command: string;

@@ -92,7 +92,8 @@ function moveIfThere(path: string, to: string): void {
 
 /**
  * Returns an AppError that says why a path could not be written, or the error itself. EPERM can also come from App
- * Management (since macOS 13), which protects an app from terminals that did not make it. EACCES is only about owners.
+ * Management (since macOS 13), which protects an app from terminals that did not make it. EACCES concerns only file
+ * ownership and permissions.
  */
 export function writeFailure(error: unknown, path: string): unknown {
   const code = errorCode(error);

@@ -5,7 +5,7 @@ import { writeWhole } from './staging.ts';
 
 /** A change to the Mac that can be undone. */
 export interface Step {
-  /** The step in words that follow "could not". */
+  /** Completes a sentence that begins with "could not", for example "put the app in place". */
   readonly name: string;
   run(): void | Promise<void>;
   /** Restores the state before `run`, even if `run` failed halfway. */
@@ -14,7 +14,7 @@ export interface Step {
 
 export interface StepFailure {
   readonly error: unknown;
-  /** The steps that had begun, starting with the failed one. */
+  /** The steps that were started, in reverse order: the failed one comes first. */
   readonly begun: readonly Step[];
 }
 

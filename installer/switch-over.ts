@@ -69,8 +69,8 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
 }
 
 /**
- * Undoing restores the previous app. If there was no sound app before, the new one stays, because the old code needs an
- * app.
+ * Moves the new app into place. Undoing restores the previous app. If that was missing or damaged, the new one stays,
+ * because the old code needs an app.
  */
 function placeBundle(bundle: NewBundle): Step {
   return {

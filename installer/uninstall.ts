@@ -32,7 +32,7 @@ async function uninstallOne(machine: Machine, layout: Layout, { purge }: Uninsta
   left.push(...(await stopAgent(machine)));
   if ((await unlinkMenuPlugin(machine, layout)) > 0) machine.stdout('Removed the menu bar item.');
   left.push(...unlinkShellFiles(machine, layout));
-  // Resets permissions before the bundle is removed, because tccutil finds it by its identifier.
+  // Resets permissions before removing the bundle, because tccutil looks the bundle up by its identifier.
   if (purge) left.push(...(await forgetPermissions(machine, layout)));
   await unregisterBundle(machine, layout);
 

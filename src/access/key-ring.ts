@@ -218,7 +218,8 @@ export class KeyRing implements Keys {
   }
 
   /**
-   * Returns the list's closed groups. While chat.db is unreadable it returns none, although every group is closed then.
+   * Returns the groups of the list that are closed for sending. While chat.db is unreadable, returns none, although
+   * every group is closed then.
    */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {

@@ -6,7 +6,7 @@ import { problem } from '../domain/problems.ts';
 /** Maximum number of WebSockets and streams together. MCP subscriptions have a separate limit of the same size. */
 const MAX_STREAMS = 16;
 
-/** A key in use. Its settings can change, while this object and those made for it, such as its caller, stay. */
+/** A key in use. Its settings can change. This object, and objects made for it such as its caller, then stay in use. */
 export class LimitedKey {
   #stored: StoredKey;
   #parsed: Parsed;
@@ -36,7 +36,7 @@ export class LimitedKey {
     return !this.#isRevoked && nowMs < this.expiresMs;
   }
 
-  /** Reports whether this is the current secret, or the previous one while that remains valid. */
+  /** Reports whether `hash` is the hash of the current secret, or of the previous one if that is still valid. */
   isSecret(hash: Buffer, nowMs: number): boolean {
     const { present, previous, previousUntilMs } = this.#parsed;
     // Always compares with both secrets, so that the time taken reveals nothing.

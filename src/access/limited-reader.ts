@@ -92,12 +92,12 @@ export function limitedAttachments(attachments: AttachmentReader, reader: Messag
 
 type Place = Pick<Conversation, 'id' | 'last_message_at'>;
 
-/** Compares the places of two conversations in a list, newest first. */
+/** Compares two conversations for sorting: newest first, then by id. */
 function inOrder(a: Place, b: Place): number {
   return compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id);
 }
 
-/** Returns the place in a list that its cursor names. */
+/** Parses the cursor of a list. Throws `invalid_cursor`. */
 function placeAt(cursor: string): Place {
   const [, at, id] = /^([\dTZ:-]{20,24})\.(.+)$/s.exec(cursor) ?? [];
   if (at === undefined || id === undefined) throw problem('invalid_cursor');

@@ -49,7 +49,10 @@ type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'scheduled' }>;
 /** Identifies a request, so that repeating it neither sends nor asks for approval again. */
 interface Ask {
   readonly id: string;
-  /** An equal request since this time counts as the same: `sinceMs` for direct sends, `heldSinceMs` for held ones. */
+  /**
+   * A request counts as a repetition if an equal one was made since `sinceMs` (direct sends) or `heldSinceMs` (held
+   * sends).
+   */
   readonly sinceMs: number;
   readonly heldSinceMs: number;
   readonly hasKey: boolean;
@@ -135,7 +138,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
 
   /**
    * Looks up whether this request was allowed before. Also returns the idempotency key that prevents a second send.
-   * `withdrawnMs` is the time of the request's newest approval if that was withdrawn.
+   * `withdrawnMs` is when the request's newest approval was created, if that approval was withdrawn.
    */
   function earlierSend(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
     const askedMs = auditStore.ask(ask.id, ask.sinceMs);

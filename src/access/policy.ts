@@ -37,8 +37,8 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   const guids = chats.map(({ guid }) => guid);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
   const [address, ...others] = members;
-  // Messages may send to the address in the chat id. If that is not the member's address, it is uncertain who would
-  // read the message.
+  // Messages can send to the address in the chat id instead of the member's. If the two differ, it is uncertain who
+  // would read the message.
   const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
   if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain)
     return undefined;
@@ -52,7 +52,7 @@ export function maySend(list: AccessList, destination: Destination): boolean {
   return list.some((entry) => isMeant(entry, destination) && joinedSince(entry, destination.members).length === 0);
 }
 
-/** Returns the groups of a list that are closed for sending, and who joined them. */
+/** Returns the listed groups that are closed for sending, each with the members who joined after it was listed. */
 export function closedGroups(
   list: AccessList,
   chatsOf: (id: string) => readonly ChatMembers[],

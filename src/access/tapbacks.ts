@@ -31,7 +31,7 @@ export interface TapbacksParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly keyName: (keyId: string) => string;
-  /** False if the proof is only for canaries. */
+  /** False if the proved self-chat is used only for canaries. */
   readonly hasTapbacks: boolean;
 }
 
@@ -127,8 +127,8 @@ export function tapbacks(parts: TapbacksParts) {
   }
 
   /**
-   * Records a message whose text is exactly a request's. Messages may also store a copy of the request; a tapback on it
-   * counts too.
+   * Records a message whose text is exactly that of a request. Messages may also store a copy of the request, and a
+   * tapback on the copy counts too.
    */
   function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     if (!isFromMe && memberKey(sender) !== address) return;
@@ -169,8 +169,8 @@ const MAX_TEXT = 2000;
 const MAX_LENGTH = 4000;
 
 /**
- * Returns the request for a decision in the self-chat: the destination first, then the exact text, each line behind a
- * bar, so that no text looks like a line of Postern. Returns undefined if the request is too long.
+ * Returns the message in the self-chat that asks for a decision; undefined if it is too long. The destination comes
+ * first, then the exact text. Each line of that text begins with a bar, so that none can look like a line of Postern's.
  */
 export function requestText(approval: StoredApproval, keyName: string): string | undefined {
   const { id, to, members, text, attachments } = approval;

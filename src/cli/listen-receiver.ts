@@ -59,7 +59,7 @@ export async function isLeftover(url: string): Promise<boolean> {
     const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(PROBE_MS) });
     return (await answer.text()) !== pathname;
   } catch (error) {
-    // A suspended receiver does not answer in time.
+    // A time limit that has passed proves nothing: a suspended receiver does not answer in time either.
     return (error as Error).name !== 'TimeoutError';
   }
 }

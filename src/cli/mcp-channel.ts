@@ -47,7 +47,7 @@ export interface McpChannelParts {
  */
 export class McpChannel {
   readonly #parts: McpChannelParts;
-  /** Requests whose answers this channel changes: their methods, by request id. */
+  /** The methods of the requests whose answers this channel changes, by request id. */
   readonly #asked = new Map<string | number, string>();
   #following: Promise<void> | undefined;
 
@@ -144,7 +144,7 @@ export function channelContent({ body, details }: Message): string {
   return countedBlanks(cut.split('\n').map(visible).join('\n')).replace(ELEMENT, '‹');
 }
 
-/** Returns the value of an attribute. Ids that Messages creates are unchanged. */
+/** Escapes a text for an attribute. Leaves ids that Messages creates unchanged. */
 function attribute(text: string): string {
   return visible(text.replace(NOT_IN_ATTRIBUTE, writtenOut));
 }

@@ -37,7 +37,9 @@ export class McpPipe {
   /** Requests that are not answered yet, by id. */
   readonly #running = new Map<string | number, AbortController>();
   readonly #all = new Set<Promise<void>>();
-  /** Protocol version from the answer to `initialize`. In later protocols every message has its own. */
+  /**
+   * Protocol version from the answer to `initialize`. Since later protocols, each message states its version instead.
+   */
   #version: string | undefined;
 
   constructor(to: McpDestination, write: (line: string) => void, warn: (sentence: string) => void) {

@@ -65,7 +65,7 @@ export function processContext(version: string): ClientContext {
   };
 }
 
-/** Resolves once all output is written. A pipe can still have to take some when a command has ended. */
+/** Resolves once all output is written. When a command ends, a pipe may not have taken all of it yet. */
 export async function outputWritten(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise<void>((resolve) => stream.write('', () => resolve()));

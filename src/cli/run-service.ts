@@ -89,7 +89,10 @@ export async function runService(
   return ending.exitCode;
 }
 
-/** Returns the commands with which clients of MCP and imsg reach this service. They find it by its folder. */
+/**
+ * Returns the commands with which clients of MCP and imsg reach this service. The commands name its configuration
+ * folder.
+ */
 function programsOf({ dir: configDir }: Config, context: Context) {
   const { command, args } = invocationOf('imsg', { configDir }, context);
   return { mcp: invocationOf('mcp', { configDir }, context), imsg: [command, ...args].map(quoted).join(' ') };

@@ -108,7 +108,7 @@ export async function reportRefusal(
   }
 }
 
-/** Returns the service's address for programs that other people configure. */
+/** Returns the service's address for the configuration of other programs. */
 export function serviceUrl(options: ConnectionOptions, context: Context): string {
   const given = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   return trimmedEnd(given ?? urlOf(configurationOf(options, context).server), /\//);

@@ -4,7 +4,10 @@ import type { Include } from '../domain/include.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
-/** Makes a request that includes people's names and `others`. A hub refuses the names; then repeats it without them. */
+/**
+ * Makes a request that includes people's names and `others`. If a hub refuses the names, repeats the request without
+ * them.
+ */
 export async function withNames<Answer>(
   ask: (included: { readonly include?: readonly Include[] }) => Promise<Answer>,
   others: readonly Include[] = [],

@@ -109,8 +109,8 @@ function knownOf(source: string, context: Context): Known {
 }
 
 /**
- * Stores the state. Returns false if that fails: the caller must then not ask, because without a stored time every
- * command would.
+ * Stores the state. Returns false if that fails: the caller must then not ask for the newest version, because without a
+ * stored time every command would ask.
  */
 function keep(known: Known, context: Context): boolean {
   try {

@@ -85,7 +85,10 @@ export class KeysApi {
     return this.#requests.one('POST', `${pathOf(id)}/rotate`, 'key');
   }
 
-  /** Revokes a key at once. Returns how many sends ended with it; undefined if an older service does not say. */
+  /**
+   * Revokes a key at once. Returns how many scheduled and held sends this ended; undefined if an older service does not
+   * say.
+   */
   async revoke(id: string): Promise<KeyRevocation | undefined> {
     const headers = { Prefer: 'handling=strict, return=representation' };
     const { text } = await this.#requests.request('DELETE', pathOf(id), { headers });

@@ -173,7 +173,7 @@ export interface NewWebhookOptions extends WebhookOptions {
 export interface WebhookEdits extends WebhookOptions {
   readonly url?: string;
   readonly events?: readonly WebhookEventType[];
-  /** The previous secret also signs for 24 hours. */
+  /** A new secret. The previous one also signs for another 24 hours. */
   readonly secret?: string | null;
   readonly name?: string | null;
   /** Headers not named stay unchanged. */

@@ -141,8 +141,8 @@ export class PosternClient {
 
   /**
    * Sends a message. A second send with the same `idempotencyKey` sends nothing and returns the first answer, marked
-   * `replayed`. `id` is "" until the row was seen. With a limited key the send can be held: the result is then `{
-   * approval }`, and `approvals.get` returns the outcome.
+   * `replayed`. `id` is "" until the row was seen. With a limited key the send can be held. The result is then a
+   * HeldSend, and `approvals.get` returns the outcome.
    */
   async send({ idempotencyKey, ...message }: SendOptions): Promise<SentMessage | HeldSend> {
     const body = { body: '', ...message };

@@ -24,7 +24,8 @@ export interface RequestOptions {
 }
 
 /**
- * Members that an older service would ignore. It would send at once, by another service, or with the marks of Markdown.
+ * Members of a send that an older service would ignore. It would then send at once, by another service, or with the
+ * marks of Markdown.
  */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 

@@ -110,7 +110,10 @@ export function protectConfig(folder: string): readonly string[] {
   return warnings;
 }
 
-/** Reports whether the path exists. A dangling link counts, because it must not be taken for a first launch. */
+/**
+ * Reports whether the path exists. Counts a dangling link, so that a configuration behind one is not taken for a first
+ * launch.
+ */
 function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -95,7 +95,7 @@ export function checkConfig(
   const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
     const meaning = setting.read(value, environment);
     if (meaning === undefined) mistakes.push(mistake(setting, value, name));
-    // May be undefined despite the type. No Config contains it, because a mistake means that none is returned.
+    // May be undefined despite the type. No Config ever contains it, because after a mistake no Config is returned.
     return meaning as Value;
   };
   const one = <Value>(setting: Setting<Value>): Value => read(setting, given(setting));

@@ -28,7 +28,7 @@ function accountHome(): string {
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Returns the level in `POSTERN_LOG_LEVEL`. Without one, or with an invalid one and a warning, returns `info`. */
+/** Returns the level in `POSTERN_LOG_LEVEL`; `info` if it is unset. An invalid level becomes `info` and a warning. */
 export function logLevel({ env }: Environment): { readonly level: LogLevel; readonly warnings: readonly string[] } {
   const wish = env.POSTERN_LOG_LEVEL ?? '';
   const level = LOG_LEVELS.find((name) => name === wish.toLowerCase());

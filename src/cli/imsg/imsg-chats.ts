@@ -6,7 +6,7 @@ import { notStarted, RPC, RpcError } from './rpc-error.ts';
 const KNOWN_MS = 60_000;
 const PAGE = 200;
 const MAX_PAGES = 25;
-/** Statuses of a request whose path is invalid or too long. */
+/** HTTP statuses with which the service answers a request whose path is invalid or too long. */
 const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
 /** At a hub an id begins with the id of its Mac. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;

@@ -36,7 +36,10 @@ export interface ImsgFilesParts {
   readonly warn: (sentence: string) => void;
 }
 
-/** Downloads files of messages into a folder that the client may read, at most 500 MB, for 7 days (decision Y1). */
+/**
+ * Downloads messages' files into a folder that the client may read. Keeps at most 500 MB there, and each file for 7
+ * days (decision Y1).
+ */
 export class ImsgFiles {
   readonly #parts: ImsgFilesParts;
   readonly #cache: MediaCache;

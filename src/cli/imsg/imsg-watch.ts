@@ -5,7 +5,7 @@ import { type ImsgMethods, windowFilter } from './imsg-methods.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';
 
 const MAX_SUBSCRIPTIONS = 64;
-/** Maximum age in seconds of a row that counts as news once chat.db was replaced. Older rows are history. */
+/** If chat.db was replaced, maximum age in seconds of the rows to report. Older rows are history, not news. */
 const NEWS_S = 24 * 60 * 60;
 
 export interface ImsgWatchParts {
@@ -28,8 +28,8 @@ export class ImsgWatch {
   }
 
   /**
-   * Prepares a subscription. It starts with `begin`, which the caller calls after writing the answer. If the service is
-   * away, ends the program and never resolves.
+   * Prepares a subscription. It starts when the caller calls `begin`, after writing the answer. If the service is away,
+   * calls `onAway`, which ends the program, and never resolves.
    */
   async subscribe(params: ImsgParams<'watch.subscribe'>) {
     if (this.#running.size >= MAX_SUBSCRIPTIONS) throw new RpcError(RPC.busy, 'Server busy: too many subscriptions.');

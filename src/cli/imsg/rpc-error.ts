@@ -48,8 +48,8 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the error for a send after which certainly nothing was sent. `isSafe` tells the client to repeat the send
- * itself.
+ * Returns the error for a send after which certainly nothing was sent. `isSafe` tells the client that it may repeat the
+ * send.
  */
 export function notStarted(detail: string, isSafe: boolean): RpcError {
   return new RpcError(RPC.internal, detail, {

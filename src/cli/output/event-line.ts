@@ -17,7 +17,7 @@ export const MESSAGE_LIST: readonly Column[] = [
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
 
-/** Returns a message in these columns. */
+/** Returns a message as a row of `MESSAGE_LIST`. */
 export function messageRow(message: Message, nowMs: number): readonly string[] {
   const { id, timestamp, is_from_me: isOwn } = message;
   return [id, shownTime(timestamp, nowMs), isOwn ? '→' : '←', whoIn(message), messageText(message)];

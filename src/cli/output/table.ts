@@ -14,7 +14,7 @@ export interface Column {
   readonly style?: (cell: string) => Style | undefined;
 }
 
-/** Flexible columns shrink to this width if the table is still too wide. */
+/** Flexible columns shrink to this width if the table is too wide even with `least`. */
 const MIN_COLUMNS = 4;
 
 /** Prints a table as wide as the terminal. Without rows prints `none`, on stderr so that a script does not read it. */

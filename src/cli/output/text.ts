@@ -88,8 +88,8 @@ export function fitted(text: string, columns: number): string {
 export const UNBROKEN = '\u00a0';
 
 /**
- * Wraps the text to this many columns and indents each line; without `columns`, returns one indented line. A longer
- * word, such as a path, stays whole on its own line.
+ * Wraps the text to this many columns and indents each line; without `columns`, does not wrap. A word that is longer
+ * than a line, such as a path, stays whole on a separate line.
  */
 export function wrapped(text: string, columns: number | undefined, indent: number): readonly string[] {
   const margin = ' '.repeat(indent);

@@ -1,7 +1,7 @@
 import { mayAskByItself, noteLimit } from './budget.js';
 import { keptKey } from './kept-key.js';
 
-/** Relative, so that it also works behind a proxy that adds a folder to the path. */
+/** The URL is relative to the page, so that it also works behind a proxy that adds a folder to the path. */
 export const API = new URL('api/v1/', location.href);
 
 let key = keptKey();
@@ -73,7 +73,7 @@ export async function pageOf(path, { signal, isByItself } = {}) {
   return {
     items: await response.json(),
     headers: response.headers,
-    // Takes only the query of the link, because its path lacks a folder that a proxy may have added.
+    // A proxy may add a folder to the path, which the link lacks. So only the link's query is used.
     next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
   };
 }
@@ -90,7 +90,7 @@ export async function newestOffset() {
 }
 
 /**
- * Returns the bytes of an attachment and the type in the answer. Throws a Refusal.
+ * Returns the bytes of an attachment and their Content-Type. Throws a Refusal.
  * @param {string} path
  * @param {{ readonly isByItself?: boolean | undefined }} [options]
  */

@@ -11,7 +11,7 @@ import { bytesOf, counted, listed, personOf, timeOf } from './words.js';
 /** @import { Shown } from './view-approvals.js' */
 
 /**
- * Shows what would be sent and to whom, with the two possible answers.
+ * Returns a card that shows what would be sent and to whom, with buttons to approve and to deny it.
  * @param {Shown} approval
  * @param {ReadonlyMap<string, string>} names of the keys
  * @param {(card: HTMLElement, approval: Shown, action: 'approve' | 'deny') => unknown} decide

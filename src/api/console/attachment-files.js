@@ -31,7 +31,7 @@ const TYPES = {
 };
 /** Types that the service converts to. A browser never runs a blob of these types as a page. */
 const CONVERTED = new Set(['image/jpeg', 'audio/mp4']);
-/** Types that are never converted, because conversion would stop an animation. */
+/** Types that are never converted, because the converted picture would not be animated. */
 const AS_IT_IS = new Set(['image/gif']);
 const SHOWN_EVERYWHERE = new Set(['image/jpeg', 'image/png', 'image/webp']);
 const SMALL_BYTES = 500_000;

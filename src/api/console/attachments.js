@@ -1,5 +1,4 @@
-// Pictures, sounds and files of a message. Each one needs a request, and requests count towards the limit of all
-// clients.
+// Pictures, sounds and files of a message. Loading one takes a request, and all clients share one limit on requests.
 
 import { bytesAt, statusOf } from './api.js';
 import { addressOf, typeOf } from './attachment-files.js';
@@ -239,8 +238,8 @@ async function offer(control, { name, at }) {
   control.disabled = true;
   try {
     const { bytes } = await bytesAt(at);
-    // Ignores the type in the answer, because the sender chose it. HTML in a blob would run in this origin, without its
-    // policy.
+    // Ignores the type in the answer, because the sender chose it. A blob of HTML would run in the console's origin,
+    // without the console's Content-Security-Policy.
     const link = h('a', {
       href: URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' })),
       download: name,

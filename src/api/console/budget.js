@@ -1,7 +1,10 @@
-// All clients share the service's limit, so the page makes few requests on its own.
+// All clients share one limit on requests. So the page makes few requests that the user did not ask for.
 
 const OWN_PER_MINUTE = 20;
-/** If fewer requests are left in the minute, the page requests only what the user clicks. */
+/**
+ * If the service allows fewer requests than this in the rest of the minute, the page requests only what the user
+ * clicks.
+ */
 const RESERVE = 15;
 const MINUTE_MS = 60_000;
 
@@ -20,12 +23,12 @@ export function mayAskByItself() {
 }
 
 /**
- * Reports whether more than half of the page's own requests are left. Only then does the details pane load its
- * pictures.
+ * Reports whether the page has made less than half of the requests that nobody clicked. Only then does the details pane
+ * load its pictures.
  */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 
-/** Reports whether so few requests are left that the page must wait. */
+/** Reports whether so few requests are left that the page makes only those that the user clicks. */
 export const isScarce = () => performance.now() < leftUntil && left < RESERVE;
 
 /**

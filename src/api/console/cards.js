@@ -8,7 +8,7 @@ import { counted, listed, personOf, timeOf } from './words.js';
 /** @import { Names } from './words.js' */
 
 /**
- * Returns the cards of a message, which replace its text or follow it.
+ * Returns the cards of a message. A card is shown instead of the message's text or below it.
  * @param {any} message
  * @returns {HTMLElement[]}
  */

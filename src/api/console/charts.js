@@ -1,5 +1,5 @@
-// Charts as inline SVG. Their colours follow the tokens and forced colours. The label of each is a sentence about its
-// result.
+// Charts as inline SVG. Their colours come from CSS variables and adapt to forced colours. The label of a chart is
+// a sentence that says what the chart shows.
 
 import { h, svg } from './dom.js';
 import { number } from './words.js';
@@ -16,7 +16,7 @@ const TOP = 6;
  */
 
 /**
- * Draws stacked bars with a legend. Draws them again for each size instead of scaling them, so that letters stay 11 px.
+ * Draws stacked bars with a legend. A change of size redraws the bars, because scaling them would also scale the text.
  * Pointing at a bar writes its values into the legend.
  * @param {BarChart} chart
  */
@@ -46,7 +46,7 @@ export function barChart(chart) {
  * @param {number} height
  */
 function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
-  // If there is little room, neighbours are merged, so that a bar stays visible.
+  // If the bars would become too narrow to see, merges neighbouring bars.
   const join = Math.max(1, Math.ceil((all.length * MIN_BAR) / width));
   const bars = join === 1 ? all : joined(all, join);
   const totals = bars.map(({ values }) => sum(values));

@@ -41,7 +41,7 @@ const made = new Map();
 /** @type {View | undefined} */
 let shown;
 let isIn = false;
-/** Number of calls of `showView`. Only the last one shows its view. */
+/** Counts the calls of `showView`. A call that has to wait shows its view only if no other call followed. */
 let turns = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retry;
@@ -70,7 +70,7 @@ async function enter(candidate) {
 }
 
 /**
- * Waits until requests are allowed again, because those of this minute are used up. Then signs in with the same key.
+ * The requests of this minute are used up. Waits until the service accepts requests again, then signs in.
  * @param {string} candidate
  * @param {number} waitS
  */
@@ -231,7 +231,7 @@ element('skip').addEventListener('click', (event) => {
   element('main').focus();
 });
 addEventListener('hashchange', () => {
-  // The browser may follow `postern open` in a tab that already shows the console.
+  // A browser may open the address of `postern open` in a tab that already shows the console.
   const address = takeFromAddress();
   if (address === undefined) void showView();
   else void followAddress(address, enter);

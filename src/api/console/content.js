@@ -43,7 +43,7 @@ export function textOf({ body, attachments, details }) {
   if (kind === 'message' && body !== '' && parts.length > 1) return linesOf(parts);
   if (sentence === undefined || (kind === 'message' && body !== '')) return body;
   if (kind !== 'message' || attachments.length === 0) return sentence;
-  // The attachments show themselves, except stickers that a browser cannot show.
+  // The page shows the attachments themselves. Only a sticker that a browser cannot show needs the sentence.
   return details.attachments.some(isTold) ? sentence : '';
 }
 

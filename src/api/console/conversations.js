@@ -107,13 +107,13 @@ async function showMore() {
 }
 
 /**
- * Returns the conversations of the chosen Mac that the list lacks. A page repeats a conversation of an earlier page if
- * the conversation has had a new message since.
+ * Returns the conversations that belong to the chosen Mac and are not yet in the list. Two pages contain the same
+ * conversation if a new message arrived in it between their requests.
  * @param {readonly Conversation[]} conversations
  */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
 
-/** Loads pages until the list is long enough to scroll: a page can have few conversations that it shows. */
+/** Loads pages until the list can scroll, because the filters may hide most of a page's conversations. */
 function fillList() {
   const isShort = list.clientHeight > 0 && list.scrollHeight <= list.clientHeight;
   if ((isHub() || isUnreadOnly) && next !== undefined && isShort) void showMore();

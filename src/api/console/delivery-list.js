@@ -13,7 +13,10 @@ import { counted, exactTimeOf, number } from './words.js';
 
 /** @type {Readonly<Record<string, readonly [icon: string, kind: string]>>} */
 const OUTCOMES = { delivered: ['check', 'yes'], dropped: ['x', 'no'], held: ['clock', 'wait'], gone: ['info', ''] };
-/** Matches events of rows. They can be sent again, because their rows can be read again from chat.db. */
+/**
+ * Matches the types of events that stand for a row in chat.db. Only these can be sent again, because their row can be
+ * read again.
+ */
 const OF_ROWS = /^(?:message\.(?:received|sent)|reaction\.)/;
 
 /**

@@ -17,7 +17,7 @@ export function element(id) {
 }
 
 /**
- * Makes an element. `props` is its class as a string, or its attributes, of which `onclick` and the like are listeners.
+ * Makes an element. `props` is its class, or an object with its attributes; members such as `onclick` are listeners.
  * Children that are false, null or undefined are left out.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -77,7 +77,10 @@ export function fill(parent, ...children) {
   return parent;
 }
 
-/** Set as properties, because setting the attribute has no effect once the page has changed the property. */
+/**
+ * Attributes to set as properties. Once the user or the page has changed such a property, setting the attribute has no
+ * effect.
+ */
 const PROPERTIES = new Set(['value', 'checked', 'selected']);
 
 /**

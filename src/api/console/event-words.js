@@ -26,7 +26,8 @@ export const groupOf = (type) => GROUP_OF.get(type) ?? 'changes';
 
 /** @param {{ body: string, attachments: readonly string[], details?: { sentence?: string } }} message */
 function messageText({ body, attachments, details }) {
-  // With attachments, the sentence would only add their number to the body, and the names of the files follow anyway.
+  // If there are both text and attachments, the sentence is the text with the number of attachments. The text alone is
+  // enough, because the file names follow.
   const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }

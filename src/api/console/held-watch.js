@@ -1,5 +1,5 @@
-// Watches for sends that wait for a decision. Each request waits for the first such send, so that the badge costs about
-// one request a minute while there is none.
+// Watches for sends that wait for a decision. While there are none, each request waits up to `WAIT_S` for one, so
+// that the badge costs about one request a minute.
 
 import { call } from './api.js';
 import { setBadge } from './shell.js';
@@ -37,7 +37,7 @@ async function watch(before) {
     if (count > 0 || document.hidden) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     if (document.hidden) continue;
     try {
-      // An empty list arrives only after the wait.
+      // With `wait`, the service returns an empty list only after `WAIT_S`.
       const held = await call(`approvals?state=held${count > 0 ? '' : `&wait=${WAIT_S}`}`, { isByItself: true });
       count = held.length;
       noteHeld(count);

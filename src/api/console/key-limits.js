@@ -176,7 +176,7 @@ export function limitFields(draft, changed) {
 }
 
 /**
- * Returns a field for how long a key lasts. `kept` is the key's present expiry.
+ * Returns a field for the time when a key expires. `kept` is the text of the choice that leaves the time unchanged.
  * @param {Draft} draft
  * @param {string} [kept]
  */

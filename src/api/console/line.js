@@ -7,8 +7,8 @@ const EXPIRED = 4410;
 
 /**
  * The WebSocket connection. Reconnects whenever it breaks, and resumes after the last event taken. Calls `tell` with
- * `open`; `closed` and the wait in seconds; `expired` if the service cannot resume from here; and `refused` if the key
- * is no longer valid.
+ * `open`; with `closed` and the seconds until the next attempt; with `expired` if the service cannot resume after that
+ * event; and with `refused` if the key is no longer valid.
  */
 export class Line {
   /** @type {WebSocket | undefined} */

@@ -54,7 +54,7 @@ export function onEvent(take) {
 }
 
 /**
- * Calls `watch` with `open`, or with a text that has the time until the next attempt.
+ * Calls `watch` with each new state of the connection: `open`, or a text such as `closed; trying again in 5 s`.
  * @param {(state: string) => void} watch
  */
 export function onLiveState(watch) {

@@ -15,7 +15,7 @@ const MOVED = new Map([
 let home = 'overview';
 
 /**
- * Sets the view to show if the address names none. A limited key needs its own, because it has no overview.
+ * Sets the view to show if the address names none. Limited keys cannot open the overview, so they need another view.
  * @param {string} view
  */
 export function setHome(view) {
@@ -44,7 +44,8 @@ export const pathOfConversation = (id, message) =>
   `#/c/${encodeURIComponent(id)}${message === undefined ? '' : `/${encodeURIComponent(message)}`}`;
 
 /**
- * Goes to an address. `replaces` leaves no step for Back.
+ * Goes to an address. With `replaces`, the address takes the place of the current one in the history, so Back skips the
+ * current one.
  * @param {string} hash
  * @param {{ readonly replaces?: boolean }} [options]
  */

@@ -242,7 +242,10 @@ export function noteReactions(place) {
   place.setAttribute('aria-label', counted(count, 'reaction'));
 }
 
-/** Shows one reaction. Each person has at most one of a kind. @param {any} reaction */
+/**
+ * Returns the mark of one reaction. `data-of` identifies it, because a person has at most one reaction of each kind.
+ * @param {any} reaction
+ */
 export function reactionMark(reaction) {
   const { reaction_type: type, emoji, is_from_me: isOwn, sender, names } = reaction;
   const name = isOwn ? 'You' : personOf(sender, names);
@@ -255,7 +258,8 @@ export function reactionMark(reaction) {
 }
 
 /**
- * Adds day headings, groups consecutive messages of one sender, and finds the outgoing message whose receipt is shown.
+ * Adds day headings and groups consecutive messages of one sender. Marks the last outgoing message that has not failed,
+ * so that its receipt is shown.
  * @param {Element} list
  */
 export function arrange(list) {

@@ -64,7 +64,7 @@ let asked = '';
 /** The chosen hit, kept so that its conversation need not load the message again. @type {any} */
 let wanted;
 
-/** Returns the chosen hit if it has this id. Forgets it. @param {string} id */
+/** Returns the chosen hit if it has this id; otherwise undefined. Either way, forgets the hit. @param {string} id */
 export function takeWanted(id) {
   const message = wanted?.id === id ? wanted : undefined;
   wanted = undefined;

@@ -62,7 +62,7 @@ let keys = [];
 let asked;
 
 /**
- * Reads the limited keys. `knownKeys` uses the answer until `forgetKeys`.
+ * Requests the limited keys. `knownKeys` returns them until `forgetKeys` is called.
  * @param {import('./api.js').CallOptions} [options]
  * @returns {Promise<readonly KeyRecord[]>}
  */
@@ -80,7 +80,10 @@ export function readKeys(options) {
   return own;
 }
 
-/** Returns the limited keys, or the last known ones if the request is refused. Reads them only once. */
+/**
+ * Returns the limited keys, and requests them only if no answer of `readKeys` is kept. Returns the last known keys if
+ * the request is refused, or if this key may not list keys.
+ */
 export async function knownKeys() {
   if (!isOwner() || isHub()) return keys;
   try {
@@ -92,8 +95,8 @@ export async function knownKeys() {
 }
 
 /**
- * Returns the names that the owner gave the limited keys. Reads all keys, also the revoked ones, if one of `ids` is
- * unknown.
+ * Returns the names that the owner gave the limited keys. If one of `ids` is unknown, requests all keys, including the
+ * revoked ones.
  * @param {Iterable<string>} [ids]
  * @returns {Promise<ReadonlyMap<string, string>>}
  */
@@ -104,7 +107,7 @@ export async function namesOfKeys(ids = []) {
   return new Map([...formerNames, ...keys.map(({ id, name }) => /** @type {const} */ ([id, name]))]);
 }
 
-/** Looks for keys among the current and the revoked keys. @param {readonly string[]} ids */
+/** Requests all keys, including the revoked ones, to learn the names of `ids`. @param {readonly string[]} ids */
 async function readEndedKeys(ids) {
   try {
     /** @type {readonly KeyRecord[]} */

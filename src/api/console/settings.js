@@ -14,7 +14,7 @@ export function applyScheme() {
 }
 
 /**
- * Stores a preference. Removes it from storage if it has the usual value.
+ * Stores a preference. The default, `usual`, is not stored.
  * @param {'scheme' | 'enter' | 'letters'} name
  * @param {string} value
  * @param {string} usual

@@ -10,9 +10,8 @@ import { reasonOf } from './words.js';
 const WRONG = 'The key in the link is wrong. Your stored key was not changed.';
 
 /**
- * Resolves with the key to sign in with: the owner's key for a code, otherwise the stored key, or a key in the address
- * if none is stored. If both keys exist and differ, the one in the address is merely offered, because any web page can
- * link to such an address.
+ * Resolves with the key to sign in with. Exchanges a code for the owner's key. Otherwise, a stored key is used before a
+ * key in the address: any web page can link to such an address, so its key is then only offered.
  */
 export async function keyToEnter() {
   const kept = keptKey();

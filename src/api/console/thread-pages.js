@@ -16,7 +16,8 @@ export const pathOf = (conversation, query) =>
 export const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
 
 /**
- * Returns the newest messages, oldest first, if the wanted one is among them; otherwise those from the wanted one on.
+ * Returns the newest messages if `wanted` is among them or undefined; otherwise, the messages from `wanted` on. The
+ * oldest message is first.
  * @param {string} conversation
  * @param {any} wanted
  */

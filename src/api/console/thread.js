@@ -10,7 +10,10 @@ import { reasonOf } from './words.js';
 
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
-/** Messages per page. Some are repeated, because the cursor of a page points to a message already shown. */
+/**
+ * Messages to request at once. A page has one cursor for both directions, so a request can return messages that are
+ * already shown.
+ */
 const MORE = 100;
 const MAX_SHOWN = 400;
 /** Distance from an end, in pixels, at which the next page loads. */
@@ -31,7 +34,9 @@ export const toNewest = h(
   'Show the newest messages',
 );
 let openId = '';
-/** Counts openings and closings. An answer that was requested before the last one is dropped. */
+/**
+ * Counts how often a conversation was opened or closed. If the count changes during a request, the answer is dropped.
+ */
 let openings = 0;
 /** The pages shown, oldest first: the items of each page, and a cursor to a message inside it. */
 let pages = /** @type {Page[]} */ ([]);

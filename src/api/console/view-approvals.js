@@ -177,7 +177,7 @@ async function decide(card, { id, shown }, action) {
   } catch (error) {
     for (const one of buttons) one.disabled = false;
     toast(reasonOf(error), true);
-    // 409 means that somebody joined or that the send was decided elsewhere. Makes the card again from the current
+    // 409: somebody has joined the group, or the send was decided elsewhere. Makes the card again from the current
     // state.
     if (statusOf(error) === 409) {
       drop(id);

@@ -253,7 +253,7 @@ const closedNotes = (keys) =>
           'acts',
           button('mini', joined.length === 1 ? 'Open it again with them' : 'Open it again with all of them', () =>
             run(async () => {
-              // Listing a group again records its present members.
+              // Sending the key's list again records the current members of the group.
               await call(pathOf(key.id), { method: 'PATCH', body: { send: key.send } });
               toast(`${key.name} may write to the group again`);
               await showTable();

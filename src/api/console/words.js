@@ -22,7 +22,7 @@ export const number = (count) => count.toLocaleString('en-US');
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
 /**
- * Returns the time of day. For any day but today, the date stands before it.
+ * Returns the time of day. Unless it is today, the date comes first.
  * @param {string | number} at
  */
 export function timeOf(at) {

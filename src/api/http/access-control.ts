@@ -163,8 +163,9 @@ export class AccessControl {
   }
 
   /**
-   * Takes a place for a request without a key, which uses memory until its answer has been read. Throws
-   * `too_many_without_key` or `rate_limited` if no place is free. Requests at the Unix socket need no place.
+   * Counts a request without a valid key, until its answer has been read, because it uses memory for that long. If too
+   * many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as well. Does not count
+   * requests at the Unix socket.
    */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;

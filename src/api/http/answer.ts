@@ -33,7 +33,9 @@ export interface AnswerStream {
 /** The headers of an answer that is being prepared. */
 export type Headers = Record<string, string | number>;
 
-/** Larger bodies are sent in slices. Progress between slices shows the pipeline that the client still reads. */
+/**
+ * Larger bodies are sent in slices. Each slice that the client reads shows the pipeline that the connection is in use.
+ */
 const MAX_WHOLE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;
 

@@ -75,9 +75,9 @@ const AT_MCP = /^(?:https?:\/\/[^/?]*)?\/mcp(?:\?|$)/i;
 const LIKE_A_LIMITED_KEY = /(?:^|Bearer +|api_key=)postern_/i;
 
 /**
- * Returns the same error for a missing key and a wrong one (decision E6); without `request`, the error for a limited
- * key that has ended. The text depends only on the path and the form of the key: a limited key is not told where the
- * owner's key is, and every other Bearer token gets the same text, whatever it guesses.
+ * Returns the error for a missing or wrong key. Both have the same text (decision E6), which depends only on the path
+ * and the form of the key. So a limited key does not learn where the owner's key is, and guessing a Bearer token
+ * reveals nothing. Without `request`, returns the error for a limited key that has ended.
  */
 export function unauthorized(request?: Pick<IncomingMessage, 'headers' | 'url'>): AppError {
   if (request === undefined) return refused('limited_key_refused');

@@ -10,7 +10,7 @@ const IDLE_MS = 30_000;
 /** Time for which a refused client may continue to send. */
 const REFUSED_MS = 30_000;
 
-/** The latest request on each connection whose body has its own time limits. */
+/** By connection: the latest request whose body has the time limits above instead of the usual ones. */
 const arriving = new WeakMap<Duplex, IncomingMessage>();
 
 /** Reports whether the usual time limits are suspended on this connection. */

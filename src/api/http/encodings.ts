@@ -7,8 +7,8 @@ const MIN_BYTES = 512;
 /** Brotli quality for large files: nearly as small as the best quality, in a twentieth of the time. */
 const FAST = 9;
 /**
- * Maximum size of files that are compressed with the best quality. It takes at most 60 ms for a file of the console,
- * once, on another thread.
+ * Maximum size of a file to compress with the best quality. For a file of the console, that takes at most 60 ms. It
+ * happens once, on another thread.
  */
 const MAX_FOR_BEST = 64 * 1024;
 

@@ -61,8 +61,8 @@ export class Exchange {
   #isAbandoned = false;
   #abandonment: AbortController | undefined;
   /**
-   * The callback of `whenOver`. `abandon` calls it, too: of several pipelined responses, Node tells only the first that
-   * the connection has closed.
+   * The callback of `whenOver`. `abandon` also calls it, because Node reports a closed connection only to the first of
+   * several pipelined responses.
    */
   #onOver: (() => void) | undefined;
 

@@ -10,7 +10,7 @@ const RETRY_S = 5;
 export class KeylessRequests {
   #count = 0;
 
-  /** Takes a place until the exchange is over. Returns the refusal if no place is free. */
+  /** Counts the exchange until it is over. Returns the refusal if `MAX_KEYLESS` exchanges are counted already. */
   take(exchange: Exchange): AppError | undefined {
     if (this.#count >= MAX_KEYLESS) {
       exchange.headers.Connection = 'close';

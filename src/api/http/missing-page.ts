@@ -13,7 +13,7 @@ export function isForPerson(exchange: Exchange): boolean {
 
 /** Returns the 404 page for browsers. It does not repeat the address. */
 export function missingPage(exchange: Exchange): Answer {
-  // Relative, so that it also works behind a proxy that adds a folder to the path.
+  // The link is relative, so that it also works behind a proxy that adds a folder to the path.
   const up = '../'.repeat(Math.max(0, exchange.path.split('/').length - 2)) || './';
   const links = [
     ['console', 'The console'],

@@ -246,7 +246,7 @@ export class HttpServer implements ExchangeContext {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
-      // Put back before the wait below, because nothing can be put back into a socket that has ended.
+      // The request is put back before the wait below, because nothing can be put back into a socket that has ended.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
         // Earlier answers may have left Node's timeout for idle connections on the socket.

@@ -35,7 +35,7 @@ export class WirePort {
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Notes the address on which the port listens. Returns its URL. */
+  /** Tells the guard whether only this machine can reach the port. Returns the port's URL. */
   listensAt({ url, isLoopback }: BaseAddress): string {
     this.#guard.isLoopback = isLoopback;
     return url;

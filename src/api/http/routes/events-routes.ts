@@ -19,7 +19,10 @@ import type { Handlers } from '../router.ts';
 /** Number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
 const BATCH_SIZE = 200;
 
-/** Maximum number of rows that `readPage` examines, because a limited key may see few of them. */
+/**
+ * Maximum number of rows that one call of `readPage` examines. A limited key may see so few rows that the call would
+ * otherwise read the whole log.
+ */
 const MAX_LOOKED = 5000;
 const EVERYTHING = (): boolean => true;
 

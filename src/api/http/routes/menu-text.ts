@@ -17,8 +17,8 @@ const WEBHOOKS_SHOWN = 5;
 const PERMISSION_NAMES = { full_disk_access: 'Full Disk Access', automation: 'Automation of Messages' } as const;
 
 /**
- * Returns the text for `?as=swiftbar|xbar` of the status: a title line, then the menu above the plugin's own items.
- * Never contains a message's text.
+ * Returns the text for `?as=swiftbar|xbar` of the status: a title line, then a menu. The plugin's script adds its own
+ * items below. Never contains a message's text.
  */
 export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOptions): string {
   const troubled = report.webhooks.filter(({ state }) => state === 'failing' || state === 'held');

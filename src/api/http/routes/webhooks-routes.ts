@@ -79,8 +79,7 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Read before the webhook, because at a hub the status comes from the hub that delivers, and its answer can contain a
-  // new webhook.
+  // Reads the status first. A hub requests it from the hub that delivers, and the webhook may change during that wait.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');

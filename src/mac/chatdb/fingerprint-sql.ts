@@ -25,8 +25,8 @@ function flagsSql(schema: SchemaInfo): string {
 
 const BITS_31 = 2 ** 31 - 1;
 /**
- * Odd numbers below 2^31. After multiplication by them modulo 2^31, even lengths that differ by little differ in the
- * upper bits.
+ * Odd factors below 2^31. If two lengths differ only a little, their products modulo 2^31 still differ in the upper
+ * bits.
  */
 const FACTORS = {
   text: 1_640_531_527,
@@ -110,8 +110,8 @@ function hasVotes(schema: SchemaInfo): boolean {
 }
 
 /**
- * A checksum of the votes and added options, which refer to the poll by guid. It changes whether Messages keeps or
- * deletes a vote that was replaced.
+ * A checksum of the votes and added options, which refer to the poll by guid. A new vote changes it in both cases:
+ * Messages may keep the vote that is replaced, or delete it.
  */
 const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
   WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;

@@ -112,7 +112,7 @@ const MAX_WATCHED = 500;
 const MAX_DELETED = 5000;
 /** Rows compared by one sum. Comparing rows one by one would cost as much as reading their prints. */
 const SUMMED_ROWS = 64;
-/** A range with more row ids than this many times the requested rows has many gaps. Its prints are read, not summed. */
+/** Maximum number of row ids per requested row. A wider range has many gaps: its prints are read, not summed. */
 const MAX_GAPS = 4;
 
 /** The SQL of prints. Row ids come from a range (`from`, `to`) or a JSON list. */
@@ -135,13 +135,13 @@ interface PrintQueries {
 interface RowQueries {
   /** Row id, and its print without additions; -1 for a reaction. */
   readonly rows: string;
-  /** Row id, a checksum of its attachments' state, and one of their transcripts. */
+  /** Row id, a checksum of its attachments' state, and a checksum of their transcripts. */
   readonly attachments: string | undefined;
-  /** Row ids of messages that are in no chat any more, but that the user can still restore. */
+  /** Row ids of deleted messages: they are in no chat any more, but the user can still restore them. */
   readonly deleted: string | undefined;
 }
 
-/** Returns the prints of a range of rows, within a read of the caller. */
+/** Returns the prints of a range of rows. Call it inside `Connection.read`. */
 export function printsBetween(snapshot: Snapshot, from: number, to: number): ReadonlyMap<number, Print> {
   return printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).range, [from, to]);
 }
@@ -151,7 +151,7 @@ export function printSql(schema: SchemaInfo): string {
   return `CASE WHEN ${isMessage(schema)} THEN ${rowSql(schema)} ELSE -1 END`;
 }
 
-/** Computes prints of rows from what `printSql` selected, within a read of the caller. */
+/** Computes prints of rows from what `printSql` selected. Call it inside `Connection.read`. */
 export function printsWith(
   { database }: Snapshot,
   rows: readonly (readonly [rowId: number, selected: SqlValue])[],
@@ -200,8 +200,8 @@ function additionsOf(
 }
 
 /**
- * Returns the parts of a range in which a print differs from the known one, within a read of the caller. Compares sums,
- * weighted so that two changes do not cancel out. A false difference costs only the reading of its rows.
+ * Returns the parts of a range in which a print differs from the known one. Compares sums, weighted so that two changes
+ * do not cancel out. A false difference costs only the reading of its rows.
  */
 function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known: KnownPrints): RowRange[] {
   const { range, sum } = printQueriesFor(snapshot.database.schema);

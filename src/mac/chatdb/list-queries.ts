@@ -64,7 +64,7 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
   };
 });
 
-/** The lists of messages with canaries. */
+/** The message lists that include canaries. */
 export const listsWithCanaries = perSchema((schema) => messageLists(schema, isMessage(schema)));
 
 function messageLists(schema: SchemaInfo, isShown: string): MessageLists {
@@ -145,8 +145,8 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
 }
 
 /**
- * SQL for a range between two bounds. Only the bound where the list begins compares the row id too: with two such
- * pairs, SQLite would not stop reading the index early.
+ * SQL for a range between two bounds. Only the bound where the list begins compares date and row id; the other compares
+ * the date alone. If both compared pairs, SQLite would not stop reading the index early.
  */
 function between(order: Order, date: string, rowId: string): string {
   return order === 'asc'

@@ -80,8 +80,8 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
 }
 
 /**
- * Returns the row with the text beside a link, if this row is the link's balloon and names it; otherwise {} (decision
- * U6).
+ * Returns `part_of` for a link's balloon that names the row with the text beside the link. Returns {} for any other row
+ * (decision U6).
  */
 function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDetails, 'part_of'> {
   const guid = toText(row[at.textRow]);
@@ -167,8 +167,8 @@ function isoAt(row: Row, place: number): string | null {
 const PAIR_MS = 60_000;
 
 /**
- * Returns the row with the text beside a link. Returns undefined if the row that the link's balloon names is no such
- * text: a link without text may name any earlier message, as ordinary rows do.
+ * Returns the message with this guid if it is the text beside the balloon's link, else undefined. The check is needed
+ * because the balloon of a link without text may name any earlier message, as ordinary rows do.
  */
 function textRowOf(snapshot: Snapshot, guid: string, balloon: Message): Message | undefined {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return undefined;

@@ -21,8 +21,9 @@ export interface Keyset {
 }
 
 /**
- * A list and its bounds. The list begins directly behind one bound, by date and row id. For the other bound only the
- * date counts: rows must be newer than `after`, or not newer than `before`.
+ * A list and its bounds. In ascending order it begins directly behind the position `after`, and its last rows may have
+ * the date of `before`. In descending order it begins directly behind the position `before`, and all its rows are newer
+ * than the date of `after`.
  */
 export interface List {
   /** Undefined for all chats. */
@@ -128,7 +129,7 @@ const NS = 1_000_000_000n;
 function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlValue[] {
   const [above, upTo] = unit === 1n ? [MAX_SECONDS, MAX_INTEGER] : [0n, MAX_SECONDS];
   const clamped = (bound: Keyset): Keyset => {
-    // A bound with a fraction of a unit lies after every row that is dated with its whole part.
+    // Dates in seconds have no fraction. So a bound with a fraction lies behind every row of its whole second.
     const date = bound.date / unit;
     if (date <= above) return { date: above, rowId: MAX_INTEGER };
     if (date > upTo) return { date: upTo, rowId: MAX_INTEGER };

@@ -27,7 +27,7 @@ export function messageOf(snapshot: Snapshot, rowId: number): Message | undefine
   return row && toMessage(row, snapshot);
 }
 
-/** Returns the existing messages, in the order of the row ids. */
+/** Returns the messages with these row ids, in the same order. Leaves out row ids without a message. */
 export function messagesOf(snapshot: Snapshot, rowIds: readonly number[]): readonly Message[] {
   const rows = snapshot.database.all(snapshot.queries.messagesById, JSON.stringify(rowIds));
   return rows.map((row) => toMessage(row, snapshot));

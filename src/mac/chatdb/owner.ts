@@ -53,7 +53,7 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
     } = toReaction(row, snapshot);
     if (!isOwn || code < 2000 || code >= 4000) continue;
     if (code >= 3000) {
-      // The removal of a tapback that was replaced before leaves the replacement in place.
+      // Removing a tapback that was already replaced leaves its replacement in place.
       if (standing?.code === code - 1000) standing = undefined;
       continue;
     }
@@ -67,8 +67,8 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 
 /**
- * Returns the telephone number that the owner's messages last arrived at or were sent from; undefined if there is none,
- * or while chat.db is unreadable.
+ * Returns the owner's telephone number that a message was last sent from or arrived at. Returns undefined if there is
+ * none, or while chat.db is unreadable.
  */
 export function ownNumber(connection: Connection): string | undefined {
   try {

@@ -60,7 +60,7 @@ function rowsOf(snapshot: Snapshot, guid: string): PollRows {
   return { votes, added };
 }
 
-/** Returns the message with the question of a poll that contains none. */
+/** Returns the message with a poll's question, for a poll that contains no question. */
 function captionOf(snapshot: Snapshot, { id }: Message | Reaction): Message | undefined {
   const { database } = snapshot;
   const { caption } = contentQueriesOf(database.schema);

@@ -82,7 +82,7 @@ export const queriesOf = perSchema((schema): Queries => {
     isPartOfPoll: isPartOfPoll(schema),
     lacksHandle: `${isMessage(schema)} AND ${lacksHandle(schema)}`,
   });
-  // Without an index, each message's reactions would cost a full scan, so then there are none (decision B1).
+  // Without an index, each message's reactions would cost a full scan. So none are reported then (decision B1).
   const hasReactions =
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
   return {
@@ -162,8 +162,8 @@ export function isListed(schema: SchemaInfo): string {
 export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
 
 /**
- * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat. Most messages have
- * one join. The index by message contains row ids, so comparing them excludes that join without reading it.
+ * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat. Comparing row ids,
+ * which the index by message contains, skips `j` itself without reading its row. Most messages have no other join.
  */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;

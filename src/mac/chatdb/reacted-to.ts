@@ -1,7 +1,7 @@
 import { shortHash } from '../../domain/short-hash.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 
-/** Size of the filter: 1 MiB. With a million reactions, it wrongly reports one in five messages without any. */
+/** Size of the filter: 1 MiB. With a million reactions, it wrongly reports a fifth of the messages that have none. */
 const BITS = 2 ** 23;
 const READ_AT_ONCE = 1000;
 /** The prefixes that `reactionTargets` puts before a guid. */

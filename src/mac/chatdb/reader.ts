@@ -243,7 +243,7 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   const { conversationId, cursor, limit, include = NO_INCLUDES } = query;
   const offset = cursor === undefined ? query.offset : 0;
   const details = include.has('details') ? limit * DETAILS_COST : 0;
-  // A list of messages with files may have to skip any number of messages without.
+  // A list of messages with files may have to skip any number of messages without files.
   if (query.hasFiles === true || offset + details > MAX_ROWS_AT_ONCE) return false;
   if (query.conversationIds !== undefined) {
     const chatIds = query.conversationIds.flatMap((id) => chatsWithExactly(snapshot, id));

@@ -7,8 +7,8 @@ import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 /**
- * An upper bound of a chat's newest date, which is never later than `last`. If there is a `rowId`, `last` is exact as
- * long as that row counts in the chat.
+ * An upper bound of a chat's newest date: that date is never later than `last`. If there is a `rowId`, `last` is exact
+ * as long as that row counts in the chat.
  */
 interface Bound {
   readonly chatId: number;
@@ -55,7 +55,7 @@ export class RecentConversations {
   #commits = 0;
   /** The beginning of the list, exact at `#snapshot`. */
   #exact: RecentConversation[] = [];
-  /** Checked conversations whose place is open, because an unchecked bound may still precede them. */
+  /** Checked conversations whose position is undecided, because an unchecked bound may still precede them. */
   #waiting: RecentConversation[] = [];
   /** Index of the first unchecked bound. */
   #next = 0;
@@ -63,7 +63,7 @@ export class RecentConversations {
   /** Returns undefined if the page would take more than `maxRows` reads. */
   page(snapshot: Snapshot, { limit, offset, after }: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
-    // A bound is never older than its conversation, so at most as many conversations as bounds lie before `after`.
+    // A bound is never older than its conversation's date. So at most as many conversations as bounds precede `after`.
     const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
     if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
     const behind = after && this.#exact.findIndex((one) => compare(one, after) > 0);
@@ -145,7 +145,7 @@ export class RecentConversations {
     this.#byChat.set(bound.chatId, bound);
   }
 
-  /** Reads the bounds of all chats. Returns false if that takes too much reading. */
+  /** Reads the bounds of all chats. Returns false if that would take more than `maxRows` reads. */
   #build(snapshot: Snapshot, maxRows: number): boolean {
     const { database } = snapshot;
     const sql = orderQueriesOf(database.schema);

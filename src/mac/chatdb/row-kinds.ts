@@ -80,8 +80,8 @@ export function isPollUpdate(schema: SchemaInfo): string {
 
 /**
  * SQL for the `reply_to_guid` of the row `m` if `m` is the balloon of a link and in no thread, else NULL. A text with a
- * link is stored as two rows: the text without the URL, and the balloon, which names the text there (imsg, pull request
- * 181). Ordinary rows name an earlier row there too.
+ * link is stored as two rows: the text without the URL, and the balloon, whose `reply_to_guid` names the text (imsg,
+ * pull request 181). The `reply_to_guid` of an ordinary row may name any earlier row.
  */
 export function linkTextGuid(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
@@ -125,8 +125,8 @@ export function isCanary(schema: SchemaInfo): string {
 const ORDINARY_SUMMARY_BYTES = 61;
 
 /**
- * SQL that is 1 if the row `m` has content besides its text. Most rows have none. Their blobs need not be read, because
- * an ordinary `attributedBody` always ends alike.
+ * SQL that is 1 if the row `m` has content besides its text. Most rows have none. Their blobs need not be decoded,
+ * because an ordinary `attributedBody` always ends with the same bytes.
  */
 export function hasContent(schema: SchemaInfo): string {
   const of = (name: string, sql: string): readonly string[] =>

@@ -38,7 +38,7 @@ interface ListedAttachment {
 
 /** Facts about the dates of the rows of a chat, or of all chats. */
 export interface ListDates {
-  /** True if some rows are dated in seconds (decision B6), which are another part of the index. */
+  /** True if some rows are dated in seconds (decision B6). Such rows are another part of the index. */
   readonly hasSeconds: boolean;
   /** Number of rows out of index order, counted up to `MAX_COUNTED` for each kind. */
   readonly unindexed: number;
@@ -47,8 +47,8 @@ export interface ListDates {
 const MAX_KNOWN_IDS = 1000;
 export const STYLE_GROUP = 43;
 /**
- * Bytes of large bodies that one read decodes: as much as two hundred long letters. Only an attack exceeds it. The read
- * then shows its other messages with large bodies without text (decision B2).
+ * Maximum bytes of large bodies that one read decodes: as much as two hundred long letters. Only an attack exceeds it.
+ * Beyond it, messages with large bodies appear without text (decision B2).
  */
 export const MAX_LARGE_BYTES = 4_194_304;
 /** Bytes of content that one read decodes: as much as a hundred drawings. Only an attack exceeds it. */

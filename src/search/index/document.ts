@@ -69,7 +69,7 @@ export const LONG = 8192;
 const LONG_FOLDED = 2048;
 
 /**
- * Reports whether indexing a message would block the event loop, because it is too long. `IndexWriter` does it then.
+ * Reports whether a message is too long to be indexed without blocking the event loop. `IndexWriter` then indexes it.
  */
 export function isLong(message: SearchableMessage): boolean {
   const units = unitsOf(message);

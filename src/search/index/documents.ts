@@ -2,14 +2,17 @@ import type { Message } from '../../domain/message.ts';
 import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
 import { documentOf, secondOf } from './document.ts';
 
-/** Number of adjacent ids that are tried first for a message. The ids after those are spread over half a year. */
+/**
+ * Number of adjacent ids that are tried first for a message, beginning with its second. The ids tried after those are
+ * spread over half a year.
+ */
 const NEAR = 32;
 const SPREAD = 2 ** 24;
-/** Ids that are tried before a message is left out of the index. */
+/** Number of ids that are tried before a message is left out of the index. */
 const MAX_TRIES = 10_000;
-/** An id beyond that of every document. */
+/** Greater than the id of every document. */
 export const LAST_ID = 2 ** 40;
-/** Pages merged after a transaction, unless the caller names a number. */
+/** Default number of pages merged after a transaction. */
 const PAGES_PER_TRANSACTION = 48;
 
 /** The position of a row's document in the index. */
@@ -63,7 +66,7 @@ export class Documents {
     return this.#place(row, second).isTaken;
   }
 
-  /** Reports whether all ids that messages of this time usually get are unused. */
+  /** Reports whether all ids that messages of this period usually get are unused. */
   isFree(fromSecond: number, toSecond: number): boolean {
     return this.#between.get(BigInt(clamped(fromSecond)), BigInt(clamped(toSecond) + NEAR), 1) === undefined;
   }
@@ -109,8 +112,8 @@ export class Documents {
   }
 
   /**
-   * Looks for the documents of these rows among the next `limit` documents below `before`. `end` is the id before which
-   * to continue; absent at the end.
+   * Returns the documents of these rows among the next `limit` documents whose ids are below `before`. Pass `end` as
+   * the next `before`; it is absent once all documents have been examined.
    */
   ofRows(
     rows: readonly number[],

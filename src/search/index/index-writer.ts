@@ -5,7 +5,7 @@ import { openIndexForWriting } from './index-database.ts';
 import { IndexFile } from './index-file.ts';
 import { IndexState, type Progress } from './index-state.ts';
 
-/** Bytes added in one transaction. An average message has 100. */
+/** Bytes of text added in one transaction. An average message has 100 bytes. */
 const ADDED_BYTES = 131_072;
 /** Maximum size of a message's text in bytes. A row with more is left out. */
 const MAX_BYTES = 4_194_304;
@@ -90,7 +90,7 @@ export class IndexWriter {
   merge(path: string, isFirst: boolean): boolean {
     const { sqlite, documents } = this.#file.open(path);
     const isMore = sqlite.transaction(() => documents.mergeAll(isFirst, PAGES_PER_LONG_STEP));
-    if (!isMore) this.close(); // its memory is not needed until the next walk
+    if (!isMore) this.close(); // frees memory that is not needed until the next walk
     return isMore;
   }
 

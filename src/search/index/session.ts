@@ -31,7 +31,7 @@ export interface SessionParts {
     advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
   };
-  /** Called with the path after each opening of the index, which may have created a new file. */
+  /** Called with the path after each opening of the index, because opening it may have created a new file. */
   readonly onOpened?: ((path: string) => void) | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -83,7 +83,7 @@ export class Session {
     this.#walk = () => walkIndex({ ...shared, clock, write, repair });
   }
 
-  /** Rejects with the failure; resolves after `close`. */
+  /** Keeps the index up to date. Resolves after `close`, and rejects with the first failure. */
   run(): Promise<void> {
     const failed = new Promise<never>((_resolve, reject) => {
       this.#fail = reject;
@@ -115,7 +115,7 @@ function documentsOf(sqlite: Sqlite): Documents {
   try {
     return new Documents(sqlite);
   } catch (error) {
-    sqlite.close(); // a table is missing
+    sqlite.close(); // preparing the statements fails if a table is missing
     throw error;
   }
 }

@@ -87,8 +87,8 @@ const SPECIALS: Readonly<Record<string, string>> = {
   ё: 'е',
 };
 /**
- * Accents of Latin and Greek, vowel signs and hamza of Arabic, points of Hebrew. The marks of other scripts make another
- * letter: ガ is not カ, and й is not и.
+ * Matches a letter with marks that folding removes: accents of Latin and Greek, vowel signs and hamza of Arabic, points
+ * of Hebrew. In other scripts, marks make another letter: ガ is not カ, and й is not и.
  */
 const ACCENTED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}+/gu;
 /** Marks beyond the first 30 on a letter. They are removed, because normalizing sorts marks in quadratic time. */

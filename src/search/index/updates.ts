@@ -104,8 +104,8 @@ export class Updates implements ConsumerTask<undefined> {
   }
 
   /**
-   * Indexes again the documents that a search or the walk found to be wrong. Drops documents beyond the limit, because
-   * a later search or walk will find them again.
+   * Re-indexes documents that a search or the walk found to be wrong. Drops documents beyond `MAX_REPAIRS`, because a
+   * later search or walk will find them again.
    */
   repair(places: readonly DocumentPlace[]): void {
     for (const place of places.slice(0, MAX_REPAIRS - this.#waiting.length)) {
@@ -148,12 +148,12 @@ export class Updates implements ConsumerTask<undefined> {
       if (this.#isClosed) return;
       if (long !== undefined) {
         if (!(await putLong(long))) this.#gone.add(long);
-        this.#isRequested = true; // so that the offset is stored
+        this.#isRequested = true; // another pass stores the offset
         continue;
       }
       if (!this.#hasGone) continue;
       await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
-      this.#isRequested = true; // so that the offset is stored
+      this.#isRequested = true; // another pass stores the offset
     }
   }
 
@@ -187,7 +187,10 @@ export class Updates implements ConsumerTask<undefined> {
     return long;
   }
 
-  /** Returns the message to index; undefined if it is gone. For a `place`, removes the wrong document first. */
+  /**
+   * Returns the message to index; undefined if it is gone. For an update of kind `place`, first removes the wrong
+   * document.
+   */
   #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
     if (update === undefined) return undefined;

@@ -35,7 +35,8 @@ const PART = new RegExp(
 /** Matches a character that the index has: a letter, a digit, or a symbol such as an emoji. */
 const SEARCHABLE = /[\p{L}\p{N}\p{So}\p{Extended_Pictographic}]/u;
 /**
- * Matches a text that ends in a script without spaces. A prefix there equals a word, because a word may end anywhere.
+ * Matches a text that ends in a script without spaces. A word may end after any character there, so searching for the
+ * text as a prefix is the same as searching for it as a word.
  */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*$/u;
 const LETTERS = /[\p{L}\p{N}]/gu;

@@ -45,7 +45,7 @@ export class Search implements RunningSearch {
   #problem: string | undefined;
   #totalRows = 0;
   #madeAgainAtMs = Number.NEGATIVE_INFINITY;
-  /** Ends the session, with the error that made its file useless. Does nothing before the first session. */
+  /** Ends the session, whose file has become useless because of this error. Does nothing before the first session. */
   #discard: (error: unknown) => void = () => undefined;
 
   constructor(parts: SearchParts) {
@@ -97,7 +97,7 @@ export class Search implements RunningSearch {
     try {
       return this.#session?.progress();
     } catch {
-      return undefined; // the next write will notice
+      return undefined; // the next write will notice the failure and handle it
     }
   }
 

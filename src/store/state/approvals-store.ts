@@ -32,10 +32,16 @@ const APPROVAL = recordOf({
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;
 const ENDED = "state NOT IN ('held', 'approved')";
-/** SQL that is true for an approved send that is still scheduled or being sent: its request stays known. */
+/**
+ * SQL that is true for an approved send that is still scheduled or being sent. It is kept, so that a repeated request
+ * finds it.
+ */
 const IS_SCHEDULED = "id IN (SELECT id FROM scheduled WHERE state IN ('scheduled', 'sending'))";
 
-/** Stores held sends (decision L3). Only a row's state changes, and its text is erased when it ends. */
+/**
+ * Stores held sends (decision L3). A stored request never changes; its state and outcome do. Its text is erased when
+ * the send ends.
+ */
 export function approvalStore(database: Sqlite): ApprovalStore {
   // Makes SQLite overwrite an erased text in the file too.
   database.exec('PRAGMA secure_delete = ON');

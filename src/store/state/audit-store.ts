@@ -12,8 +12,8 @@ const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac
 /** SQL that is true for the line of an allowed send, held or not. Another line records its outcome. */
 const ASKED = "action = 'send' AND ask IS NOT NULL";
 /**
- * SQL for lines that a key can cause in any number. They are removed first, so that they never displace sends,
- * decisions or keys.
+ * SQL that is true for lines of which a key can cause any number. They are removed first, so that they never displace
+ * sends, decisions or keys.
  */
 const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 
@@ -50,7 +50,7 @@ export function auditStore(database: Sqlite): AuditStore {
   const old = database.prepare('DELETE FROM audit WHERE at_ms < ?');
   const count = database.prepare('SELECT count(*) FROM audit');
   const oldestPlenty = database.prepare(oldest(PLENTY));
-  // Sends that count towards caps are always kept.
+  // Keeps the sends of the last day, because they count towards the caps.
   const oldestOthers = database.prepare(oldest(`NOT (${ASKED} AND at_ms > ?)`));
   return {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {

@@ -118,8 +118,8 @@ export function extractState(path: string, target: string, nowMs: number): Resto
 }
 
 /**
- * Replaces the files in `folder` by both drafts. The caller holds the folder's lock. `assertRestored` detects a crash
- * in between, which another restore completes.
+ * Replaces both files in `folder` with the drafts. The caller holds the folder's lock. After a crash in between,
+ * `assertRestored` throws until another restore completes the replacement.
  */
 export function replaceFiles(folder: string, drafts: { readonly config: string; readonly state: string }): void {
   const state = join(folder, 'state.db');
@@ -195,8 +195,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Ends held sends. They may be approved and sent before the backup is restored, and must not be sent again. The backup
- * does not contain their texts.
+ * Ends held sends. The owner may approve them after the backup was made, and a restore must not send them again. The
+ * backup does not contain their texts.
  */
 function endHeldSends(backup: Sqlite): void {
   // The state database of an earlier version has no approvals.
@@ -206,8 +206,8 @@ function endHeldSends(backup: Sqlite): void {
 }
 
 /**
- * Ends scheduled sends that may have been sent since the backup (decision X1): those that were due are missed, those
- * that were being sent are unknown. Returns the missed ones.
+ * Ends scheduled sends that may have been sent since the backup (decision X1). A send that was due becomes `missed`,
+ * and one that was being sent becomes `unknown`. Returns the missed ones.
  */
 function endScheduled(state: Sqlite, nowMs: number): RestoredState['missed'] {
   const due = "state = 'scheduled' AND send_at_ms <= ?";

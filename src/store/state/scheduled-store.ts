@@ -31,7 +31,10 @@ const MAX_ROWS = 10_000;
 const MAX_LISTED = 500;
 const OPEN = "state IN ('scheduled', 'sending')";
 
-/** Stores scheduled sends (decision X1). Only a row's state changes, and its text is erased when it ends. */
+/**
+ * Stores scheduled sends (decision X1). A stored request never changes; its state and outcome do. Its text is erased
+ * when the send ends.
+ */
 export function scheduledStore(database: Sqlite): ScheduledStore {
   const SELECT = `SELECT ${SCHEDULED.columns} FROM scheduled`;
   const insert = database.prepare(`INSERT OR IGNORE ${SCHEDULED.insert('scheduled')}`);

@@ -6,9 +6,12 @@ import { durably } from './state-database.ts';
 /** Name of the tapback reader among the consumers. */
 const CONSUMER = 'tapbacks';
 
-/** Messages per hour that Postern writes into the self-chat (decision L6). */
+/** Maximum number of messages per hour that Postern writes into the self-chat (decision L6). */
 const MAX_AN_HOUR = 20;
-/** Longer than any wait for a decision, so that no message is counted again after a restart. */
+/**
+ * How long a counted message is remembered. This is longer than any wait for a decision, so that a message repeated
+ * after a restart is not counted twice.
+ */
 const COUNTED_MS = 48 * HOUR_MS;
 
 /** Stores the proof of the self-chat, and which of its messages ask for which decision (decision L6). */

@@ -40,8 +40,8 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');
 
   /**
-   * Removes parts beyond the maximum age and number. Rows up to that of the last removed part then have no known
-   * origin.
+   * Removes parts that are too old or too many. The origin of rows up to the row of the last removed part is unknown
+   * from then on.
    */
   const forget = (nowMs: number): void => {
     const last = Number(newest.get()?.[0]);

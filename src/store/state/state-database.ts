@@ -4,7 +4,7 @@ import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { MIGRATIONS } from './migrations.ts';
 
-/** Checks of stored data, besides the schema, on which startup relies. */
+/** Checks of the stored data that startup relies on. The schema is checked separately. */
 const CONTENT = [
   {
     sql: `SELECT count(*) FROM webhook WHERE NOT CASE

@@ -204,8 +204,9 @@ function toWebhook(row: Row): StoredWebhook {
 }
 
 /**
- * Removes user names and passwords from URLs that limited keys registered before these were refused (decision M1), with
- * a line in the audit log for each. Runs at every startup, because a backup may contain such a URL.
+ * Removes user names and passwords from the webhook URLs of limited keys, and writes a line in the audit log for each.
+ * Such URLs are refused now (decision M1), but could be registered earlier. Runs at every startup, because a backup may
+ * contain such a URL.
  */
 function removeUserInfoOfKeys(database: Sqlite, clock: Clock): void {
   const found = database.prepare("SELECT id, url, key_id FROM webhook WHERE key_id IS NOT NULL AND url LIKE '%@%'");

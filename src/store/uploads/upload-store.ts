@@ -17,9 +17,9 @@ const MAX_BYTES = 1_000_000_000;
 const MAX_FILES = 1000;
 /** Concurrent uploads per key. */
 const MAX_ARRIVING = 10;
-/** Number of records kept of sent files, by which repeated sends are recognised. The oldest are removed first. */
+/** Number of sent files whose records are kept, so that repeated sends are recognised. The oldest are removed first. */
 const MAX_GONE = 2000;
-/** Share of the room that all limited keys together may use. */
+/** Share of `MAX_BYTES` and `MAX_FILES` that all limited keys together may use. */
 const LIMITED_SHARE = 0.5;
 const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
 
@@ -193,7 +193,7 @@ export class UploadStore {
     for (const record of records) {
       if (record.isGone) continue;
       const gone = { ...record, isGone: true, expiresMs: clock.now() + KEPT_MS };
-      // Moves the record behind those of files that were sent earlier.
+      // Moves the record to the end, after the records of files that were sent earlier.
       this.#records.delete(record.id);
       this.#records.set(record.id, gone);
       await writeRecord(folder, gone).catch((error: unknown) => this.#warn(error));

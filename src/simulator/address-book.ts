@@ -14,7 +14,8 @@ export interface NewPerson {
 }
 
 /**
- * Returns the path of an account's contacts; without an account, of the file beside the accounts, which is often empty.
+ * Returns the path of an account's contacts. Without an account, returns the path of the file directly in the folder,
+ * which is often empty.
  */
 export function addressBookFile(folder: string, account?: string): string {
   const name = 'AddressBook-v22.abcddb';
@@ -68,7 +69,7 @@ export class AddressBookSource extends Tables {
   }
 }
 
-/** Writes the demo's people and others: three accounts, and an empty file beside them. */
+/** Writes the demo's people and others: the files of three accounts, and an empty file directly in the folder. */
 export function writeAddressBook(folder: string): void {
   const write = (account: string | undefined, people: readonly NewPerson[]): void => {
     const source = AddressBookSource.open(addressBookFile(folder, account));

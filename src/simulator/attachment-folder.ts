@@ -39,7 +39,8 @@ export class AttachmentFolder {
   }
 
   /**
-   * Writes a received file. chat.db has the sender's name for it; on disk it has a name that cannot leave its folder.
+   * Writes a received file. chat.db has the name that the sender gave it. Its name on disk is made safe, so that it
+   * cannot lead out of the folder.
    */
   write(content: Buffer, fileName: string, row: number, guid: string): PlacedFile {
     const { path, name } = this.#place(safeFileName(fileName), row, guid);

@@ -47,7 +47,7 @@ export interface Behaviour {
   readonly stagedFiles: 'copied' | 'in_place' | 'in_place_tilde';
   /** `mirrored`: a message to oneself also arrives as an incoming one. */
   readonly selfChat: 'mirrored' | 'single';
-  /** `dead`: nothing arrives from Apple: no receipt, and no copy of a message to oneself. */
+  /** `dead`: nothing arrives from Apple, neither receipts nor the copies of messages to oneself. */
   readonly push: 'works' | 'dead';
   /** `two_rows`: a link beside text is sent as a separate row, as on macOS 26.4. */
   readonly links: 'two_rows' | 'one_row';
@@ -93,7 +93,7 @@ export type Command =
       readonly joinAfterMs?: number;
       /** How macOS 27 files it: `filter_action` and `filter_sub_action`, which earlier versions lack. */
       readonly filter?: { readonly code: number; readonly subCode?: number };
-      /** A file with this many bytes, or with the content of `path`. Its row follows the message's after the delay. */
+      /** A file of `bytes` bytes, or with the content of `path`. It is complete `afterMs` after the message's row. */
       readonly attachment?: {
         readonly name: string;
         readonly bytes: number;

@@ -54,7 +54,8 @@ export class SimulatedMac {
     this.addressBookPath = join(this.homeFolder, 'Library/Application Support/AddressBook');
     this.osascriptPath = join(dir, 'bin/osascript');
     this.#recordPath = join(dir, 'osascript-calls.jsonl');
-    // A socket's path is limited to about 100 bytes, wherever the folder is.
+    // Socket paths are limited to about 100 bytes, and `dir` may be longer. So the socket is in the temporary folder,
+    // under a hash of `dir`.
     const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
     this.#socketPath = join(tmpdir(), `postern-messages-${name}.sock`);
     this.#moduleFolder = options.moduleFolder ?? fileURLToPath(new URL('.', import.meta.url));

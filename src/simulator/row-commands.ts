@@ -33,7 +33,7 @@ export type RowCommand = Extract<
   }
 >;
 
-/** Performs a command as Messages was seen to write it. */
+/** Performs a command, and writes it as Messages was seen to write it. */
 export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: number): unknown {
   switch (command.do) {
     case 'react': {
@@ -102,7 +102,7 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       return { row: database.joinedMessage(chat, { text: '', from: command.by, dateMs: nowMs, columns }) };
     }
     default: {
-      // Seen on macOS 26, about five minutes apart, the incoming copy first (KiroCrew #5255).
+      // On macOS 26 the two copies were about five minutes apart, the incoming one first (KiroCrew #5255).
       const chat = database.directChat(command.address);
       const { text, isIncoming, address } = command;
       const sent = { is_sent: 1, is_delivered: 1 };
@@ -167,7 +167,7 @@ export function linkBalloon(
 
 const LINK = /^https?:\/\/\S+$/;
 
-/** Splits a text and the link at its start or end; returns undefined if there is no link, or nothing else. */
+/** Splits a text from the link at its start or end. Returns undefined without such a link, or without other text. */
 export function textAndLink(body: string): { readonly text: string; readonly url: string } | undefined {
   const words = body.trim().split(/(\s+)/);
   const [first = '', last = ''] = [words[0], words.at(-1)];

@@ -10,7 +10,7 @@ const ADDRESS = /^(?:\+?[\d\s().-]{3,}|[^\s@;]+@[^\s@;]+)$/u;
 /** The target of a send: a chat, a row in no chat, or the error number that is raised before anything is sent. */
 export type ScriptTarget = { readonly chat: number; readonly service: string } | 'ghost' | number;
 
-/** Resolves the target of one run of the send script, which may be no chat of chat.db at all. */
+/** Resolves the target of one run of the send script. The target need not be a chat in chat.db. */
 export function targetOf(database: ChatDatabase, command: SendCommand, behaviour: Behaviour): ScriptTarget {
   const { recipient, chatId, service } = command;
   if (chatId !== '') return chatTarget(database, chatId, behaviour);

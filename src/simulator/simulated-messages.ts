@@ -196,7 +196,7 @@ export class Messages {
     return row;
   }
 
-  /** Splits a message that becomes two rows into text and link. */
+  /** Returns the text and the link of a message that Messages stores as two rows; undefined for any other message. */
   #linkOf({ body }: SendCommand): ReturnType<typeof textAndLink> {
     return body === undefined || this.#host.behaviour.links === 'one_row' ? undefined : textAndLink(body);
   }

@@ -5,7 +5,7 @@ export const BEN = '+15550101';
 export const CHO = 'cho@example.com';
 /** A person who is in no contacts. */
 const STRANGER = '+15550199';
-/** Identifier of the group of all three. */
+/** Identifier of the group of Ana, Ben and Cho. */
 export const GARDEN = 'chat424242';
 
 interface Place {

@@ -114,7 +114,7 @@ export class AddressBookSources {
     this.#sources = [];
   }
 
-  /** Returns the names of the accounts' files, and of the file beside them, which is often empty. */
+  /** Returns the names of the accounts' files, and of the file directly in the folder, which is often empty. */
   #names(): readonly string[] {
     const accounts = listed(join(this.#folder, 'Sources')).slice(0, MAX_SOURCES);
     const paths = [FILE, ...accounts.sort().map((account) => join('Sources', account, FILE))];

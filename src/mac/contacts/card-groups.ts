@@ -109,7 +109,7 @@ function haveOneName([first = 0, ...others]: readonly number[], cards: readonly 
   });
 }
 
-/** Returns the first names in order. Keeps the list short throughout, because there may be a name for each card. */
+/** Returns at most `MAX_NAMES` of the cards' names, sorted. The list stays short, because each card may have a name. */
 function firstNames(indexes: readonly number[], cards: readonly Card[]): readonly string[] {
   const first: string[] = [];
   for (const index of indexes) {

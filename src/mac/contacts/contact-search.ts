@@ -10,7 +10,7 @@ interface Match {
   readonly contact: Contact;
 }
 
-/** Returns the contacts that match each word of `text`, by name. */
+/** Returns up to `limit` contacts that contain every word of `text`, sorted by name. */
 export async function searchContacts(contacts: readonly Contact[], text: string, limit: number): Promise<Contact[]> {
   const words = folded(text).split(/\s+/u).filter(Boolean);
   const best: Match[] = [];

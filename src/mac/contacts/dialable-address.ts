@@ -16,7 +16,7 @@ const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '
  */
 const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
 /**
- * Digits before mobile numbers that the one form leaves out: the 1 of Mexico, which is obsolete, and the 9 of
+ * Digits before mobile numbers that `dialableAddress` leaves out: the 1 of Mexico, which is obsolete, and the 9 of
  * Argentina.
  */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;

@@ -31,7 +31,7 @@ interface Draft {
   readonly first: string;
   readonly order: string;
   readonly name: string | null;
-  /** The addresses to display, by their canonical form and in its order. */
+  /** The addresses to display, by canonical form. Sorted by canonical form. */
   readonly addresses: ReadonlyMap<string, string>;
   readonly conversations: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
@@ -112,7 +112,8 @@ export class PeopleReader implements People {
   }
 
   /**
-   * Adds a conversation to the person who has all of its members; a conversation of several people belongs to nobody.
+   * Adds a conversation to the person who has the addresses of all its members. If they belong to several people, the
+   * conversation belongs to nobody.
    */
   #add(drafts: Map<unknown, NewDraft>, owners: ReadonlyMap<string, AddressOwner>, { id, members }: OneToOneChat): void {
     const found = members.map((stored) => {

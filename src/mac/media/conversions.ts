@@ -214,7 +214,6 @@ export function pixelsOf(head: Buffer): number {
   return isExtended ? (head.readUIntLE(24, 3) + 1) * (head.readUIntLE(27, 3) + 1) : 0;
 }
 
-/** The results of conversions. */
 const RESULTS = {
   jpeg: { kind: 'picture', extension: 'jpg', mimeType: 'image/jpeg' },
   m4a: { kind: 'sound', extension: 'm4a', mimeType: 'audio/mp4' },

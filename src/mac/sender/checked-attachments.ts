@@ -5,7 +5,7 @@ import { type AppError, errorCode, type Mistake } from '../../domain/errors.ts';
 import type { SendRequest } from '../../domain/ports/sending-ports.ts';
 import { invalidRequest, PROBLEMS, problem } from '../../domain/problems.ts';
 
-/** The limits of one send (decision D7): files, and bytes of each. */
+/** Maximum number of files in one send, and maximum size of each file in bytes (decision D7). */
 const MAX_ATTACHMENTS = 10;
 const MAX_BYTES = 100_000_000n;
 

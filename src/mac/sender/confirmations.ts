@@ -26,7 +26,7 @@ const TAKEN_KEPT = 1000;
 
 /** One part of a send, waiting for its row. */
 export interface Expectation {
-  /** Number of its record; undefined if it could not be recorded. */
+  /** Identifies the part's record in the store; undefined if the part could not be recorded. */
   readonly number: number | undefined;
   /** Highest row id before the run; undefined if chat.db was unavailable, in which case the row is not looked for. */
   readonly afterRowId: number | undefined;
@@ -78,7 +78,7 @@ export class Confirmations {
     return this.#hasGaps;
   }
 
-  /** Resumes looking for rows of an earlier process. */
+  /** Resumes looking for the rows of parts that an earlier process sent. */
   start(): void {
     const { store, clock } = this.#options;
     for (const { number, afterRowId, chat, content, atMs } of store.open()) {
@@ -166,7 +166,7 @@ export class Confirmations {
     }
   }
 
-  /** Reports whether the row has a chat, which Messages joins a moment later and which the answer names. */
+  /** Reports whether the row has its chat. The answer names the chat, but Messages adds it a moment after the row. */
   #isComplete(expectation: Expectation): boolean {
     const rowId = this.find(expectation);
     if (rowId === undefined) return false;
@@ -266,7 +266,7 @@ export class Confirmations {
   }
 }
 
-/** Gives a text that has no chat yet the chat of its link, which is a separate row (decision U6). */
+/** Gives each text without a chat the chat of its link. The link is a separate row (decision U6). */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

@@ -45,7 +45,7 @@ function hashed(kind: 'body' | 'text' | 'file', text: string): string {
 
 const LINK = /^https?:\/\/\S+$/i;
 
-/** Returns the text without the link at its start or end; undefined if there is no link, or nothing else. */
+/** Returns the text without the link at its start or end; undefined if there is no such link, or no other text. */
 function textBesideLink(body: string): string | undefined {
   const text = body.trim();
   const first = /\s/.exec(text)?.index;

@@ -14,7 +14,7 @@ export class Idempotency {
   readonly #store: IdempotencyStore;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Request hash of every key that is waiting or running in this process. */
+  /** Request hash by key, for the sends that wait or run in this process. */
   readonly #inFlight = new Map<string, string>();
 
   constructor(store: IdempotencyStore, clock: Clock, log: Log) {

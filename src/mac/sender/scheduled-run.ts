@@ -8,7 +8,7 @@ import type { ScheduledState } from '../../domain/scheduled.ts';
 import { sendOptions } from '../../domain/send-service.ts';
 import type { SchedulerParts } from './scheduler.ts';
 
-/** Codes after which nothing was handed to Messages and a later attempt may succeed. */
+/** Problem codes that mean: nothing was handed to Messages, and a later attempt may succeed. */
 const PASSING: ReadonlySet<string> = new Set([
   'messages_unavailable',
   'chat_db_unavailable',

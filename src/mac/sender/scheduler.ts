@@ -139,7 +139,7 @@ export class SendScheduler implements Scheduler {
     return { scheduled: shownScheduled(store.get(id) ?? entry), replayed: false };
   }
 
-  /** Cancels a send, or throws that it is too late. */
+  /** Cancels a send. Throws `too_late` if it is no longer scheduled. */
   cancel(entry: StoredScheduled): void {
     const { store, clock, files, onEnd } = this.#parts;
     if (!store.end(entry.id, 'scheduled', 'cancelled', { atMs: clock.now() })) {

@@ -24,9 +24,9 @@ import { chosenPlan } from './service-choice.ts';
 import { Staging } from './staging.ts';
 import { type TolerantLookup, tolerantLookup } from './tolerant-lookup.ts';
 
-/** Time that the running send has left at shutdown (decision A7). */
+/** Time that a running send gets to finish at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
-/** Maximum number of provisional answers remembered. A request repeated with the same key may then find its row. */
+/** Maximum number of provisional answers remembered, so that a repeated request can still find the send's row. */
 const LATE_KEPT = 1000;
 /** The identifier of a group, without a service. */
 const BARE_GROUP = /^chat\d+$/i;
@@ -141,8 +141,8 @@ export class Sender implements MessageSender {
   }
 
   /**
-   * Joins the queue at once, while the attachments are checked. If they are refused, the answer does not wait for the
-   * turn.
+   * Queues the send at once, and checks its attachments meanwhile. If they are refused, answers without waiting for the
+   * send's turn.
    */
   async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
     const checked = this.check(request);

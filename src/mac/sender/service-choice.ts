@@ -16,8 +16,8 @@ export interface ChosenPlan {
 type Asked = Pick<SendRequest, 'recipient' | 'service' | 'fallback'>;
 
 /**
- * Returns the plan for the service that a send chose (decision X3). Throws `service_not_possible` for a fallback or
- * another service of a group, and for an id that names another service.
+ * Returns the plan for the service that a send chose (decision X3). Throws `service_not_possible` if a send to a group
+ * asks for a fallback or for another service than the group's, and if the recipient's id names another service.
  */
 export function chosenPlan(
   asked: Asked,
@@ -50,7 +50,7 @@ function automatic(
   return { plan: planBy(service, recipient, chats), reason: 'history' };
 }
 
-/** A group keeps its own service, which must be the requested one. */
+/** A group always keeps its service. `assertPossible` has checked that the request names it. */
 function byService(service: Service, recipient: string, chats: readonly KnownChat[]): Plan {
   return isGroup(recipient, chats) ? plan(recipient, chats) : planBy(service, recipient, chats);
 }

@@ -6,7 +6,7 @@ import { askAutomation, asking } from './automation.ts';
 /** Shorter than the 30 s a request may take (decision E7). */
 const ANSWER_WITHIN_MS = 20_000;
 
-/** The functions in use from node-mac-permissions. */
+/** The functions of node-mac-permissions that Postern uses. */
 export interface NativePermissions {
   getAuthStatus(type: 'full-disk-access'): string;
 }
@@ -46,7 +46,7 @@ export class MacPermissions implements Permissions {
     return this.#answer;
   }
 
-  /** Records that Messages answered a call after this time. */
+  /** Records that Messages took this time to answer a call. */
   noteAnswer(tookMs: number): void {
     const checkedAt = isoSecond(this.#options.clock.now());
     this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
@@ -97,7 +97,7 @@ export class MacPermissions implements Permissions {
 
   async #ask(): Promise<PermissionReport> {
     const { osascriptPath, clock } = this.#options;
-    // Times count only if the permission was granted. Otherwise they may include a person reading the dialog.
+    // The time counts only if the permission was granted before. Otherwise it may include a person reading the dialog.
     const wasGranted = this.#known.get('automation')?.state === 'granted';
     const report = await askAutomation({
       osascriptPath,

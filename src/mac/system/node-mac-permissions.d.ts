@@ -1,4 +1,5 @@
-// The module exists only for macOS, so its own types are missing elsewhere. The part in use, from 2.5.0:
+// The module is installed only on macOS, so its own types are missing elsewhere. This is the part that Postern uses, as
+// of version 2.5.0.
 declare module 'node-mac-permissions' {
   const permissions: {
     getAuthStatus(type: 'full-disk-access'): 'authorized' | 'denied' | 'restricted' | 'not determined';

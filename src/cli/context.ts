@@ -50,10 +50,7 @@ export interface Context {
 export interface ClientContext extends Context {
   /** Opens stdin. Called only by commands that read stdin, so that others leave it alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
-  /**
-   * Prints the prompt and reads one line, which the terminal does not show. If stdin is not a terminal, reads the first
-   * line of stdin.
-   */
+  /** Reads one line of stdin without showing it. If stdin is a terminal, prints the prompt first. */
   readonly secretLine: (prompt: string) => Promise<string>;
   /** Writes one line to stdout. Resolves once the reader has taken it. */
   readonly writeLine: (line: string) => Promise<void>;

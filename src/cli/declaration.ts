@@ -88,7 +88,7 @@ export function count(value: string): number {
   return Number(value);
 }
 
-/** Collects an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 export function gathered(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, nonEmpty(value)];
 }

@@ -34,7 +34,7 @@ interface Rpc {
 
 export interface McpChannelParts {
   readonly client: PosternClient;
-  /** Row id or offset to start after; undefined for now. */
+  /** Row id or offset to start after; undefined to begin with the next event. */
   readonly after: string | undefined;
   readonly write: (line: string) => void;
   readonly warn: (sentence: string) => void;

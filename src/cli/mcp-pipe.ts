@@ -37,9 +37,7 @@ export class McpPipe {
   /** Requests that are not answered yet, by id. */
   readonly #running = new Map<string | number, AbortController>();
   readonly #all = new Set<Promise<void>>();
-  /**
-   * Protocol version from the answer to `initialize`. Since later protocols, each message states its version instead.
-   */
+  /** Protocol version from the answer to `initialize`. Later protocols state the version in every message instead. */
   #version: string | undefined;
 
   constructor(to: McpDestination, write: (line: string) => void, warn: (sentence: string) => void) {
@@ -128,7 +126,7 @@ export class McpPipe {
     });
   }
 
-  /** Returns the header fields that repeat parts of the body. The service checks that both are equal. */
+  /** Returns the header fields that repeat parts of the body. The service checks that they match it. */
   #protocolHeaders({ method, params }: Message): Readonly<Record<string, string>> {
     const claimed = params?._meta?.[VERSION_IN_BODY];
     const version = typeof claimed === 'string' ? claimed : this.#version;

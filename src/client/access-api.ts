@@ -126,7 +126,7 @@ export class ApprovalsApi {
     return this.#requests.one('GET', 'self-chat', 'address');
   }
 
-  /** Sends a code to that conversation, for `proveSelfChat`. */
+  /** Sends a code to the conversation with oneself. `proveSelfChat` takes the code. */
   sendSelfChatCode(): Promise<SelfChatRecord> {
     return this.#requests.one('POST', 'self-chat/code', 'address');
   }
@@ -135,14 +135,14 @@ export class ApprovalsApi {
     return this.#requests.one('POST', 'self-chat/prove', 'address', { code });
   }
 
-  /** Lists approvals. With `wait`, waits for one if there is none, for at most that many seconds, up to 50. */
+  /** Lists approvals. If there is none, waits for one, up to `wait` seconds (at most 50). */
   list(
     filter: { readonly state?: ApprovalState; readonly wait?: number; readonly include?: 'contacts' } = {},
   ): Promise<Approval[]> {
     return this.#requests.list(`approvals${queryOf(filter)}`, 'members');
   }
 
-  /** Returns an approval. With `wait`, waits until the approval has ended, for at most that many seconds, up to 50. */
+  /** Returns an approval. If it has not ended, waits for its end, up to `wait` seconds (at most 50). */
   get(id: string, filter: { readonly wait?: number } = {}): Promise<Approval> {
     return this.#requests.one('GET', `approvals/${encodeURIComponent(id)}${queryOf(filter)}`, 'members');
   }

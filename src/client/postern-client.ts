@@ -195,7 +195,7 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/retry`, 'url');
   }
 
-  /** Redelivers events after a row id or offset, under the same ids. `latest` instead skips undelivered events. */
+  /** Redelivers events after a row id or offset, with the same ids. `latest` skips undelivered events instead. */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     const from = isOffset(after) || after === 'latest' ? after : Number(after);
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });
@@ -207,8 +207,8 @@ export class PosternClient {
   }
 
   /**
-   * Returns events, oldest first and at most `limit` (up to 1000). They follow a row id, or at a hub an offset. With
-   * `wait`, waits for an event if there is none.
+   * Returns the events after a row id, or at a hub after an offset: oldest first, at most `limit` (up to 1000). If
+   * there is none, waits up to `wait` seconds for one.
    */
   events(after: number | string, limit = 100, { maxAgeS, ...page }: EventPage = {}): Promise<Event[]> {
     return this.#requests.list(`events${queryOf({ after, limit, ...page, max_age_s: maxAgeS })}`, 'data');

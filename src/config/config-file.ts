@@ -120,8 +120,7 @@ function exists(path: string): boolean {
 
 /**
  * Prepares a first launch (decisions A1, A2): atomically creates the folder (0700) and a configuration with a new key
- * (0600), and reads it. Never overwrites an existing file. Returns `unusable` if there is one, and for every other
- * failure.
+ * (0600), and reads it. Never overwrites an existing file: returns `unusable` then, and after any other failure.
  */
 export function createConfig(
   folder: string,

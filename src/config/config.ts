@@ -168,7 +168,10 @@ export function checkConfig(
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen({ ...config, fleet }), warnings };
 }
 
-/** Returns warnings about settings that make `oauth.issuer` useless, or that it makes useless. */
+/**
+ * Returns warnings about settings that do not go with `oauth.issuer`: an allowed host that is also the issuer's host,
+ * and a `server.host` with which Postern accepts any Host header.
+ */
 function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 'server'>): readonly string[] {
   if (issuer === '') return [];
   const { hostname } = new URL(issuer);

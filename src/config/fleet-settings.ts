@@ -86,7 +86,7 @@ export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSetting
 }
 
 /**
- * Returns the server unchanged; undefined if it is invalid, contains a password, or leaves this machine without TLS.
+ * Returns the server unchanged; undefined if it is invalid, contains a password, or is on another machine without TLS.
  */
 function server(text: string): string | undefined {
   if (!/^(?:nats|tls):\/\/[^/@?#\s]+$/.test(text) || !URL.canParse(text)) return undefined;

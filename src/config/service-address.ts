@@ -15,9 +15,9 @@ export function urlOf({ host, port }: { readonly host: string; readonly port: nu
 type ServerPlace = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
 
 /**
- * Reports whether the service of this configuration answers at `url`, so that its key may be sent there. True at the
- * configured port for a loopback name or address, `server.host` or a name in `server.allowed_hosts`. Such a name may
- * also have the port it is listed with, or 443, because a proxy can stand in front of the service.
+ * Reports whether the service of this configuration answers at `url`, so that its key may be sent there. At the
+ * configured port, that is true for loopback, `server.host` and every name in `server.allowed_hosts`. A name in the
+ * list may also have its listed port, or 443, because a proxy can stand in front of the service.
  */
 export function isOwnUrl(url: string, { host, port, allowedHosts }: ServerPlace): boolean {
   const { hostname, port: written, protocol } = new URL(url);
@@ -50,8 +50,8 @@ export function socketOf({ dir, server }: SocketSettings): SocketPlace {
 }
 
 /**
- * Returns the socket for programs that send the key through it, or the reason if another user's program could be
- * listening there.
+ * Returns the socket if programs may send the key through it. Returns a reason if there is none, or if another user's
+ * program could be listening there.
  */
 export function trustedSocketOf(settings: SocketSettings): SocketPlace {
   const place = socketOf(settings);

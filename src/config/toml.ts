@@ -54,9 +54,8 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns the column, counted from 1, at which a line stops being valid TOML, because the parser mostly reports only
- * the line. This is the column after the longest valid prefix, else the column of the value, else that of the first
- * letter.
+ * Returns the column, counted from 1, at which a line stops being valid TOML; the parser mostly reports only the line.
+ * This is the column after the longest valid prefix, else the column of the value, else that of the first letter.
  */
 function stumble(line: string): number {
   const start = line.length - line.trimStart().length;

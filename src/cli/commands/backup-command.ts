@@ -67,8 +67,8 @@ function write(path: string, folder: string, isForced: boolean, context: Context
 }
 
 /**
- * Compares folders by inode, because one folder can have many paths: through links, or in other case on a disk that
- * ignores case.
+ * Compares folders by inode, because one folder can have many paths: through links, or in different capitals on a disk
+ * that ignores case.
  */
 function isSameFolder(one: string, other: string): boolean {
   const [a, b] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));

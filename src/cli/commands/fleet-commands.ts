@@ -34,11 +34,12 @@ export interface OneMacOptions extends FleetOptions {
 }
 
 const SERVER_VERSION = '2.12';
-/** A Mac's folder for fleet files, in the form in which config.toml may name it. */
+/** A Mac's folder for fleet files, written with `~`, which config.toml accepts. */
 const MAC_FOLDER = '~/Library/Application Support/Postern/fleet';
 
 /**
- * `postern fleet init`: creates keys and configuration. With `--connect`, also creates the missing streams and queues.
+ * `postern fleet init`: creates keys and configuration. With `--connect`, also creates the streams, buckets and queues
+ * that the servers lack.
  */
 export function initFleet(options: InitOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {

@@ -105,7 +105,7 @@ function described({ atMs, id, answer }: Attempt, rows: readonly NewRow[]): { re
   };
 }
 
-/** Compares the stored body with the sent text. Never shows it, because the row could be of a different message. */
+/** Compares the stored body with the sent text. Never shows it, because it could belong to a different message. */
 async function comparison(client: ReportClient, id: string | null): Promise<{ readonly [key: string]: ReportedValue }> {
   if (id === null) return { body: null };
   const stored = await client.message(id).then(

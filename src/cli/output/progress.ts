@@ -18,7 +18,7 @@ export class ProgressLine {
     this.#clock = clock;
   }
 
-  /** Starts waiting for `text`. */
+  /** Begins a wait that `text` describes. During a wait, only replaces its text. */
   start(text: string): void {
     this.#text = text;
     if (this.#cancel !== undefined) return;

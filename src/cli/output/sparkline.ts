@@ -9,7 +9,7 @@ export function sparkline(values: readonly number[]): string {
     .join('');
 }
 
-/** Returns the sum of every `count` values in turn. */
+/** Returns the sums of consecutive groups of `count` values. */
 export function summed(values: readonly number[], count: number): readonly number[] {
   return Array.from({ length: Math.ceil(values.length / count) }, (_, place) =>
     values.slice(place * count, (place + 1) * count).reduce((sum, value) => sum + value, 0),

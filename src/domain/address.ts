@@ -6,8 +6,8 @@ const NUMBER = /^\+[1-9][0-9]{6,14}$/;
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/;
 
 /**
- * Returns the one spelling of an address by which rights are compared: a complete number, or an e-mail address in
- * lower case. Returns undefined for everything else, so that lookalikes never match.
+ * Returns the canonical form of an address, by which rights are compared: a number with its country code, or an e-mail
+ * address in lower case. Returns undefined for everything else, so that lookalikes never match.
  */
 export function rightsAddress(text: string): string | undefined {
   const number = text.replaceAll(PUNCTUATION, '');
@@ -18,7 +18,9 @@ export function rightsAddress(text: string): string | undefined {
   return email.length <= 254 && EMAIL.test(email) ? email : undefined;
 }
 
-/** Returns the same key for two spellings of one member: the canonical form if there is one, else the stored text. */
+/**
+ * Returns a key by which members are compared: the canonical form of the address if it has one, else the stored text.
+ */
 export function memberKey(stored: string): string {
   return rightsAddress(stored) ?? stored;
 }
@@ -32,14 +34,14 @@ export function chatIdentity(
   return { service, style, identifier };
 }
 
-/** Prefixes a chat guid may have: the service before macOS 26, `any` since (decision B4). */
+/** Prefixes that a chat guid may have: the service up to macOS 15, `any` from macOS 26 on (decision B4). */
 const PREFIXES = ['iMessage', 'SMS', 'RCS', 'rcs', 'any', 'iMessageLite'] as const;
 
 const KNOWN: ReadonlySet<string> = new Set(PREFIXES.map((prefix) => prefix.toLowerCase()));
 
 /**
- * Returns every guid that an id may refer to, the id itself first. Always seven, with repetitions if need be, so that
- * one SQL statement serves every id. The style (`-` or `+`) never changes.
+ * Returns every guid that an id may refer to, the id itself first. The list always has seven entries, repeated if
+ * necessary, so that one SQL statement serves every id. All entries keep the id's style (`-` or `+`).
  */
 export function chatGuidVariants(id: string): readonly string[] {
   const at = id.indexOf(';');

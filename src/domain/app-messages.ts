@@ -5,8 +5,8 @@ import type { Diagnostics } from './diagnostics.ts';
 const MESSAGES_OF_APPS = ['2', '3'] as const;
 
 /**
- * Returns two sentences if messages of apps are shown as reactions: what chat.db contains, and how to show them as
- * messages. Returns undefined if the newest rows hold none, or if the owner has chosen how to show them.
+ * If the newest rows contain messages of apps that are shown as reactions, returns two sentences: how many there are,
+ * and how to show them as messages. Returns undefined if there are none, or if they are already shown as messages.
  */
 export function appMessages(
   { data_shapes: shapes }: Pick<Diagnostics, 'data_shapes'>,

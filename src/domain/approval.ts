@@ -55,8 +55,8 @@ export interface Approval {
   /** Code of the problem that ended the approval. */
   readonly problem: string | null;
   /**
-   * Hash of the content to decide on, only for callers who may decide. Approving repeats this hash, so that nothing
-   * else is approved.
+   * Hash of the content to decide on. Only callers who may decide see it. They send the hash back when they approve, so
+   * that they approve exactly this content.
    */
   readonly shown?: string | undefined;
   /** Names of the members, with `include=contacts`. */

@@ -26,7 +26,10 @@ export interface AuditEntry {
 export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', 'refused', 'key', 'webhook'] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The target of a line that counts refusals or dry runs for more than the first 10 targets of a minute. */
+/**
+ * The target of refusals and dry runs beyond the first 10 targets in a minute, per key and outcome. One line counts
+ * them.
+ */
 export const OTHER_TARGETS = '(others)';
 
 /** The owner's `key_id`. */

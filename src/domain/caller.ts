@@ -47,7 +47,7 @@ export interface Caller extends SearchNames {
   readonly onRefused?: (code: string) => void;
   /** For a limited key: throws if the key was revoked or has expired since the request was admitted. */
   readonly assertAlive?: () => void;
-  /** For a limited key: calls `run` once the key is revoked or expires; at once if it already has. */
+  /** For a limited key: calls `run` when the key is revoked or expires, or immediately if that has already happened. */
   readonly onEnd?: (run: () => void) => Cancel;
 }
 
@@ -59,7 +59,7 @@ export interface StreamCount {
 
 /** Narrows the events shown to a limited key. */
 export interface EventView {
-  /** Replaces the lookup of all names. */
+  /** The names that the key may see, used instead of all names. */
   readonly names: NameLookup;
   /** Removes everything about conversations that do not exist for the key. */
   readonly details: (details: MessageDetails) => MessageDetails;

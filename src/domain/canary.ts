@@ -1,7 +1,7 @@
 /** The beginning of every canary's text. Lists and events recognise canaries by it. */
 export const CANARY_START = 'Postern canary ';
 const REST = ': a test that messages still reach this Mac';
-/** Number of hexadecimal digits that differ between canaries. */
+/** Each canary's text contains a different number, which has this many hexadecimal digits. */
 const NUMBER_LENGTH = 8;
 /** The length of every canary, in characters and in bytes: the text is ASCII. */
 export const CANARY_LENGTH = CANARY_START.length + NUMBER_LENGTH + REST.length;

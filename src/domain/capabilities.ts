@@ -21,15 +21,18 @@ export interface Capability {
   readonly reason?: CapabilityReason | undefined;
 }
 
-/** The capabilities of this service, its Mac and its macOS, by name. Clients must expect other names. */
+/**
+ * The capabilities of this service, its Mac and its macOS, by name. Clients must expect names that they do not know.
+ */
 export type Capabilities = Readonly<Record<string, Capability>>;
 
 /**
- * Members of a send request that older services do not know. A client checks here before it uses them (decision X1).
+ * Members of a send request that older services do not know. Each is a capability, so that a client can check for it
+ * before using it (decision X1).
  */
 const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
-/** Features that Messages offers to people only (docs/not-possible.md). */
+/** Features that Messages offers only to people, not to scripts (docs/not-possible.md). */
 const NOT_SCRIPTABLE = [
   'react',
   'reply',
@@ -42,7 +45,7 @@ const NOT_SCRIPTABLE = [
   'delete',
 ] as const;
 
-/** Columns of `message` that a capability needs, by capability. */
+/** For each capability, the column of `message` that it needs. */
 const COLUMNS = {
   read_replies: 'thread_originator_guid',
   read_edits: 'date_edited',
@@ -59,7 +62,7 @@ export interface CapabilityFacts {
   readonly areContactsOn: boolean;
 }
 
-/** Returns the capabilities of the Postern of a single Mac. */
+/** Returns the capabilities of a Postern that serves a single Mac. */
 export function macCapabilities({ hasColumn, maySend, isSearchOn, areContactsOn }: CapabilityFacts): Capabilities {
   return {
     ...all(['send', ...SEND_MEMBERS], maySend ? undefined : 'not_permitted'),

@@ -25,7 +25,7 @@ export type Texts<Name extends string> = { readonly [name in Name]?: string | un
 
 export const APP_TYPES = ['app', 'payment', 'check_in', 'find_my', 'fitness', 'photos', 'business'] as const;
 
-/** A card of an app. The app wrote its texts, in the language of the sender's phone. */
+/** A card that an app sent. The app wrote the texts, in the language of the sender's phone. */
 export interface AppCard
   extends Texts<
     | 'team_id'
@@ -72,7 +72,7 @@ export interface PollOption {
 /** A poll with each person's current choice (decision V2). */
 export interface Poll {
   readonly question?: string | undefined;
-  /** The message that contains the question, if the poll itself has none. */
+  /** Guid of the message that contains the question; only if the poll itself has none. */
   readonly question_guid?: string | undefined;
   readonly creator?: string | undefined;
   readonly options: readonly (PollOption & { readonly votes: readonly string[] })[];
@@ -122,7 +122,7 @@ export interface DigitalTouch {
   readonly bpm?: number | undefined;
   readonly duration_s?: number | undefined;
   readonly broken_at_s?: number | undefined;
-  /** Strokes drawn on the photo, and drawings placed on it. */
+  /** Number of strokes in all drawings on the photo; `overlays` is the number of drawings. */
   readonly drawing_strokes?: number | undefined;
   readonly overlays?: number | undefined;
 }

@@ -129,7 +129,7 @@ export type ContentColumn = (typeof CONTENT_COLUMNS)[number];
 
 /** The content of a row besides its text (decision V1). Members without content are absent. */
 export interface MessageContent {
-  /** Absent for one plain part, and for an unsent message. */
+  /** Absent if the message consists of one plain part, or was unsent. */
   readonly parts?: readonly MessagePart[] | undefined;
   /** Addresses of the mentioned people, without duplicates. */
   readonly mentions?: readonly string[] | undefined;

@@ -99,7 +99,7 @@ export interface LastMessage {
 
 /** The `details` of a Conversation with `include=details` (decision K3). */
 export interface ConversationDetails {
-  /** Row id of its chat in chat.db: a number for programs that cannot use ids (decision Y1). */
+  /** Row id of the chat in chat.db, for programs that can identify a conversation only by a number (decision Y1). */
   readonly chat_number: number;
   /** Unread incoming messages; absent if the database does not record it. */
   readonly unread_count?: number | undefined;
@@ -131,7 +131,10 @@ export type Origin =
     }
   | { readonly by: 'elsewhere' };
 
-/** The `details` of a Message (decision H). Times are `YYYY-MM-DDTHH:MM:SSZ`; null if it never happened. */
+/**
+ * The `details` of a Message (decision H). Times are `YYYY-MM-DDTHH:MM:SSZ`; the time of an event that has not happened
+ * is null.
+ */
 export interface MessageDetails extends MessageContent {
   /** As stored (`iMessage`, `SMS`, `RCS`); null if the row names none. */
   readonly service: string | null;
@@ -157,7 +160,10 @@ export interface MessageDetails extends MessageContent {
   readonly service_used?: string | null | undefined;
   /** Why the service in `service_used` was chosen. */
   readonly service_reason?: ServiceReason | undefined;
-  /** For the link row of a message that is stored as two rows: the row with the text. */
+  /**
+   * Messages stores some messages as two rows, one with the text and one with the link. Only on the row with the link:
+   * the row with the text.
+   */
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
   /** True for an incoming row that repeats an outgoing message in a conversation with oneself. */
   readonly mirror?: true | undefined;

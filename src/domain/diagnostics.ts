@@ -20,8 +20,8 @@ export type PrefixCounts = Readonly<Partial<Record<GuidPrefix, number>>>;
 export const ACCOUNT_SERVICES = ['iMessage', 'SMS', 'RCS', 'other'] as const;
 
 /**
- * Why Messages gave no answer: `not_asked` if asking might have made macOS prompt the user, else the AppleScript error
- * number.
+ * Why there is no answer from Messages. `not_asked`: asking might have made macOS prompt the user. A number: the script
+ * failed with this AppleScript error. `no_answer`: the script ended without an error number.
  */
 export type ScriptFailure = { readonly error: 'not_asked' | 'no_answer' | number };
 
@@ -77,8 +77,8 @@ export interface ChangeDiagnostics {
 }
 
 /**
- * The number of rows with each value; null if the database has no such column. Keys are numbers or words of closed
- * sets.
+ * The number of rows with each value; null if the database has no such column. Keys are numbers, or words from fixed
+ * lists.
  */
 type Histogram = Readonly<Record<string, number>> | null;
 

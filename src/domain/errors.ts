@@ -56,7 +56,7 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Reports whether chat.db was unreadable. Such a failure passes by itself. */
+/** Reports whether the error is `chat_db_unavailable`, which is temporary. */
 export function isChatDbAway(error: unknown): boolean {
   return isAppError(error) && error.code === 'chat_db_unavailable';
 }

@@ -31,7 +31,7 @@ export const CHANGE_NAMES = [
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 
-/** Age in seconds beyond which a row is late when it is first seen (decision U4). */
+/** Age in seconds above which a newly seen row counts as late (decision U4). */
 export const LATE_S = 30 * 60;
 
 /** The contract's event envelope. */
@@ -64,8 +64,8 @@ export type ChangeEvent =
       readonly data: Message;
       readonly changes: readonly ChangeName[];
       /**
-       * When the message was last edited or unsent. Only Macs send it, to hubs, which use it to put the edits that the
-       * two Macs of a pair report in order.
+       * When the message was last edited or unsent. Macs send this member only to hubs. A hub uses it to order the
+       * edits that the two Macs of a pair report.
        */
       readonly edited_at?: string | undefined;
     }
@@ -99,7 +99,7 @@ export interface LogEntry {
    * minute, at a hub, and once forgotten (decision U4).
    */
   readonly ageS?: number | undefined;
-  /** True if macOS had filed the row as junk when it was read (decision V5); never at a hub. */
+  /** True if macOS had filed the row as junk before Postern read it (decision V5); never at a hub. */
   readonly isJunk?: true | undefined;
   /** True for a canary (decision AA4); never at a hub. */
   readonly isCanary?: true | undefined;
@@ -116,7 +116,7 @@ export function isRowEntry(entry: LogEntry): entry is RowEntry {
 
 /** An unpublished row, with what it still lacks (decision C2). */
 export interface PendingRow extends RowEntry {
-  /** The row's own date, Unix milliseconds. */
+  /** The date stored in the row, Unix milliseconds. */
   readonly datedMs: number;
   /** True while its chat join or an announced attachment is missing. */
   readonly isIncomplete: boolean;
@@ -125,7 +125,8 @@ export interface PendingRow extends RowEntry {
   /** True for a row without an event: a vote or an added option, if rows are shown by kind (decision U5). */
   readonly isSilent?: boolean;
   /**
-   * Earlier rows that this row proves to be copies of an outgoing message (decision U7). Absent without a print.
+   * Earlier rows that this row proves to be copies of an outgoing message (decision U7). Absent if the row was read
+   * without its print.
    */
   readonly copies?: readonly number[];
   /**

@@ -2,7 +2,7 @@ import { trimmedEnd } from './trimmed-end.ts';
 
 const MAX_NAME_BYTES = 200;
 const MAX_EXTENSION_BYTES = 20;
-/** A longer name, in UTF-16 units, is cut before it is examined. */
+/** Maximum length of a name that is examined, in UTF-16 units. A longer name is cut first. */
 const MAX_UNITS = 1000;
 /** Control characters, line separators, and characters that change the direction of the text around them. */
 const NEVER = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;

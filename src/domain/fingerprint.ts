@@ -40,14 +40,14 @@ export const FLAGS = {
   deleted: 2 ** (TRANSCRIPTS_AT + TRANSCRIPT_BITS),
 } as const;
 
-/** Value of the lowest bit that counts later additions. */
+/** The lowest bit of the checksum of later additions. */
 export const ADDED = 2 ** CONTENT_BITS;
 
-/** The kind of a later addition other than an edit, stored above the added bits. */
+/** The kinds of later additions, stored in the bits above the additions' checksum. An unsent part has no kind. */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
 /**
- * The changes by number of the kind. An unsent part adds no kind, so it counts as number 0 unless the row has another
- * addition.
+ * The change that each kind of addition means, by the kind's number. Number 0 stands for a row without a kind: its
+ * additions can only have changed because a part was unsent.
  */
 const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 

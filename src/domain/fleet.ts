@@ -20,13 +20,13 @@ export interface FleetSettings {
   readonly changes: boolean;
 }
 
-/** Form of a Mac's id, which is part of subjects and ids. */
+/** Form of a Mac's id. The id becomes part of the broker's subjects and of the ids that a hub shows. */
 export const MAC_ID = /^[a-z0-9-]{1,32}$/;
 
 /** An id as a hub shows it (decision N1). */
 export interface QualifiedId {
   readonly mac: string;
-  /** The id on that Mac. */
+  /** The id that the Mac itself uses. */
   readonly id: string;
 }
 
@@ -42,7 +42,9 @@ export function splitId(text: string): QualifiedId | undefined {
   return MAC_ID.test(mac) && id !== '' ? { mac, id } : undefined;
 }
 
-/** A Mac as clients of a hub know it: the two of a pair are one member (decision N6). */
+/**
+ * A Mac and the name by which clients of a hub know it, `member`. The two Macs of a pair share this name (decision N6).
+ */
 export interface MacName {
   readonly mac: string;
   readonly member: string;

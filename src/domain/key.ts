@@ -17,7 +17,7 @@ export type ListEntry = { readonly address: string } | { readonly group: string;
 /** The people a key may read or write to. An empty list means no one; `*` means everyone. */
 export type AccessList = '*' | readonly ListEntry[];
 
-/** The number of messages that a key may send. */
+/** How many messages a key may send. */
 export interface Caps {
   readonly per_minute: number;
   readonly per_day: number;

@@ -12,7 +12,7 @@ export interface ListedAttachment extends AttachmentDetails {
   readonly timestamp: string;
 }
 
-/** Returns the attachments of a message that has details, in its order. */
+/** Returns the attachments of a message in the message's order. The message must have been read with details. */
 export function listedAttachments({
   id,
   sender,

@@ -1,11 +1,11 @@
 import { isLoopback } from './loopback.ts';
-/** Advice for the case that macOS blocks Postern's access to a machine in the local network. */
+/** Advice for a user whose macOS blocks Postern's access to a machine in the local network. */
 export const LOCAL_NETWORK =
   'On macOS 15 and newer, switch on Postern in System Settings under Privacy & Security > Local Network.';
 
 /**
- * Connection errors while macOS denies access to the local network (Apple TN3179): unreachable for an address, and
- * unknown for a name under `.local`, whose lookup is denied too.
+ * Connection errors while macOS denies access to the local network (Apple TN3179). An address is then unreachable. A
+ * name under `.local` is unknown, because macOS denies its lookup too.
  */
 const REFUSALS = /\b(?:EHOSTUNREACH|ENOTFOUND|EAI_NONAME|EAI_AGAIN|ENODATA)\b/;
 

@@ -56,8 +56,8 @@ function withSentence(message: Message, details: MessageDetails, names: Names): 
 }
 
 /**
- * Returns the sentence of a change of a conversation, with names. Returns undefined for other rows, whose sentences
- * name nobody.
+ * Returns the sentence for a change of a conversation, with the names of people. Returns undefined for other rows,
+ * because their sentences contain no names.
  */
 function namedEvent(
   message: Pick<Message, 'sender' | 'is_from_me'>,

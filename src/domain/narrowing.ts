@@ -2,7 +2,7 @@ import type { LogEntry } from './event.ts';
 
 /** A reader's choice of events to skip. Its offset moves past skipped events (decisions AA4, U4, V5). */
 export interface Narrowing {
-  /** Skips rows that were older than this when first seen, in seconds. */
+  /** Maximum age in seconds. Rows that were older when they were first seen are skipped. */
   readonly max_age_s?: number | undefined;
   /** False skips rows that macOS filed as junk. */
   readonly junk?: boolean | undefined;

@@ -47,9 +47,12 @@ export interface StreamOffset {
   readonly atMs: number;
   /** The id of the copy of the stream at the hub that issued the offset; earlier versions omit it. */
   readonly copy?: string | undefined;
-  /** Every event up to `floor` was present at that hub. Absent if every event up to `sequence` was. */
+  /**
+   * Up to this sequence, the hub that issued the offset had the events of all rows. Absent if it had them up to
+   * `sequence`.
+   */
   readonly floor?: number | undefined;
-  /** Like `floor`, for readers with changes. Present if it is lower than `floor`. */
+  /** Like `floor`, but for rows and changes together. Readers with changes need it. Absent if it would not be lower. */
   readonly changeFloor?: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { HeldFile } from './approval.ts';
 import type { ServiceChoice } from './send-service.ts';
 
-/** The states of a scheduled send (decision X1). From `sent` on, they are final. */
+/** The states of a scheduled send (decision X1). `sent` and all states after it in this list are final. */
 export const SCHEDULED_STATES = [
   'scheduled',
   /** Handed to Messages or about to be; cannot be cancelled any longer. */

@@ -63,7 +63,7 @@ export interface SearchStatus {
    */
   readonly indexedFrom?: string | undefined;
   readonly indexedRows: number;
-  /** Upper bound of the rows to index: it includes reactions, which are not indexed. */
+  /** Upper bound of the number of rows to index: it counts reactions too, which are not indexed. */
   readonly totalRows: number;
   /** Why the index is not being updated, as a sentence for the user. */
   readonly problem?: string | undefined;

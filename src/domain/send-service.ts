@@ -8,7 +8,7 @@ export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 export interface SendPreferences {
   /** The service to use; if absent, the order of decision T1 applies. */
   readonly service?: ServiceChoice | undefined;
-  /** Resends by SMS if the message did not leave by another service, or if its row shows an error. */
+  /** Resends by SMS if the first service sent nothing, or if the message's row shows an error. */
   readonly fallback?: 'sms' | undefined;
   /** Earliest and latest time to send, Unix milliseconds (decision X1). Both or neither. */
   readonly sendAtMs?: number | undefined;

@@ -34,7 +34,7 @@ export function sentenceOf(message: Said, details: Told, names: Names = NO_NAMES
   return bodySentence(`${subject}${says}${note}`.trim());
 }
 
-/** Returns the text of an ordinary row as its sentence. */
+/** Returns the text as a sentence: one line of at most 200 characters. */
 export function bodySentence(text: string): string {
   // Non-breaking spaces stay.
   const flat = text

@@ -36,11 +36,10 @@ export function webhookSummary(
   };
 }
 
-/** The state of the search index. */
 export interface SearchReport {
   readonly state: 'building' | 'complete' | 'failing';
   readonly indexed_rows: number;
-  /** Upper bound of the rows to index: it includes reactions, which are not indexed. */
+  /** Upper bound of the number of rows to index: it counts reactions too, which are not indexed. */
   readonly total_rows: number;
   /** Messages from this instant on can be found; null once complete, and before the first message. */
   readonly indexed_from: string | null;
@@ -86,7 +85,7 @@ export interface FleetMac {
    * them.
    */
   readonly open_holes: number;
-  /** Name of the machine that owns the Mac's identity, if it has announced one. */
+  /** Name of the machine that owns the Mac's identity; absent if that machine has not announced a name. */
   readonly machine?: string | undefined;
   /** Name of another machine that currently uses the Mac's key. It is refused and publishes nothing. */
   readonly refused_machine?: string | undefined;
@@ -97,7 +96,7 @@ export interface StatusProblem {
   readonly code: string;
   /** When it was noticed. */
   readonly since: string;
-  /** When it was seen to be gone; null while it lasts. */
+  /** When the service noticed that the problem was gone; null while it lasts. */
   readonly until: string | null;
   /** The webhook's name or origin; null for other problems. */
   readonly subject: string | null;

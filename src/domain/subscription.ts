@@ -37,7 +37,7 @@ export interface SubscriptionRequest extends SubscriptionTarget {
   /** The position to continue from; undefined to begin with new events. */
   readonly cursor: string | undefined;
   readonly maxAgeMs: number | undefined;
-  /** The lifetime that the client asks for; null means no end. */
+  /** The lifetime that the client asks for; null asks for no end. The service allows a minute to a day. */
   readonly ttlMs: number | null | undefined;
 }
 

@@ -1,6 +1,5 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of webhooks and their deliveries. */
 export const WEBHOOK_PROBLEMS = {
   webhook_not_found: { status: 404, detail: 'There is no webhook with this id.' },
   delivery_not_found: {

@@ -25,7 +25,7 @@ export interface WebhookFilter {
   readonly conversation_ids?: readonly string[] | undefined;
   readonly senders?: readonly string[] | undefined;
   readonly is_from_me?: boolean | undefined;
-  /** Seconds; older rows are skipped (decision U4). */
+  /** Maximum age in seconds. Rows that were older when they were first seen are skipped (decision U4). */
   readonly max_age_s?: number | undefined;
   /** False skips messages that macOS filed as junk (decision V5). */
   readonly junk?: boolean | undefined;
@@ -44,7 +44,7 @@ export interface WebhookSettings {
   readonly secret: string | null;
   readonly include: IncludeSet;
   readonly name: string | null;
-  /** False sends nothing and keeps the position. */
+  /** If false, nothing is sent, and the position stays. */
   readonly enabled: boolean;
   /** Headers that the owner adds to each delivery; write-only (decision P2). */
   readonly headers: Readonly<Record<string, string>>;
@@ -63,7 +63,10 @@ export const DEFAULT_SETTINGS: Omit<WebhookSettings, 'url' | 'events'> = {
   filter: null,
 };
 
-/** The protocol of another program, in which a webhook was registered and is called (decision Y2). */
+/**
+ * The protocol of another program (decision Y2). The webhook was registered in this protocol and receives its events in
+ * it.
+ */
 export interface WebhookWire {
   readonly protocol: 'bluebubbles';
   /** As registered, in the protocol's own names. */
@@ -119,7 +122,7 @@ export interface DeliveryRecord {
   readonly status: number | null;
   /** The last error; null if it was delivered. */
   readonly error: string | null;
-  /** Milliseconds from the first attempt's start to the end. */
+  /** Milliseconds from the start of the first attempt to the end of the last. */
   readonly duration_ms: number;
 }
 

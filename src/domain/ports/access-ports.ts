@@ -36,7 +36,7 @@ export interface ChatDirectory {
 /** A key as stored: with hashes of its secrets, and when it was revoked. */
 export interface StoredKey extends Key {
   readonly hash: string;
-  /** The secret before a rotation, which remains valid for a while. */
+  /** The secret that a rotation replaced. It remains valid until `untilMs`. */
   readonly previous: { readonly hash: string; readonly untilMs: number } | null;
 }
 
@@ -110,14 +110,14 @@ export interface ApprovalStore {
   ): void;
 }
 
-/** A note for the audit log. */
+/** A line to add to the audit log. */
 export interface AuditNote {
   readonly keyId: string;
   readonly action: AuditAction;
   readonly target?: string | null;
   readonly outcome: string;
   readonly textHmac?: string;
-  /** For a send that was allowed: whether the recipient was new, and which request it was. */
+  /** Only for a send that was allowed: true if the recipient was new. `ask` then identifies the request. */
   readonly isNew?: boolean;
   readonly ask?: string;
 }
@@ -137,7 +137,7 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** The number of times that a key did something in one span of time. */
+/** How often a key did `what` in the span of time that begins at `atMs`. */
 export interface KeyUses {
   readonly keyId: string;
   readonly atMs: number;
@@ -154,7 +154,7 @@ export interface SendCount {
 export interface SendCounts {
   readonly minute: SendCount;
   readonly day: SendCount;
-  /** First messages to people other than this recipient. */
+  /** New recipients in the last day, each counted once. This recipient is not counted. */
   readonly newContacts: SendCount;
   /** All limited keys together. */
   readonly dayOfAll: SendCount;
@@ -166,17 +166,19 @@ export interface AuditStore {
   /** Adds further occurrences to each of these lines. */
   count(lines: readonly { readonly id: number; readonly more: number }[]): void;
   list(query: AuditQuery): readonly AuditEntry[];
-  /** The actions of limited keys since that time, in spans of `lengthMs`. */
+  /** Counts the actions of limited keys since `sinceMs`, in spans of `lengthMs`. */
   uses(sinceMs: number, lengthMs: number): readonly KeyUses[];
   /** Returns a key's earlier sends, on which the decision about another send to `target` depends. */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;
-  /** Returns when a request's line was written, if at or after `sinceMs`. */
+  /** Returns when the request's newest line was written. Ignores lines from before `sinceMs`. */
   ask(ask: string, sinceMs: number): number | undefined;
-  /** Removes lines beyond the maximum age and number, but no sends of the last 24 hours. */
+  /**
+   * Removes lines that are too old, and if there are too many, the oldest ones. Always keeps the lines of the last 24
+   * hours that count towards caps.
+   */
   trim(nowMs: number): void;
 }
 
-/** The settings of a new key. */
 export interface NewKey {
   readonly name: string;
   readonly preset?: Preset | undefined;

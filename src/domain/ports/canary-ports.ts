@@ -1,12 +1,15 @@
 import type { CanaryReport } from '../canary.ts';
 
-/** The last canary, and what is known about push. */
+/** The last canary, and the last known state of Apple's push. */
 export interface CanaryRecord {
   /** The address that the canary was sent to. */
   readonly address: string;
   /** Eight hexadecimal digits, different for each canary. */
   readonly number: string;
-  /** When it was sent, in Unix milliseconds. If the clock was set back after that, the time when this was noticed. */
+  /**
+   * When the canary was sent, Unix milliseconds. If a start finds this time in the future, the clock was set back. The
+   * time of that start then replaces it.
+   */
   readonly sentMs: number;
   /** `waiting`: being sent, or sent less than ten minutes ago without having arrived. */
   readonly outcome: 'waiting' | 'arrived' | 'lost' | 'not_sent' | 'unknown';

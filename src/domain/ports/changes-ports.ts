@@ -24,7 +24,7 @@ export interface ChangeLog {
   generation(): number;
   /** The number of the newest change ever logged; 0 before the first. */
   newest(): number;
-  /** The number up to which changes have been deleted; later changes are kept. */
+  /** Changes up to this number have been deleted. Later changes are kept. */
   floor(): number;
   /** Returns at most `limit` changes after `after` and up to `upTo`. */
   changes(after: number, upTo: number, limit: number): readonly LoggedChange[];
@@ -67,7 +67,10 @@ export interface PrintsRead {
   readonly prints: ReadonlyMap<number, Print>;
 }
 
-/** Reads prints from chat.db. `at` is the cursor whose identity is returned. Throws `chat_db_unavailable`. */
+/**
+ * Reads prints from chat.db. Each result contains the database's identity at the cursor `at`. Throws
+ * `chat_db_unavailable`.
+ */
 export interface PrintReader {
   /** Reads the newest `count` rows up to `upTo`, and the lowest row id among them. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
@@ -78,8 +81,8 @@ export interface PrintReader {
   /** Reads every row of the range, and the first row after it. */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
   /**
-   * Returns the row ids in each set that chat.db indexes: a row that joins or leaves a set has changed. The number of
-   * ids is bounded. A set that has not changed is the same array as before.
+   * Returns the row ids in each set that chat.db has an index for; their number is bounded. A row that joins or leaves
+   * a set has changed. A set without changes is returned as the array of the previous call.
    */
   watched(): readonly (readonly number[])[];
   /** A number that changes with every deleted row, if the database counts deletions. */

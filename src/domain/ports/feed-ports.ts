@@ -17,7 +17,7 @@ export interface MessageLog {
    * print, read at the same commit.
    */
   pendingRows(after: Offset, limit: number, hasPrints?: boolean): readonly PendingRow[];
-  /** The newest row, where a first start begins. */
+  /** Returns the newest row. At the very first start, publishing begins after it. */
   newest(): Cursor;
   /** Facts for `isReplaced`. */
   identity(at: Offset): LogIdentity;
@@ -52,8 +52,8 @@ export interface FeedReader {
 
 export interface FeedOptions {
   /**
-   * Includes changes of existing rows (decision I2). While detection is off, a reader with changes gets only rows:
-   * only `resolve` starts detection or refuses.
+   * Includes changes of existing rows (decision I2). This does not start detection: only `resolve` starts it, or
+   * throws. While detection is off, a reader with changes gets only new rows.
    */
   readonly changes?: boolean;
 }
@@ -74,7 +74,10 @@ export interface ConsumerTask<Outcome> {
   readonly name: string;
   /** Returns the stored position to start after. Called again after the log was replaced (decision C5). */
   storedOffset(): Offset;
-  /** Work to do before the next entry; undefined if there is none. Rejections are treated like those of `handle`. */
+  /**
+   * Starts the work to do before the next entry; returns undefined if there is none. A rejection is treated like a
+   * rejection of `handle`.
+   */
   readonly first?: () => Promise<void> | undefined;
   /** Handles one entry; the next one waits. A rejection is logged, and the entry is retried after a second. */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
@@ -106,7 +109,7 @@ export interface EventConsumer {
 /** One page of the log. */
 export interface FeedPage {
   readonly entries: readonly LogEntry[];
-  /** The start of the next page. With changes it may be ahead of the last entry, even if there are no entries. */
+  /** The start of the next page. For a reader with changes it may be beyond the last entry, even on an empty page. */
   readonly upTo: Offset;
 }
 
@@ -126,8 +129,8 @@ export interface EventFeed {
   /** The generation of the change log, which changes when the log is restarted. */
   changeGeneration(): number;
   /**
-   * Returns the text from which a client can continue after this position, with the change log's generation for a
-   * client with changes. `resolve` accepts it.
+   * Returns the position as a text, with which a client can continue after it: `resolve` accepts the text. For a client
+   * with changes, `generation` is that of the change log.
    */
   offsetText(offset: Offset, generation: number | undefined): string;
   /**
@@ -145,7 +148,7 @@ export interface EventFeed {
    * hub, which lacks the facts.
    */
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
-  /** At a hub: returns the Macs that publish no changes, so that a reader with changes gets none from them. */
+  /** At a hub: returns the Macs that publish no changes. A reader with changes gets only new rows from these Macs. */
   withoutChanges?(): readonly string[];
   /**
    * Returns a reader that begins now. If it falls behind by more than the capacity, it loses the oldest entries
@@ -169,8 +172,8 @@ export interface EventFeed {
 export interface CursorStore {
   load(): Cursor | undefined;
   /**
-   * Stores the cursor, the first prints of the rows that it publishes, and the changes of earlier rows that follow from
-   * the new rows: all or nothing (decision I4).
+   * Stores the cursor, the first prints of the newly published rows, and the changes that these rows mean for earlier
+   * rows: all or nothing (decision I4).
    */
   save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**

@@ -7,7 +7,7 @@ export interface FleetStore {
   /** Returns a text that identifies chat.db. It changes when chat.db is replaced. */
   epoch(): string;
   setEpoch(epoch: string): void;
-  /** Creation time of the stream that `position` refers to; undefined before the first. */
+  /** Creation time of the stream that `position` refers to; undefined before the first connection. */
   stream(): string | undefined;
   setStream(created: string): void;
   /** Everything up to here was acknowledged, or need not be published; undefined before the first connection. */
@@ -23,7 +23,8 @@ export interface FleetReport {
   /** Row id of the newest event that the stream has acknowledged; null before the first connection. */
   readonly published_row: number | null;
   /**
-   * Number of published events that the stream has not acknowledged, at most: rows without an event are counted too.
+   * Upper bound of the number of published events that the stream has not acknowledged: it counts rows without an event
+   * too.
    */
   readonly behind: number;
   /** Whole seconds by which this machine's clock is ahead of the broker's; null while unknown. */

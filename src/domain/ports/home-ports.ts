@@ -34,6 +34,6 @@ export interface Home {
   overview(): Promise<Overview>;
   statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries>;
   settings(): Promise<readonly ShownSetting[]>;
-  /** Returns the lines that connect each client that this key suits. `url` is the service's address. */
+  /** Returns the set-up lines for each client that this key suits. `url` is the service's address. */
   clientsOf(key: { readonly key: string; readonly scopes: readonly Scope[] }, url: string): readonly ClientLines[];
 }

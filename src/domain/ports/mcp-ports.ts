@@ -18,7 +18,7 @@ export interface McpAnswer {
   readonly type: string | undefined;
   /** The whole body, unless it is a stream. */
   readonly text?: string;
-  /** A body that is streamed until complete. */
+  /** The body as a stream, if it is not `text`. */
   readonly stream?: AsyncIterable<Uint8Array>;
   /** Called once the client has taken the answer or is gone. Until then the answer counts as in flight. */
   readonly release: () => void;

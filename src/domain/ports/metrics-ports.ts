@@ -4,7 +4,7 @@ import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes-ports.ts';
 import type { FleetReport } from './fleet-ports.ts';
 
-/** Clients that receive every event. */
+/** Counts of the clients that receive every event. */
 interface StreamCounts {
   /** Connected now. */
   readonly clients: number;
@@ -12,7 +12,7 @@ interface StreamCounts {
   readonly missed: number;
 }
 
-/** The values of `/metrics` besides counts (decision H). */
+/** The values of `/metrics` that are read at each request (decision H). `Counters` holds the others. */
 export interface Metrics {
   readonly isConnected: boolean;
   readonly newestRow: number | null;
@@ -47,7 +47,7 @@ export interface HubMetrics {
   readonly brokerAheadMs: number | null;
   /** How long the hub has been behind the stream, in milliseconds; 0 while it is not behind. */
   readonly behindMs: number;
-  /** Messages in the stream that are not events. */
+  /** Number of messages in the stream that were rejected, because they are not events of a Mac. */
   readonly rejected: number;
   /** Number of rows that the stream lacked and their Macs supplied. */
   readonly filled: number;

@@ -64,7 +64,7 @@ export interface OAuthStore {
   grantOfAccess(hash: string): OAuthGrant | undefined;
   grantOfRefresh(hash: string): OAuthGrant | undefined;
   grantOfFamily(hash: string): OAuthGrant | undefined;
-  /** Returns the keys of codes that expired before they were redeemed. */
+  /** Returns the ids of the limited keys whose code expired before it was redeemed. */
   unredeemed(nowMs: number): readonly string[];
   removeGrant(keyId: string): void;
 }

@@ -7,7 +7,10 @@ export interface AmbiguousAddress {
 
 /** A person with one-to-one conversations, across all addresses. */
 export interface Person {
-  /** Derived from the smallest address, so it may change when cards change. A limited key has its own ids. */
+  /**
+   * Derived from the smallest address, so it may change when cards change. For a limited key, the smallest address that
+   * the key may see.
+   */
   readonly id: string;
   /** Null if none of the person's cards has a name. */
   readonly name: string | null;

@@ -28,7 +28,10 @@ export interface ScheduledEnd {
  * wins.
  */
 export interface ScheduledStore {
-  /** Adds an entry, within the transaction that claims its key. If an entry with this id exists, that entry stays. */
+  /**
+   * Adds an entry, in the transaction that claims its idempotency key. If an entry with this id exists, that entry
+   * stays.
+   */
   add(entry: StoredScheduled): void;
   get(id: string): StoredScheduled | undefined;
   /** Lists at most 500 entries in order of time; of all keys if `keyId` is undefined. */
@@ -51,7 +54,7 @@ export interface ScheduledStore {
   prune(nowMs: number): void;
 }
 
-/** The key that schedules a send, and the approval it may have. */
+/** The key that schedules a send, and the owner's approval if the send needed one. */
 export interface ScheduledBy {
   readonly keyId: string;
   /** The id, readers and files of an approved send. The files were copied when it was held. */
@@ -65,9 +68,9 @@ export interface ScheduledBy {
 /** Sends messages at their scheduled time. */
 export interface Scheduler {
   /**
-   * Stores a request with `sendAtMs` until its time. Throws `too_many_scheduled`, and what a send throws before it is
-   * queued, such as for an unknown recipient or a missing file. Until a day after its time, the same `Idempotency-Key`
-   * returns the same entry.
+   * Stores a request until its `sendAtMs`. Throws `too_many_scheduled`, and everything that a send throws before it is
+   * queued, such as for an unknown recipient or a missing file. Until a day after its time, a request with the same
+   * `Idempotency-Key` returns the same entry.
    */
   add(
     request: SendRequest,

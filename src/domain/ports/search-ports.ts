@@ -13,8 +13,9 @@ export interface SearchPage {
 export interface SearchIndex {
   status(): SearchStatus;
   /**
-   * Returns hits, newest first. Reads each one from chat.db again, so that it matches the current text. Rejects with
-   * AppError `search_disabled`, `search_unavailable` (with the reason), `invalid_cursor` or `chat_db_unavailable`.
+   * Returns hits, newest first. Reads the message of each hit from chat.db again, so that the hit shows the current
+   * text. Rejects with AppError `search_disabled`, `search_unavailable` (with the reason), `invalid_cursor` or
+   * `chat_db_unavailable`.
    */
   search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>>;
 }
@@ -57,7 +58,7 @@ export interface ListedRows {
  * chat.db as the index reads it. Every method fails with AppError `chat_db_unavailable` while chat.db is unreadable.
  */
 export interface IndexSource {
-  /** The messages shown in lists, after the position of an earlier answer. */
+  /** Returns a page of the messages shown in lists. `after` is `next` of the previous page; undefined for the first. */
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
   /**
    * Returns the message of each row id; undefined if lists do not show it: gone, deleted by the user, or a reaction.

@@ -21,7 +21,7 @@ export interface SelfChatProof {
 /** A message in the self-chat that asks for a decision. */
 export interface RequestMessage {
   readonly approvalId: string;
-  /** Keyed hash of its text when it was stored. */
+  /** Keyed hash of the text that the message had when it was stored. */
   readonly textHmac: string;
 }
 
@@ -57,7 +57,10 @@ export interface TapbackOn {
  * The owner's messages and tapbacks in chat.db. Every method throws `chat_db_unavailable` while chat.db is unreadable.
  */
 export interface OwnerInChatDb {
-  /** Returns the addresses that recent messages were sent from or arrived at, and the last one used in each chat. */
+  /**
+   * Returns the owner's addresses: those that recent messages were sent from or arrived at, and the last one used in
+   * each chat.
+   */
   addresses(): readonly string[];
   /** Returns undefined if the message does not exist. */
   tapbackOn(guid: string): TapbackOn | undefined;

@@ -48,7 +48,7 @@ export interface KnownChat {
   readonly service: string | null;
 }
 
-/** An outgoing row above a mark, as a candidate for a send's confirmation (decision D5). */
+/** An outgoing row above a given row id. It may be the row of a sent part (decision D5). */
 export interface OwnRow {
   readonly rowId: number;
   readonly guid: string;
@@ -59,7 +59,10 @@ export interface OwnRow {
   readonly body: string;
   /** File names of its attachments. */
   readonly attachmentNames: readonly string[];
-  /** For the link of a message that is stored as two rows: guid of the row with the text. */
+  /**
+   * Messages stores some messages as two rows, one with the text and one with the link. Only on the row with the link:
+   * guid of the row with the text.
+   */
   readonly textGuid?: string;
 }
 
@@ -79,13 +82,14 @@ export interface SendLookup {
    */
   newestServiceTo(address: string): string | undefined;
   /**
-   * Reports whether the row's conversation has no row up to `afterRowId`. Returns false for a row without a
-   * conversation.
+   * Reports whether the row's conversation began after `afterRowId`: all its rows are newer. Returns false for a row
+   * without a conversation.
    */
   isNewChat(rowId: number, afterRowId: number): boolean;
   message(rowId: number): Message | undefined;
   /**
-   * Returns the names of those folders in the staging folder that contain a file which chat.db refers to (decision T2).
+   * Returns the names of the folders in the staging folder that are still in use: chat.db refers to one of their files
+   * (decision T2).
    */
   stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>>;
 }
@@ -101,7 +105,8 @@ export interface SendRequest extends SendPreferences {
   /** A repeat under the same key sends nothing (decision D9). */
   readonly idempotencyKey?: IdempotencyKey;
   /**
-   * Recorded with the parts in place of `idempotencyKey`, so that this key finds their rows. The key is not claimed.
+   * The key to record with the parts instead of `idempotencyKey`, so that their rows can be found by it. The send does
+   * not claim this key.
    */
   readonly recordedAs?: IdempotencyKey;
   /** Recorded with the parts: id of the limited key that sends; absent for the owner. */
@@ -149,7 +154,6 @@ export interface CallerSender {
   send(request: SendRequest): Promise<SendAnswer>;
 }
 
-/** The files of a send. */
 export type GivenFiles = Pick<SendRequest, 'attachments' | 'uploads'>;
 
 /** Stores copies of the files of held sends. */

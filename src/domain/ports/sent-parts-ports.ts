@@ -2,9 +2,9 @@ import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { ServiceReason } from '../send-service.ts';
 
 /**
- * The expected places of a sent part's row: in the chat with this `style;identifier`, in any one-to-one chat, or in any
- * chat or none (decision D5). For a send to a participant, Messages itself chooses among that person's one-to-one
- * chats.
+ * The chat in which a sent part's row is expected (decision D5). `address`: the chat with this `style;identifier`.
+ * `one_to_one`: any one-to-one chat, because for a send to a participant Messages itself chooses among that person's
+ * chats. `any`: any chat, or none.
  */
 export type ExpectedChat = { readonly address: string } | 'one_to_one' | 'any';
 
@@ -58,18 +58,15 @@ export interface SentPartStore {
   open(): readonly OpenPart[];
   /** Returns the row of the newest part with this key that has a row. */
   rowOf(key: IdempotencyKey): number | undefined;
-  /**
-   * Returns the expected chats of the parts that still lack a row and could belong to this one. With `contents`, only
-   * of parts with one of these contents.
-   */
+  /** Returns the part that was sent as this row; undefined if there is none. */
   ofRow(rowId: number): PairedPart | undefined;
   /**
-   * Returns the expected chats of parts without a row that this row could belong to: parts with one of these contents,
-   * or with any content.
+   * Returns the expected chat of each part that still lacks a row and could have led to this row. With `contents`,
+   * considers only parts with one of these contents.
    */
   unpaired(rowId: number, contents?: readonly string[]): readonly ExpectedChat[];
-  /** Returns the row above which every sent part is recorded. Undefined before `begin`. */
+  /** Returns the row id above which the record of sent parts is complete. Undefined before `begin`. */
   completeSince(): number | undefined;
-  /** Marks the row from which on every part is recorded. */
+  /** Stores the initial row id of `completeSince`. */
   begin(rowId: number): void;
 }

@@ -91,8 +91,8 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
 }
 
 /**
- * Matches schemes that no program should receive a code by: those that a browser handles itself, and those of macOS
- * that act on the address.
+ * Matches schemes that must never receive a code. A browser handles some of them itself, and an app of macOS acts on
+ * the others.
  */
 const NO_PROGRAM =
   /^(?:javascript|data|file|filesystem|blob|about|vbscript|view-source|wss?|ftps?|mailto|tel|sms|imessage|facetime(?:-audio)?|shortcuts|itms-services|x-apple[\w.+-]*):$/;

@@ -95,8 +95,8 @@ function page(title: string, body: string): string {
 }
 
 /**
- * Describes who receives the answer. Names a host as the receiver only for https, because with other schemes it proves
- * nothing.
+ * Describes who receives the answer. For https, this is the host. For any other scheme, the host proves nothing, and
+ * the receiver is a program on the user's computer.
  */
 function receiverOf(uri: string): string {
   const { host, protocol } = new URL(uri);

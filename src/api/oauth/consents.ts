@@ -123,7 +123,8 @@ export class OAuthConsents {
 
   async #wrongKey(consent: Consent, people: string, preset: string): Promise<OAuthAnswer> {
     consent.wrong += 1;
-    // After the last wrong key, the request is deleted before the wait, so that no further key can be tried meanwhile.
+    // After the last permitted attempt, deletes the request before the wait, so that no other key can be tried
+    // meanwhile.
     const isLast = consent.wrong >= MAX_WRONG;
     if (isLast) this.#open.delete(consent.id);
     await this.#wrongKeys.wait();

@@ -7,7 +7,8 @@ import { OAuthError } from './oauth-error.ts';
 const CODE_MS = 60_000;
 const ACCESS_S = 3600;
 /**
- * Matches a refresh token. Its first part is the id of its family and stays; the second part changes at each refresh.
+ * Matches a refresh token. The first part identifies its family and never changes; the second part changes at each
+ * refresh.
  */
 const REFRESH = /^refresh_([\w-]{22})[\w-]{43}$/;
 
@@ -125,7 +126,8 @@ export class OAuthTokens {
     const wrong = new OAuthError('invalid_grant', 'The refresh token is unknown or spent, or its key was revoked.');
     const grant = store.grantOfRefresh(digest(token));
     if (grant === undefined) {
-      // If a token of a known family was spent, however long ago, both the client and a thief have it.
+      // If the token's family is known, the token was spent earlier, however long ago. Its second use means that both
+      // the client and a thief have it.
       const stolen = family && store.grantOfFamily(digest(family));
       if (stolen) await this.#end(stolen.keyId);
       throw wrong;

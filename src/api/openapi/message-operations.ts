@@ -14,7 +14,7 @@ const RANGE = {
   schema: { type: 'string' },
 };
 
-/** A whole message as a form. Repeated fields are arrays. */
+/** The form that sends a message. Fields that a form may repeat are arrays. */
 const SEND_FORM = {
   'multipart/form-data': {
     type: 'object',

@@ -117,7 +117,7 @@ export function otherProblems(): Json {
   };
 }
 
-/** Returns every problem by name. The answers refer to them. */
+/** Returns an example of every problem, by the problem's name. The responses refer to these examples. */
 export function problemExamples(): Json {
   const examples = (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, exampleOf(name)] as const);
   return Object.fromEntries(examples.map(([name, value]) => [name, { summary: value.detail, value }]));

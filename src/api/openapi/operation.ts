@@ -20,13 +20,13 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly headers?: readonly Readonly<Record<string, unknown>>[];
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
-  /** Bodies that are not JSON: by media type, the schema of each in the document. */
+  /** Schemas of bodies that are not JSON, by media type. */
   readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
   /**
-   * Problems of this operation alone. Omits those that its route or its body implies, and those that every operation
-   * has.
+   * Problems of this operation. Omits those that `problemResponses` adds: the problems of its route, of its body and of
+   * every operation.
    */
   readonly problems?: readonly ProblemName[];
   /** Examples of mistakes in the request. */
@@ -35,11 +35,11 @@ export interface Operation {
 
 export interface OperationAnswer {
   readonly description: string;
-  /** Name of a schema in the document. */
+  /** The name that the JSON body's schema has in the document. */
   readonly schema?: string;
   readonly isList?: boolean;
   readonly example?: unknown;
-  /** Several examples by name, instead of one. */
+  /** Several examples by name, used instead of `example`. */
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
   /** Content type in addition to JSON, or instead of it. */
   readonly type?: string;
@@ -50,7 +50,7 @@ export interface OperationAnswer {
 
 /** The header of an answer that is one page of a list. */
 export const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
-/** The headers of such an answer if the list may combine several Macs. */
+/** The headers of an answer that is one page of a list, if the list may combine several Macs. */
 export const NEXT_OF_MACS = {
   ...NEXT,
   'Postern-Partial': 'At a hub: the Macs that are away, whose items are missing.',

@@ -11,7 +11,10 @@ import { EventParams } from './params.ts';
 import { poll } from './poll.ts';
 import { stream } from './stream.ts';
 
-/** Declares the capability twice: where extensions belong, and where ChatGPT and the draft look for it. */
+/**
+ * Declares the capability twice: under `extensions`, its proper key, and under `events`, where ChatGPT and the draft
+ * look for it.
+ */
 export const EVENT_CAPABILITIES = {
   extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },
   events: {},

@@ -118,7 +118,8 @@ class EventStream {
   }
 
   /**
-   * Waits for more events until the next heartbeat is due, or sends it. A heartbeat moves the client's cursor forward.
+   * Waits for more events until the next heartbeat is due. If one is due already, sends it, which moves the client's
+   * cursor forward.
    */
   async #rest(): Promise<void> {
     const dueMs = this.#toldMs + HEARTBEAT_MS - this.#parts.clock.monotonic();

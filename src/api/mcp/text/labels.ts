@@ -54,7 +54,9 @@ export class Labels {
     return full;
   }
 
-  /** Sets the label of later mentions to `short`, or to `full` if `short` already stands for another. */
+  /**
+   * Sets the label of later mentions to `short`. If `short` already stands for another person or group, uses `full`.
+   */
   #keep(key: string, short: string, full: string): void {
     const label = this.#taken.has(short) ? full : short;
     this.#taken.add(label);

@@ -6,7 +6,10 @@ const INVISIBLE =
   '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\p{Noncharacter_Code_Point}\\u2800\\u{1d159}';
 const SPECIAL = new RegExp(`\\r\\n|[${INVISIBLE}]`, 'gu');
 const LINE_END = /^[\n\r\v\f\u0085\u2028\u2029]/;
-/** Matches a text of common visible characters only, as nearly every text is. It needs no further examination. */
+/**
+ * Matches a text that contains only common visible characters and so needs no further examination. Nearly every text
+ * does.
+ */
 const PLAIN = /^[\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u3000-\u312f\u4e00-\u9fff]*$/;
 
 const JOINERS = '[\\u200C\\u200D]';

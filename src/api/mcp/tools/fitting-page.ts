@@ -2,8 +2,8 @@ import type { Page } from '../../../domain/ports/reading-ports.ts';
 import { MAX_ANSWER } from '../text/lines.ts';
 
 /**
- * Reads a page whose lines fit into one answer, with fewer items than `limit` if necessary. Leaves out items that
- * `keep` does not return, but the page's cursor passes over them.
+ * Reads a page whose lines fit into one answer. If `limit` items do not fit, reads fewer. The result lacks the items
+ * that `keep` removes, but its cursor continues after them.
  */
 export async function fittingPage<Item>(
   limit: number,

@@ -8,8 +8,8 @@ export function isGroupId(id: string): boolean {
 }
 
 /**
- * Looks up the groups in which the rows are. The resulting function returns null for a group without a name, and
- * undefined for a conversation that is not a group.
+ * Looks up the names of the groups that the rows belong to. The resulting function returns null for a group without a
+ * name, and undefined for a conversation that is not a group.
  */
 export async function groupNames(
   rows: readonly Pick<Message, 'conversation_id'>[],

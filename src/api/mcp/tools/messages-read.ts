@@ -137,7 +137,7 @@ export async function messagesWithDetails(
   return new Map(read.flatMap((message) => (message === undefined ? [] : [[message.id, message]])));
 }
 
-/** Returns the lines of some messages. They do not repeat `conversationId`. */
+/** Returns the messages as lines. Messages in `conversationId` do not name their conversation. */
 export async function messageLines(
   messages: readonly Message[],
   conversationId: string | undefined,
@@ -197,8 +197,8 @@ async function whole(id: string, { skip, format }: Part, context: ToolContext): 
 }
 
 /**
- * Removes the sentence of a message that has a text. Lists show the sentence instead of a link, but here the text is
- * wanted.
+ * Removes the sentence of a message that has a text. In a list, the sentence replaces a text such as a link, but the
+ * reader of one message needs its text.
  */
 function withoutSentence(message: Message): Message {
   const { body, details } = message;

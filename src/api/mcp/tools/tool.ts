@@ -8,7 +8,7 @@ import type { Nonce } from '../text/fence.ts';
 import type { NameOf } from '../text/labels.ts';
 import type { LocalTime } from '../text/times.ts';
 
-/** The ports of the calling key: a tool can use nothing else. */
+/** Everything that a tool can use during a call. Its ports are those of the calling key. */
 export interface ToolContext {
   readonly caller: Caller;
   readonly clock: Clock;

@@ -21,8 +21,8 @@ export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Pro
 }
 
 /**
- * Returns what one message shows of its conversation. Needs no right to read the conversation, which may even be
- * deleted.
+ * Returns what a message reveals about its conversation. Needed if the conversation itself cannot be read: for example,
+ * the key may have no right to read it.
  */
 export function unlisted({ conversation_id: id, sender, is_from_me: isOwn, timestamp }: Message): Conversation {
   return { id, display_name: null, participants: isOwn ? [] : [sender], last_message_at: timestamp };

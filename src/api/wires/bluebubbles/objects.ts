@@ -19,12 +19,12 @@ export function givenForm({ mime_type: type, name }: AttachmentDetails): Convert
   return VOICE.test(type ?? '') || /\.(?:caf|amr)$/i.test(name) ? { as: 'm4a' } : undefined;
 }
 
-/** Returns the id of an attachment, made of its message's id and its place. */
+/** Returns the id of an attachment, which contains the message's id and the attachment's number in the message. */
 function attachmentGuid(messageId: string, n: number): string {
   return `at_${n}_${messageId}`;
 }
 
-/** Reads an id of `attachmentGuid`. Returns undefined for any other text. */
+/** Parses an id made by `attachmentGuid`. Returns undefined for any other text. */
 export function attachmentPlace(guid: string): { readonly id: string; readonly n: number } | undefined {
   const [, n = '', id = ''] = /^at_(\d{1,4})_(\d{1,16})$/.exec(guid) ?? [];
   return id === '' ? undefined : { id, n: Number(n) };

@@ -50,7 +50,7 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
 
 /**
  * Returns an idempotency key made of the client's id and the content. The id alone is not enough, because some clients
- * use one for several sends.
+ * use the same id for several sends.
  */
 function keyOf({ files }: WireRequest, { recipient, text, tempGuid }: WireSend): string {
   const content = [tempGuid, recipient, text, files.map(({ sha256 }) => sha256)];

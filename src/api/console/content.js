@@ -48,7 +48,7 @@ export function textOf({ body, attachments, details }) {
 }
 
 /**
- * Returns the parts of a text with the styles of their words; undefined if the text has none.
+ * Returns the parts of a text with the styles of their words. Returns undefined if no word has a style or is a mention.
  * @param {any} message
  * @returns {readonly { readonly text: string, readonly runs?: readonly any[] }[] | undefined}
  */

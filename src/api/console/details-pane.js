@@ -1,4 +1,4 @@
-// Facts about the open conversation: its people, its keys, and the request that reads it.
+// Facts about the open conversation: its people, the keys that may use it, and the API request that reads it.
 
 import { curlOf } from './api.js';
 import { filesOf } from './conversation-files.js';

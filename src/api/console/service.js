@@ -52,7 +52,10 @@ export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
  */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);
 
-/** Ids that the list of keys has lost, or that were looked up there in vain. @type {Set<string>} */
+/**
+ * Ids of keys that are no longer in the list of current keys, or that were never found in it.
+ * @type {Set<string>}
+ */
 const revoked = new Set();
 /** Names of revoked keys, by id. @type {Map<string, string>} */
 const formerNames = new Map();

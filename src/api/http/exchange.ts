@@ -179,7 +179,10 @@ export class Exchange {
     this.done(answer.status);
   }
 
-  /** Sends a streamed body. Closes the connection if the client leaves or the file becomes shorter meanwhile. */
+  /**
+   * Sends a streamed body. Closes the connection if the client disconnects, or if the body turns out shorter than
+   * announced.
+   */
   async #pour(stream: AnswerStream, response: ServerResponse): Promise<void> {
     response.strictContentLength = stream.bytes !== undefined;
     try {

@@ -3,7 +3,7 @@ import { isAppError } from '../../../domain/errors.ts';
 import type { Log } from '../../../domain/ports/host-ports.ts';
 import { EVENT_ERRORS, type EventErrorNumbers } from '../../../domain/subscription.ts';
 
-/** Creates the errors of MCP Events with the chosen set of error numbers. `data` is the same in either set. */
+/** Creates the errors of MCP Events with the chosen set of error numbers. Both sets use the same `data`. */
 export class EventErrors {
   readonly #numbers: (typeof EVENT_ERRORS)[EventErrorNumbers];
   readonly #log: Log;

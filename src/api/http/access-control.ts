@@ -164,8 +164,8 @@ export class AccessControl {
 
   /**
    * Counts a request without a valid key, until its answer has been read, because it uses memory for that long. If too
-   * many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as well. Does not count
-   * requests at the Unix socket.
+   * many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as well. Does not
+   * count requests at the Unix socket.
    */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;

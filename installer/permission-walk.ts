@@ -72,7 +72,7 @@ async function look(client: PosternClient, guide: Guide): Promise<number> {
     const { connected, message } = (await client.health()).backend;
     const state = connected ? 'granted' : 'denied';
     await guide.tell({ name: 'full_disk_access', state, detail: message ?? '' });
-    // Two dialogs at once would cover each other.
+    // Checks Automation only after Full Disk Access is granted, because two dialogs at once would cover each other.
     if (!connected) return POLL_MS;
     const { permissions } = await client.checkPermissions();
     const automation = permissions.find(({ name }) => name === 'automation');

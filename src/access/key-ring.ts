@@ -40,8 +40,8 @@ export interface KeyRingParts {
   readonly note: (action: 'key', target: string, outcome: string) => void;
   readonly remaining: (key: Key) => Remaining;
   /**
-   * Called when a key has changed, expired or been revoked. Checks again whatever runs under the key, and returns what
-   * a revocation has ended.
+   * Called when a key has changed, expired or been revoked. Checks everything that runs under the key again, and
+   * returns what was ended by a revocation.
    */
   readonly onChange: (key: LimitedKey, before?: Key) => Omit<KeyRevocation, 'id'>;
 }

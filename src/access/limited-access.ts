@@ -78,7 +78,7 @@ export interface AccessParts {
   readonly attachmentRoots: readonly string[];
   /** The configured address of the owner's conversation with themselves; "" for none. */
   readonly selfAddress: string;
-  /** True if the owner decides by tapback in that conversation. */
+  /** True if the owner decides about held sends by tapback in the self-chat. */
   readonly hasTapbacks: boolean;
   readonly ownerInChatDb: OwnerInChatDb;
   readonly clock: Clock;

@@ -14,7 +14,7 @@ const MAX_WRONG_CODES = 5;
 export interface SelfChatParts {
   /** The address in `approval.self` or `canary.self`; "" if there is none. */
   readonly address: string;
-  /** True if the owner decides by tapback in the conversation. */
+  /** True if the owner decides about held sends by tapback in the self-chat. */
   readonly hasTapbacks: boolean;
   readonly store: SelfChatStore;
   readonly directory: ChatDirectory;

@@ -48,8 +48,8 @@ export function openContacts({
   const { addressBookPath, callingCode, isEnabled } = config.contacts;
   const book = new AddressBook({
     folder: addressBookPath,
-    // The permission for chat.db also covers these files. Without the permission, reading them would make macOS prompt
-    // the user.
+    // Full Disk Access, which chat.db requires, also covers the files of the Address Book. Without it, reading them
+    // would make macOS prompt the user.
     isAllowed: () => connection.access === 'granted',
     callingCode: () => callingCode || callingCodeOf(ownNumber(connection) ?? ''),
     clock,

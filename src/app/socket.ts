@@ -1,7 +1,7 @@
 import { socketOf } from '../config/service-address.ts';
 import { listenForWires, type WirePorts } from './wires.ts';
 
-/** Opens the entrances beside the port: the Unix socket, and other protocols. */
+/** Opens the listeners beside the main port: the Unix socket, and the ports of other protocols. */
 export async function listenElsewhere(parts: WirePorts): Promise<void> {
   await listenOnSocket(parts);
   await listenForWires(parts);

@@ -105,7 +105,7 @@ function statusOf(path: string): Stats | undefined {
 
 /**
  * Runs this program again on `node`, with the same arguments, environment and terminal. Resolves with its exit code.
- * Signals to this process are passed on, and the program ends when this process does.
+ * Signals to this process are passed on to the new one, which ends when this process does.
  */
 export function runAgainOn(node: string): Promise<number> {
   const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });

@@ -26,7 +26,7 @@ export const eventsQuery = z
   .refine((query) => query.after !== undefined || query.changes, {
     path: ['after'],
     error: AFTER_REQUIRED,
-    // Runs even if another parameter has failed its check, so that every mistake is named at once.
+    // Runs even if parameters other than `after` and `changes` are invalid, so that every mistake is named at once.
     when: ({ issues }) => !issues.some(({ path }) => path?.[0] === 'after' || path?.[0] === 'changes'),
   });
 

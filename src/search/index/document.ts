@@ -8,7 +8,7 @@ import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 /** UTF-16 units of a text that are indexed: three times as many as Messages can send. */
 export const MAX_UNITS = 65_536;
 
-/** Begins every tag. No text contains it, because `tokensOf` treats it as a blank. */
+/** The first character of every tag. No indexed text contains it, because `tokensOf` treats it as a blank. */
 const PRIVATE = '\uE000';
 const BY_ME = `${PRIVATE}me`;
 export const HAS_ATTACHMENT = `${PRIVATE}att`;

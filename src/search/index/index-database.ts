@@ -55,8 +55,8 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
 }
 
 /**
- * Opens the index. Recreates it if its version differs, or if it counts other rows as messages. `isNew` means that it
- * is still empty.
+ * Opens the index. Recreates it if it has another version, or was made with another setting of which rows count as
+ * messages. `isNew` means that it is still empty.
  */
 export function openIndex(
   path: string,

@@ -108,7 +108,7 @@ export class IndexState {
     this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
   }
 
-  /** Stores when the walk was finished. Does nothing while rows are still to be indexed. */
+  /** Stores when the walk was finished. Does nothing if the walk has had to start over in the meantime. */
   checked(nowMs: number): void {
     this.#checked.run(nowMs);
   }

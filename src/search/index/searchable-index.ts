@@ -39,7 +39,7 @@ export class SearchableIndex {
     );
   }
 
-  /** Returns how far a document's id may exceed its second. */
+  /** Returns by how much the id of a document may exceed the second of its message. */
   shift(): number {
     return Number(this.#shift.get()?.[0] ?? 0);
   }

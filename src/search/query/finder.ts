@@ -85,7 +85,7 @@ export class Finder {
   }
 }
 
-/** Returns the range of document ids. An id may exceed its second by as much as `shift`. */
+/** Returns the range of document ids. An id may exceed the second of its message by up to `shift`. */
 function boundsOf(
   shift: number,
   { fromMs, beforeMs }: SearchQuery,

@@ -98,7 +98,8 @@ export function extractState(path: string, target: string, nowMs: number): Resto
       const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
       expireOffsets(state);
-      // The backup does not record what was sent after it was made.
+      // The backup lacks the sends made since. Without this entry, the next start determines again from which row on
+      // all sends are recorded.
       state.exec('DELETE FROM sent_since');
       // `writeBackup` has ended held sends, but a file made by another program must not send anything at the first
       // start either.

@@ -8,7 +8,7 @@ import { isSelfChat } from './own-messages.ts';
 
 type Arrival = Extract<Command, { do: 'wake' | 'backfill' | 'burst' }>;
 
-/** Inserts many incoming messages in one transaction. For `wake`, their chat joins follow in a second one. */
+/** Inserts many incoming messages in one transaction. For `wake`, a second transaction adds their chat joins. */
 export function arrive(
   database: ChatDatabase,
   command: Arrival,

@@ -59,7 +59,7 @@ export class ChatDatabase extends Tables {
     return database;
   }
 
-  /** Replaces the database as a restored backup does: with other rows under a new inode. Closes this one. */
+  /** Closes this database and replaces it as a restored backup does: with other rows, under a new inode. */
   replaced(path: string, dateMs: number): ChatDatabase {
     const fresh = `${path}.fresh`;
     const other = ChatDatabase.open(fresh, this.version);

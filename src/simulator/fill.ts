@@ -17,7 +17,8 @@ export interface Filling {
 const FIRST_MS = Date.UTC(2016, 0, 1);
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - FIRST_MS;
 /**
- * Rows before this time are dated in whole seconds. In old conversations their joins have no date: 0, or NULL in some.
+ * Rows before this time are dated in whole seconds. In old conversations, the chat joins of such rows have no date: 0,
+ * or NULL in some.
  */
 const HIGH_SIERRA_MS = Date.UTC(2017, 8, 25);
 

@@ -235,8 +235,8 @@ export function voteColumns(database: ChatDatabase, poll: number): Readonly<Reco
 }
 
 /**
- * Returns the columns of the content with this name, for another row. The row's text is empty unless the columns
- * contain one.
+ * Returns the columns that give a new row the content with this name. They empty the row's text unless the content has
+ * a text.
  */
 export function contentColumns(name: string): Readonly<Record<string, SqlValue>> {
   const content = CONTENT_ROWS.find((row) => row.name === name);

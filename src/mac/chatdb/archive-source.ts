@@ -33,7 +33,7 @@ export interface SourceRow {
   readonly chat: number | undefined;
   /** Its date in milliseconds since 1970. */
   readonly datedMs: number;
-  /** Bytes of its texts and blobs. */
+  /** Total size of its texts and blobs in bytes. */
   readonly bytes: number;
 }
 
@@ -104,7 +104,7 @@ export class ArchiveSource {
     });
   }
 
-  /** Returns the row ids of the conversations that these guids may refer to, in any variant. */
+  /** Returns the row ids of the conversations that have one of these guids, or a variant of one. */
   chatRowIds(guids: readonly string[]): ReadonlySet<number> {
     return this.#connection.read(
       (snapshot) => new Set(guids.flatMap((guid) => snapshot.chatsWithId(guid).map(({ rowId }) => rowId))),

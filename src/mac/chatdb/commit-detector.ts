@@ -7,7 +7,7 @@ export interface CommitDetectorOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
-  /** False to only poll, so that commits are noticed later. Default: true. */
+  /** False to poll without watching files. Commits are then noticed later. Default: true. */
   readonly isWatching?: boolean;
   /** Called when the connection's health changes. */
   readonly onHealth?: (health: BackendHealth) => void;
@@ -38,7 +38,7 @@ export class CommitDetector {
     this.#options = options;
   }
 
-  /** Registers a listener that is called after each commit, and whenever the database was opened. */
+  /** Registers a listener. It is called after each commit, and each time the database has been opened. */
   onCommit(listener: () => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

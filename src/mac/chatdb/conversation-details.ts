@@ -25,7 +25,7 @@ interface UnreadQueries {
 
 const known = new WeakMap<SchemaInfo, UnreadQueries | undefined>();
 
-/** Returns undefined if the database does not record what is unread, or if only a full scan would count it. */
+/** Returns undefined if the database does not record what is unread, or if counting would take a full scan. */
 export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
   if (!known.has(schema)) known.set(schema, findUnreadQueries(database));

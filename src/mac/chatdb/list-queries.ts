@@ -163,7 +163,7 @@ export interface OrderQueries {
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /** Chats with joins dated NULL, 0 or in seconds. Such a date says nothing about the message's date. */
+  /** Chats with joins dated NULL, ≤ 0, in seconds or beyond int64. Such a date does not show the message's date. */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;

@@ -43,8 +43,8 @@ export interface Queries {
    */
   readonly pendingRows: string;
   /**
-   * Bytes of attributedBody in the rows of `entries`, which SQLite knows without reading it; undefined without the
-   * column. Parameters: after, up to, limit.
+   * Total bytes of attributedBody in the rows of `entries`. SQLite knows them without reading the bodies. Undefined
+   * without the column. Parameters: after, up to, limit.
    */
   readonly bodyLengths: string | undefined;
   /** `MESSAGE_COLUMNS` and `linkTextGuid` of outgoing messages above a row id. Parameters: row id, limit. */

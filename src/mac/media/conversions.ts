@@ -17,7 +17,7 @@ const MAX_WAITING = 20;
 const TOO_SLOW_MS = 10_000;
 const SET_ASIDE_MS = 10 * 60_000;
 const MAX_SET_ASIDE = 1000;
-/** A larger source is not copied, because the cache keeps 500 MB. */
+/** A larger source is not copied, because the cache keeps at most 500 MB. */
 const MAX_SOURCE_BYTES = 500_000_000;
 
 /** The unconverted files. */

@@ -24,7 +24,7 @@ export interface AutomationOptions {
   readonly clock: Clock;
   /** Ends the request, and with it the dialog. */
   readonly signal: AbortSignal;
-  /** True if the user has answered a dialog before. An immediate refusal then repeats the user's answer. */
+  /** True if the user has refused in a dialog before. An immediate refusal then repeats the user's answer. */
   readonly wasAsked?: boolean;
   /** Called with the time that the last request took, if Messages answered it. */
   readonly onAnswer?: (tookMs: number) => void;

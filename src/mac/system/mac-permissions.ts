@@ -29,7 +29,7 @@ export class MacPermissions implements Permissions {
   readonly #known = new Map<PermissionReport['name'], PermissionReport>();
   /** The only dialog in progress: a second request would show another dialog. */
   #question: Promise<PermissionReport> | undefined;
-  /** True once the user has answered a dialog of this process. */
+  /** True once the user has refused in a dialog of this process. */
   #wasAsked = false;
   #answer: MessagesAnswer | undefined;
 

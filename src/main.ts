@@ -54,8 +54,9 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Removes the signal handling of dist/main.js, because an interrupted send is not a success, and tail prints a last
- * line. First handles a signal that arrived during loading, because it would be lost with its listener.
+ * Removes the signal listeners of dist/main.js, which exit with 0: an interrupted send is not a success, and tail
+ * prints a last line. First lets them handle a signal that arrived during loading, because it would be lost without
+ * them.
  */
 async function leaveSignals(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await nextTurn();

@@ -36,7 +36,7 @@ interface EventLogParts {
   readonly connection: Connection;
   readonly thread: ReaderThread<ThreadTargets> | undefined;
   readonly chatLog: ChatLog;
-  /** A clock that stands still while the Mac sleeps, so that settling rows keep their time. */
+  /** A clock that stands still while the Mac sleeps, so that incomplete rows keep their full waiting time. */
   readonly awake: AwakeClock;
   /** Reports whether an incoming message may be the row of an unconfirmed send. */
   readonly isAwaited: (message: Message) => boolean;

@@ -125,7 +125,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       offsets.assertComplete(after, hasChanges);
       return undefined;
     };
-    // A new client waits until the hub has read the past events, because it must not receive them.
+    // A new client waits until the hub has read the past events. Otherwise the client would receive them as new ones.
     const whenFilled = async (after: ClientOffset | undefined, hasChanges: boolean): Promise<void> => {
       await copy.filled(REACH_MS);
       if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });

@@ -32,7 +32,7 @@ export interface CanaryParts {
   readonly reader: Pick<MessageReader, 'listMessages'>;
   readonly sender: Pick<MessageSender, 'send'>;
   readonly clock: Clock;
-  /** A clock that stands still while the Mac sleeps, when nothing can arrive. */
+  /** A clock that stands still while the Mac sleeps, because no message can arrive during that time. */
   readonly awake: Clock;
   readonly log: Log;
 }

@@ -25,7 +25,7 @@ import type { Host } from './host.ts';
 interface SenderParts {
   readonly config: Config;
   readonly host: Host;
-  /** A clock that stands still while the Mac sleeps, so that a running script keeps its time. */
+  /** A clock that stands still while the Mac sleeps, so that a running script keeps its full time limit. */
   readonly awake: Clock;
   readonly state: Sqlite;
   readonly connection: Connection;

@@ -30,7 +30,9 @@ const {
 if (sqliteLibrary !== ofMain)
   throw new Error(`the reader thread loaded ${sqliteLibrary}, but the service uses ${ofMain}`);
 
-/** The reader logs only debug lines, and the main thread owns the log. */
+/**
+ * Passes debug lines to the main thread, which owns the log. Drops other lines, because code in this thread logs none.
+ */
 const log: Log = {
   debug: (debug, fields = {}) => post({ debug, fields }),
   info: () => undefined,

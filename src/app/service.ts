@@ -280,7 +280,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { host: address, port } = config.server;
     if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
     const url = await http.listen(address, port);
-    // Starts first, because a client that asks for changes needs to know where the change log starts.
+    // The detector starts first: a client that asks for changes needs to know where the change log starts.
     detector.start();
     await listenElsewhere({ config, http, version, counters, log });
     clockWatch.start();

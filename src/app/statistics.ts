@@ -73,14 +73,14 @@ export interface StatisticsParts {
 }
 
 /**
- * Counts events, deliveries and sends by minute, hour and day. Begins when the counters are first asked for (decision
- * Z1).
+ * Counts events, deliveries and sends by minute, hour and day. Counting begins when the counters are first asked for
+ * (decision Z1).
  */
 export class Statistics {
   readonly #parts: StatisticsParts;
   #sinceMs: number | undefined;
   #askedMs = 0;
-  /** Counts not stored yet, by span, kind, name and subject. */
+  /** The counts that are not stored yet, by span, kind, name and subject. */
   readonly #pending = new Map<string, { readonly row: Omit<StatisticCount, 'count'>; count: number }>();
   #cancelFlush: Cancel | undefined;
 
@@ -236,7 +236,7 @@ export function lengthOf(span: StatisticSpan): number {
   return { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[span];
 }
 
-/** Returns a point for each of these starts, with the counts of its rows. */
+/** Returns one point per start time, with the counts of the rows that have this time. */
 export function pointsOf(
   rows: readonly Pick<StatisticCount, 'atMs' | 'name' | 'count'>[],
   starts: readonly number[],

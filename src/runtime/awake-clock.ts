@@ -14,7 +14,7 @@ export interface AwakeClockOptions {
  * A clock whose monotonic time stands still while the machine sleeps or this process is stopped, so that time limits
  * continue where they were. Node's own clock stands still during sleep on Linux, but keeps running on macOS (libuv
  * reads mach_continuous_time: libuv pull requests 2894 and 4390). It also keeps running while a process is stopped
- * (SIGSTOP). Gaps are exact to one beat. The wall clock is unchanged.
+ * (SIGSTOP). The length of a gap is exact to within one beat. The wall clock is unchanged.
  */
 export class AwakeClock implements Clock {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class AwakeClock implements Clock {
   #gapsMs = 0;
   #gaps = 0;
   #longestGapMs = 0;
-  /** Undefined while the clock is not running, when gaps go unnoticed. */
+  /** The monotonic time of the last beat. Undefined while this clock is not running; gaps are not detected then. */
   #beatAtMs: number | undefined;
   #cancelBeat: Cancel | undefined;
   readonly #listeners: ((ms: number) => void)[] = [];

@@ -56,7 +56,7 @@ export function commandRunner(
       try {
         child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: hasOwnGroup });
       } catch (error) {
-        resolve(notStarted(error)); // NUL in a value, or more data than a process may receive
+        resolve(notStarted(error)); // spawn throws if a value has NUL or is too long for the system
         return;
       }
       const stdout = keepEnd(child.stdout, options.onOutput);

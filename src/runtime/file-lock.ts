@@ -7,9 +7,9 @@ import { openSqlite, type Sqlite } from './sqlite.ts';
 const WAIT_MS = 1000;
 
 /**
- * Locks a file for this process and returns the function that unlocks it. The lock is SQLite's, so it ends with the
- * process, in whatever way the process ends. Throws the error that `taken` creates if another process holds the lock,
- * and `state_db_unusable` if the file is unusable.
+ * Locks a file for this process and returns the function that unlocks it. The lock is SQLite's, so it is released
+ * however the process ends. If another process holds the lock, throws the error that `taken` creates. Throws
+ * `state_db_unusable` if the file is unusable.
  */
 export function lockFile(path: string, taken: (cause: unknown) => AppError): () => void {
   let database: Sqlite | undefined;

@@ -27,7 +27,7 @@ export function endOfLog(file: string, count: number): LogLines | undefined {
   });
 }
 
-/** Returns the lines written since `position`. Starts over if the file was emptied, as large log files are. */
+/** Returns the lines written since `position`. Starts over if the file was emptied, as happens to large log files. */
 export function logSince(file: string, position: LogPosition = BEGINNING): LogLines {
   const found = opened(file, (fd, size) => linesFrom(fd, size < position.bytes ? BEGINNING : position));
   return found ?? { lines: [], position: BEGINNING };

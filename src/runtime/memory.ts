@@ -6,7 +6,8 @@ import { setFlagsFromString } from 'node:v8';
  */
 export function preferLittleMemory(): void {
   setFlagsFromString('--optimize-for-size');
-  // The flag above leaves 1 MB for new objects. One thread collects so little faster than several that must be woken.
+  // The flag above leaves 1 MB for new objects. For so little memory, one thread collects garbage faster than several
+  // threads that must first be woken.
   setFlagsFromString('--no-parallel-scavenge');
 }
 
@@ -16,7 +17,10 @@ export function preferLittleMemory(): void {
  */
 export const withLittleGarbage = littleGarbage(setFlagsFromString);
 
-/** The flags apply to the whole process: the first of simultaneous works sets them, the last one resets them. */
+/**
+ * The flags apply to the whole process. If several calls overlap, the first one sets the flags and the last one resets
+ * them.
+ */
 export function littleGarbage(setFlag: (flag: string) => void) {
   let running = 0;
   return async <Result>(work: () => Promise<Result>): Promise<Result> => {

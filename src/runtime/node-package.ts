@@ -8,7 +8,7 @@ import type { CommandResult, RunCommand } from './command.ts';
 export interface NodePackage {
   readonly name: string;
   readonly version: string;
-  /** The form of lock files: `sha512-` and the digest in base64. */
+  /** Digest in the format of lock files: `sha512-` and the digest in base64. */
   readonly integrity: string;
 }
 

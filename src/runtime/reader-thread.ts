@@ -77,7 +77,7 @@ export class ReaderThread<Targets> {
     this.#options = options;
   }
 
-  /** False in Bun: it runs the sources, which a worker cannot load. */
+  /** False in Bun, which runs the TypeScript sources: a worker cannot load them. */
   static readonly isSupported = !('Bun' in globalThis);
 
   /**

@@ -99,7 +99,10 @@ function isError(value: object): value is ErrorLike {
   return typeof message === 'string' && typeof stack === 'string';
 }
 
-/** Keeps only these members of an error, because an HTTP client's errors contain whole requests. */
+/**
+ * Keeps only the name, code, message, stack and cause of an error, because an HTTP client's errors contain whole
+ * requests.
+ */
 function toldError(error: ErrorLike, candour: Redaction, depth: number): Record<string, unknown> {
   const { name, code, message, stack, cause } = error;
   const parts = { name, code, message, stack: candour.showsStacks ? stack : undefined, cause };

@@ -5,7 +5,7 @@ import { errorCode } from '../domain/errors.ts';
 
 /**
  * Listens on a Unix socket that no other user can connect to, not even for a moment. Replaces an existing socket, so
- * the caller must hold the folder's lock. Throws an error with a sentence if it cannot listen.
+ * the caller must hold the folder's lock. Throws an error whose message says why it cannot listen.
  */
 export function listenPrivately(server: Server, path: string): void {
   const trouble = folderTrouble(dirname(path)) ?? obstacle(path);

@@ -13,8 +13,8 @@ export class WrongKeyDelay {
   }
 
   /**
-   * Resolves after a second. Resolves at once if 32 requests are already waiting, because answering costs less than
-   * keeping one more.
+   * Resolves after a second. Resolves at once if 32 requests are already waiting, because answering another one costs
+   * less than holding it.
    */
   async wait(): Promise<void> {
     if (this.#waiting >= MAX_WAITING) return;

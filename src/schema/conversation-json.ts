@@ -7,7 +7,7 @@ interface Written {
 }
 
 /**
- * The JSON of conversations, by their names object. That object stays the same until the Address Book or chat.db
+ * The cached JSON of conversations, by their names object. Another object replaces it once the Address Book or chat.db
  * changes.
  */
 const written = new WeakMap<Names, Written>();

@@ -28,14 +28,14 @@ export interface EventParts {
 }
 
 interface Serialized {
-  /** The names used, if any. */
+  /** The names in `texts`; undefined without the include `contacts`. */
   readonly names: NameLookup | undefined;
   readonly texts: WeakMap<LogEntry['event'], string>;
 }
 
 /**
- * Returns a function that serialises each event once per combination of includes, for all webhooks and sockets. If a
- * limited key requests includes, the event is serialised for each of its receivers.
+ * Returns a function that serialises each event once per combination of includes, for all webhooks and sockets. If the
+ * receiver has a limited key and requests includes, the event is serialised for that receiver alone.
  */
 export function eventSerializer(parts: EventParts): EventJson {
   const serialized = new Map<IncludeSet, Serialized>();

@@ -17,7 +17,7 @@ const whole = z.int().min(0);
 // Accepts any text. A newer hub may send names that this Mac does not know; the Mac ignores them.
 const include = z.array(text).max(100).readonly().optional();
 const limit = z.int().min(1).max(200);
-/** Nanoseconds since the Unix epoch in decimal digits, because JSON numbers would lose the last ones. */
+/** Nanoseconds since the Unix epoch in decimal digits, because a JSON number would lose the last digits. */
 const nanoseconds = z
   .string()
   .regex(/^-?\d{1,25}$/)

@@ -10,7 +10,7 @@ const id = z.string().max(100);
 /** A Mac's newest message in the stream. */
 const lastPublished = z.object({
   stream: z.string(),
-  /** The sequence number of that message; 0 if the stream has no message of this Mac. */
+  /** The sequence number of the message; 0 if the stream has no message from this Mac. */
   sequence: whole,
   /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
@@ -30,7 +30,7 @@ export const macPresence = z.object({
   newestRow: z.int(),
   /** The newest row that the stream has acknowledged. */
   publishedRow: z.int(),
-  /** Undefined while the Mac is asking the stream. */
+  /** Undefined until the Mac has read it from the stream. */
   last: lastPublished.optional(),
   /** Numbers and addresses of the Mac's owner. */
   addresses: z.array(z.string()).readonly(),

@@ -12,8 +12,8 @@ export interface Route {
   /** True if a hub lacks the operation. */
   readonly macOnly?: true;
   /**
-   * The place of the key: `X-API-Key`, the query parameter `api_key`, or none. With `code`, a one-time code in the body
-   * replaces the key, and only the service's own console may send it.
+   * How the key is passed: in `X-API-Key`, in the query parameter `api_key`, or not at all. With `code`, a one-time
+   * code in the body replaces the key, and only the service's own console may send it.
    */
   readonly key: 'header' | 'query' | 'none' | 'code';
   /**

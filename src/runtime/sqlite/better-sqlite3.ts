@@ -3,7 +3,7 @@ import type { OpenNative } from './native.ts';
 /** Loads the native module better-sqlite3. Rejects if it is not installed or not built for this Node. */
 export async function loadBetterSqlite3(): Promise<OpenNative> {
   const { default: Database } = await import('better-sqlite3');
-  // better-sqlite3 loads its native part with the first database.
+  // Importing better-sqlite3 does not load its native part, but opening a database does.
   new Database(':memory:').close();
   return (path, { readonly, busyTimeoutMs }) => {
     const database = new Database(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });

@@ -31,8 +31,7 @@ export function loadNodeSqlite(): OpenNative | undefined {
       prepare(sql) {
         const statement = named(() => database.prepare(sql));
         statement.setReturnArrays(true);
-        // Reads integers as bigint, because a number beyond 2^53 would be an error, and dates in chat.db are that
-        // large.
+        // Reads integers as bigint, because dates in chat.db exceed 2^53, and reading them as numbers would throw.
         statement.setReadBigInts(true);
         return {
           all: (...parameters) => named(() => statement.all(...parameters)).map(asNumbers),

@@ -187,7 +187,7 @@ export class Canary implements CanaryStatus {
     const { log } = this.#parts;
     const code = errorCode(error) ?? 'internal_error';
     log.warn('a canary could not be sent', { code });
-    // If the record has another number, this canary could not be saved, so nothing was sent.
+    // If the record is another canary's, this canary could not be saved and so was not sent.
     if (this.#record?.number !== number) return;
     this.#save({ ...this.#record, outcome: UNKNOWN.has(code) ? 'waiting' : 'not_sent', problem: code });
   }

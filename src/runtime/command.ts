@@ -25,7 +25,7 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Called with the program's output as it arrives. */
   readonly onOutput?: (text: string) => void;
-  /** Kills the program, like the time limit. */
+  /** Aborting this signal kills the program, as the time limit does. */
   readonly signal?: AbortSignal;
   /**
    * Runs the program in a separate process group, so that a kill also reaches its children, and Ctrl+C does not reach

@@ -19,8 +19,8 @@ export interface VerifiedNodePackage extends NodePackage {
 }
 
 /**
- * The packages by platform and architecture. 22.23.2 is a long-term release that exists in all of them. On a Mac it
- * needs macOS 11.
+ * The packages by platform and architecture. Node 22.23.2 is a long-term release that exists in all of them. On a Mac
+ * it needs macOS 11 or newer.
  */
 export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
   'darwin-arm64': {

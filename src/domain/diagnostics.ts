@@ -71,7 +71,7 @@ export interface ChangeDiagnostics {
   readonly data_version_changes: number;
   /** Events of a watch on the -wal by kind; null if it could not be watched. */
   readonly wal_events: { readonly change: number; readonly rename: number } | null;
-  /** For each event that a commit followed: milliseconds until the commit was readable. */
+  /** For each event that was followed by a commit: milliseconds from the event until the commit was readable. */
   readonly event_to_row_ms: readonly number[];
   readonly rows: readonly NewRow[];
 }

@@ -95,8 +95,8 @@ export interface LogEntry {
    */
   readonly generation?: number | undefined;
   /**
-   * The row's age in seconds when it was first seen, counting only time in which chat.db was watched. Undefined below a
-   * minute, at a hub, and once forgotten (decision U4).
+   * The row's age in seconds when it was first seen, counting only time in which chat.db was watched (decision U4).
+   * Undefined for an age below a minute, for an age that was deleted since, and at a hub.
    */
   readonly ageS?: number | undefined;
   /** True if macOS had filed the row as junk before Postern read it (decision V5); never at a hub. */

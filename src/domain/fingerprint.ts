@@ -65,7 +65,7 @@ export function printOf(row: number, additions: Additions): Print {
   return row + additionOf(additions) || 1;
 }
 
-/** Returns the number by which attachments and a deletion raise a row's print. */
+/** Returns what attachments and a deletion add to a row's print. */
 export function additionOf({ attachments, transcripts = 0, isDeleted }: Additions): number {
   return (
     (attachments % 2 ** ATTACHMENT_BITS) * 2 ** ATTACHMENTS_AT +

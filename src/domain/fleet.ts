@@ -16,7 +16,7 @@ export interface FleetSettings {
   readonly contentKeyFile: string;
   /** How many hours of history an agent publishes to an empty stream. */
   readonly backfillHours: number;
-  /** Publishes changes of existing messages too (decision N9). */
+  /** True to publish changes of existing messages too (decision N9). */
   readonly changes: boolean;
 }
 

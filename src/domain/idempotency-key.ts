@@ -1,6 +1,6 @@
 /** Identifies a send that must happen at most once (decision D9). */
 export interface IdempotencyKey {
-  /** `client`: the `Idempotency-Key` of a request. The others are Postern's own. */
+  /** `client`: the `Idempotency-Key` of a request. Postern itself makes the keys of all other kinds. */
   readonly kind: 'client' | 'ask' | 'approval' | 'tapback' | 'scheduled' | 'canary';
   readonly key: string;
 }

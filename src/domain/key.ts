@@ -31,7 +31,7 @@ export interface KeySettings {
   readonly send: AccessList;
   readonly approval: ApprovalMode;
   readonly caps: Caps;
-  /** Every send is a dry run. */
+  /** True if every send is a dry run. */
   readonly dry_run: boolean;
   /** ISO 8601 UTC; null means never. */
   readonly expires_at: string | null;

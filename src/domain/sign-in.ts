@@ -1,6 +1,6 @@
-/** An address that signs the console in. */
+/** An address with a code. Opening it signs the browser in to the console. */
 export interface SignInCode {
   readonly url: string;
-  /** When its code expires. */
+  /** When the code expires. */
   readonly expires_at: string;
 }

@@ -66,7 +66,7 @@ export interface StoredApproval extends Approval {
   readonly hasKey: boolean;
   /** Keyed hash of recipient, text and files. */
   readonly requestHash: string;
-  /** Kept when the text is erased. */
+  /** Keyed hash of the text. It stays when the text is erased. */
   readonly textHmac: string;
   readonly createdMs: number;
   readonly expiresMs: number;
@@ -156,7 +156,7 @@ export interface SendCounts {
   readonly day: SendCount;
   /** New recipients in the last day, each counted once. This recipient is not counted. */
   readonly newContacts: SendCount;
-  /** All limited keys together. */
+  /** The sends of all limited keys together in the last day. */
   readonly dayOfAll: SendCount;
 }
 

@@ -72,13 +72,16 @@ export interface PrintsRead {
  * `chat_db_unavailable`.
  */
 export interface PrintReader {
-  /** Reads the newest `count` rows up to `upTo`, and the lowest row id among them. */
+  /** Reads the prints of the newest `count` rows up to `upTo`. `from` is the lowest row id among them. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
-  /** Like `newest`, but returns only ranges in which a row is gone or its print differs from the known one. */
+  /**
+   * Like `newest`, but returns only the ranges with a row that is gone or whose print differs from the known one. If
+   * the row ids have too many gaps, returns the whole range.
+   */
   differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
   /** Reads the prints of these rows. */
   rows(at: Offset, rowIds: readonly number[]): PrintsRead;
-  /** Reads every row of the range, and the first row after it. */
+  /** Reads the prints of all rows of the range. `next` is the first row after it. */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
   /**
    * Returns the row ids in each set that chat.db has an index for; their number is bounded. A row that joins or leaves

@@ -1,7 +1,7 @@
 /** An address on cards with different names. These cards are not joined into one person (decision V4). */
 export interface AmbiguousAddress {
   readonly address: string;
-  /** The first ten by name. */
+  /** The names in alphabetical order, at most the first ten. */
   readonly names: readonly string[];
 }
 

@@ -29,7 +29,7 @@ export interface SubscriptionService {
    * confirm a new address, `too_many_webhooks`, `invalid_cursor`, and `chat_db_unavailable`.
    */
   subscribe(keyId: string, request: SubscriptionRequest, maxOfKey: number): Promise<SubscriptionGrant>;
-  /** Ends a subscription. Resolves once nothing is being posted; false if it did not exist. */
+  /** Ends a subscription. Resolves once nothing is being posted, to false if it did not exist. */
   unsubscribe(keyId: string, target: SubscriptionTarget): Promise<boolean>;
   /** Ends a subscription without notifying the receiver. */
   remove(id: string): void;

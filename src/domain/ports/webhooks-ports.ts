@@ -44,7 +44,7 @@ export interface EndedDelivery extends DeliveryRecord {
  */
 export type ReplayFrom = ClientOffset | 'latest' | 'dropped';
 
-/** A webhook's progress, with the outcome of the delivery that led there. */
+/** The new offset of a webhook, and the finished deliveries that led to it. */
 export interface WebhookStep {
   readonly id: string;
   readonly offset: Offset;
@@ -108,7 +108,9 @@ export interface WebhookRegistry {
   add(webhook: NewWebhook): StoredWebhook | Promise<StoredWebhook>;
   /** Changes settings, effective at the next attempt. Throws `webhook_not_found`, and what `add` throws. */
   change(id: string, changes: WebhookChanges): StoredWebhook | Promise<StoredWebhook>;
-  /** Resolves once nothing can be sent to the webhook any more (decision F5); false if it did not exist. */
+  /**
+   * Removes a webhook. Resolves once nothing can be sent to it any more (decision F5), to false if it did not exist.
+   */
   remove(id: string): Promise<boolean>;
   /** Like all methods below, throws `webhook_not_found` for an unknown id. */
   status(id: string): WebhookStatus | Promise<WebhookStatus>;

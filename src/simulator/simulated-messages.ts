@@ -16,7 +16,7 @@ import { liveIds, targetOf } from './script-targets.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 const BALLOON_AFTER_MS = 40;
-/** Delay from an outgoing row's join until it is sent; delivered and read follow. */
+/** Delay until a row is sent, from its chat join and its mark as outgoing. Delivered and read follow. */
 const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;

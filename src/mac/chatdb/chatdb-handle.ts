@@ -119,7 +119,7 @@ export class ChatDbHandle {
 export interface SchemaInfo {
   hasTable(table: string): boolean;
   hasColumn(table: string, column: string): boolean;
-  /** Reports whether an index begins with these columns, so that a search by them is fast. */
+  /** Reports whether an index begins with these columns. If so, a search by them is fast. */
   hasIndex(table: string, ...columns: readonly string[]): boolean;
   /** Names of the indexes that begin with these columns, including partial ones. */
   indexes(table: string, ...columns: readonly string[]): readonly string[];

@@ -1,8 +1,8 @@
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /**
- * SQL for a number bound to a statement. A bare `?` in a range or a LIMIT makes SQLite built with STAT4 plan again at
- * every run, which costs ten times the search itself. The `+ 0` prevents that.
+ * SQL for a number bound to a statement. If SQLite was built with STAT4, a bare `?` in a range or a LIMIT makes it plan
+ * the query again at every run. That costs ten times as much as the search itself. The `+ 0` prevents it.
  */
 export const INT_PARAM = '? + 0';
 

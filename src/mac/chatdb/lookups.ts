@@ -27,9 +27,8 @@ const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
   FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
 
 /**
- * SQL for the service of the newest delivered message to an address. A message by another service than iMessage counts
- * once it is sent, because that service may have no receipts. Undefined without an index on `handle_id`. Parameter:
- * address.
+ * SQL for the service of the newest delivered message to an address. By services other than iMessage, a sent message
+ * counts too, because there may be no receipts. Undefined without an index on `handle_id`. Parameter: address.
  */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));

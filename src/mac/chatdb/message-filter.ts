@@ -10,7 +10,8 @@ import { isJunk } from './row-kinds.ts';
 const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
 
 /**
- * Returns how macOS filed a row, for its details. Returns {} for 0, and if the columns are missing (before macOS 27).
+ * Returns how macOS filed a row, for its details. Returns {} if the row is not filed, and before macOS 27, which added
+ * the columns.
  */
 export function filingOf(row: Row): Pick<MessageDetails, 'filter'> {
   const { at } = DETAIL_COLUMNS;

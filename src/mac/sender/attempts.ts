@@ -4,7 +4,7 @@ import { SERVICES, type Service, serviceNamed } from '../../domain/send-service.
 
 /** A chat id: prefix, style and identifier. */
 const TYPED_ID = /^([^;]*);([-+]);(.+)$/s;
-/** Prefixes of a group's id: `any` since macOS 26, the service before. */
+/** Prefixes of a group's id: `any` since macOS 26, the name of the service in earlier versions. */
 const GROUP_PREFIXES = ['any', ...SERVICES] as const;
 /** Messages raises these errors before it sends anything: no such object, bad index, cannot be coerced. */
 const NOTHING_SENT: readonly number[] = [-1728, -1719, -1700];

@@ -182,8 +182,8 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
 
 /**
  * Returns an error if Messages put a part for a group into a conversation that it created, else undefined. On macOS 26
- * a group can become a new one-to-one conversation with a person named by the group's identifier (openclaw/imsg #90),
- * so that nobody in the group gets the message. The row is recorded as this send's, so that its origin is known.
+ * a group can become a new one-to-one conversation with a person named by the group's identifier (openclaw/imsg #90).
+ * Nobody in the group gets the message then. The row is still recorded as this send's, so that its origin is known.
  */
 function misdirected(
   expectation: Expectation,

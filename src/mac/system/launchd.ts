@@ -111,7 +111,7 @@ export class Launchd {
   }
 
   /**
-   * Returns false if nobody is logged in at the screen, so that nothing can be loaded. Returns true if launchctl fails
+   * Returns false if nobody is logged in at the screen: no agent can be loaded then. Returns true if launchctl fails
    * for another reason.
    */
   async hasSession(): Promise<boolean> {
@@ -163,7 +163,8 @@ function isLoaded({ kind }: JobState): boolean {
 }
 
 /**
- * Returns the error for a Mac where nobody is logged in at the screen, so that launchd can do nothing with the agent.
+ * Returns the error for a Mac where nobody is logged in at the screen. Without a login session, launchd cannot run the
+ * agent.
  */
 export function noSession(): AppError {
   return failure('print', { code: 112, stdout: '', stderr: '', trouble: null });

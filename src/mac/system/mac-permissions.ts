@@ -78,8 +78,8 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Reports whether macOS is prompting the user, so that nothing can be sent yet. Unless the permission was granted,
-   * prompts first, because the dialog of a send script's event would disappear after 25 s.
+   * Reports whether macOS is prompting the user. Nothing can be sent until the user has answered. Unless the permission
+   * was granted, prompts first, because the dialog of a send script's event would disappear after 25 s.
    */
   async isAsking(): Promise<boolean> {
     const known = this.#known.get('automation');

@@ -1,5 +1,5 @@
-// The simulated Messages as a separate process, so that chat.db has a writer besides the gateway that can be killed
-// at any moment. Takes its settings as one JSON argument. Ends when its standard input does.
+// The simulated Messages as a separate process. It writes chat.db beside the gateway, and a test can kill it at any
+// moment. Takes its settings as one JSON argument. Ends when its standard input does.
 import { existsSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';

@@ -64,7 +64,7 @@ interface AttachmentContents {
   readonly undecoded: readonly ContentColumn[];
 }
 
-/** Returns the attachments of a message with the kind of each: a sticker, a contact, a place, a voice message. */
+/** Returns a message's attachments. Each shows what it is: a sticker, contact, place, voice message or plain file. */
 export function attachmentContentsOf(
   snapshot: Snapshot,
   rowId: number,

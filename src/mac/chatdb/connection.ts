@@ -105,7 +105,7 @@ export class Connection {
     return isRefusal(this.#failure?.cause) ? 'denied' : undefined;
   }
 
-  /** Identifies the open file; only for comparisons. Survives a restart of the machine. */
+  /** Identifies the open file; only for comparisons. Stays the same when the machine restarts. */
   get fileId(): string {
     return this.#open?.files.lasting ?? '';
   }

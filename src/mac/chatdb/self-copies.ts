@@ -45,8 +45,8 @@ export function ownAddressesOf(row: Row): readonly string[] {
 }
 
 /**
- * Reports whether an incoming row is the second copy of an outgoing message in a conversation with oneself (decisions
- * I5, U7).
+ * Reports whether an incoming row is the copy of an outgoing message. Messages stores a message to oneself twice
+ * (decisions I5, U7).
  */
 export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): boolean {
   if (message.is_from_me || message.sender === '') return false;
@@ -94,7 +94,7 @@ function rowsNear(snapshot: Snapshot, message: Message, chat: number, isFromMe: 
   return database.all(rows, from, to, isFromMe ? 1 : 0, chat).map((row) => toMessage(row, snapshot));
 }
 
-/** Returns the range of dates around a row's date, in the unit that it is stored in: seconds or nanoseconds. */
+/** Returns the range of dates around a row's date, in the unit of the stored date: seconds or nanoseconds. */
 function datesAround({ database }: Snapshot, rowId: number): readonly [bigint, bigint] {
   const stored = database.get('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?', rowId)?.[0];
   const date = BigInt(/^-?\d+$/.exec(toText(stored))?.[0] ?? '0');

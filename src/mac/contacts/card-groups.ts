@@ -124,7 +124,8 @@ function firstNames(indexes: readonly number[], cards: readonly Card[]): readonl
 }
 
 /**
- * Reports whether a name is longer than another. If both have the same length, lower case or accents win.
+ * Reports whether a name is longer than another. If both have the same length, the one with lower case or
+ * accents is the fuller one.
  */
 function isFuller(name: string, than: string): boolean {
   return name.length === than.length ? name > than : name.length > than.length;

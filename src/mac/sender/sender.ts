@@ -151,7 +151,7 @@ export class Sender implements MessageSender {
       if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
       return work(ready);
     });
-    // The first failure is the answer. If both fail, the second failure is the same or does not matter.
+    // If the check or the send fails, the first failure is the answer. A second failure is the same or does not matter.
     const [, result] = await Promise.all([checked, sent]);
     return result;
   }

@@ -1,6 +1,6 @@
 /**
- * The terms of Messages' scripting dictionary that a script may use, with the names in the .sdef file of
- * Messages.app. Source: the dictionary of macOS 26.5.2. According to a report, that of 27.0 has the same classes.
+ * The terms of Messages' scripting dictionary that a script may use, with the names in the .sdef file of Messages.app.
+ * Source: the dictionary of macOS 26.5.2. According to a report, the dictionary of 27.0 has the same classes.
  */
 export const MESSAGES_TERMS = {
   commands: ['send', 'login', 'logout'],

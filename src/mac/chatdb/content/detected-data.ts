@@ -3,7 +3,7 @@ import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, present, textIn } from './members.ts';
 import type { TypedDictionary } from './typed-value.ts';
 
-/** Attributes with data that macOS detected in a text: archives of a DDScannerResult. */
+/** The attributes with data that macOS detected in a text. The value of each is an archived DDScannerResult. */
 const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'].map(
   (name) => `__kIM${name}AttributeName`,
 );

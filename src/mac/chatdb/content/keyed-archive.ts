@@ -21,7 +21,7 @@ const MAX_STEPS = 20_000;
 const MAX_URL_CHARACTERS = 8192;
 const BROKEN = new Error('not a keyed archive');
 
-/** Reads an NSKeyedArchiver archive down from its top object; undefined for anything else. Never throws. */
+/** Returns the top object of an NSKeyedArchiver archive; undefined for anything else. Never throws. */
 export function readKeyedArchive(blob: Uint8Array): ArchiveValue | undefined {
   const file = readBinaryPlist(blob);
   if (!isPlistDictionary(file)) return undefined;

@@ -9,8 +9,8 @@ const MAX_IMAGES = 20;
 const MAX_IMAGE_URL = 8192;
 
 /**
- * Returns the preview of a link from its balloon's archive. `fallback` is the URL in the text, for a balloon that
- * contains none. Returns undefined if there is no URL.
+ * Returns the preview of a link from its balloon's archive. If the balloon contains no URL, uses `fallback`, the URL in
+ * the text. Returns undefined if there is neither.
  */
 export function linkPreviewOf(payload: Dictionary, fallback: string | undefined): LinkPreview | undefined {
   const given = dictionaryIn(payload, 'richLinkMetadata');

@@ -50,7 +50,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Returns an instant from seconds since 2001, clamped like dates (decision B6); undefined if it is not a number. */
+/** Formats seconds since 2001 as an ISO date, clamped like all dates (decision B6). Undefined if not a number. */
 export function isoAtSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Number.isNaN(seconds)) return undefined;
   const clamped = Math.min(Math.max(Math.trunc(seconds), EARLIEST.seconds), LATEST.seconds);

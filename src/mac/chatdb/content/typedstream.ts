@@ -38,7 +38,7 @@ export class Typedstream {
   readonly #maxSteps: number;
   readonly #strings: string[] = [];
   readonly #objects: TypedValue[] = [];
-  /** Names of a class and its superclasses, by the number of the class object. */
+  /** Names of each class and its superclasses, by the index of the class object. */
   readonly #classes = new Map<number, readonly string[]>();
   #at = SIGNATURE.length;
   #steps = 0;

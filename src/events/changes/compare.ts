@@ -53,13 +53,13 @@ export interface Difference {
   readonly changes: readonly Change[];
   /** Prints to store: the new print of each row that differs, and the first print of each row without one. */
   readonly prints: ReadonlyMap<number, Print>;
-  /** Number of rows that have a print and are gone, reactions included. */
+  /** Number of rows with a stored print that are gone. Unlike `changes`, includes reactions. */
   readonly removed: number;
 }
 
 /**
- * Compares these rows with their stored prints. For a row without a stored print, stores its first one and reports no
- * change: such a row is new, or older than the detection.
+ * Compares these rows with their stored prints. A row without a stored print is new or was never compared before: it
+ * gets its first print in `prints`, and no change is reported.
  */
 export function compare(
   rowIds: Iterable<number>,

@@ -20,14 +20,12 @@ import { Sweep, type SweepLimits } from './sweep.ts';
 /** The configured value. `auto` switches detection on once a client asks for changes (decision I2). */
 export type DetectionMode = 'auto' | true | false;
 
-/**
- * The number of rows compared after a commit, of changes listed one by one, and of blocks that a sweep holds back
- * (decision I4).
- */
+/** The default limits (decision I4). */
 const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
 
 /**
- * Gives a new message time to reach its readers before a pass begins. Messages often makes several commits in a row.
+ * Delay from a commit to the pass. A new message reaches its readers first, and one pass covers several commits in a
+ * row, which Messages often makes.
  */
 const PASS_AFTER_MS = 50;
 const PASS_EVERY_MS = 1000;
@@ -38,7 +36,7 @@ const SLICE_EVERY_MS = 50;
 /** The pause during the first sweep. It is shorter, because changes of old rows are not seen until that sweep ends. */
 const FIRST_SLICE_EVERY_MS = 2;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** Minimum time from the end of a sweep to a sweep that begins because of `#isDoubtful`. */
+/** Minimum time from the end of a sweep to the next one, unless the change log was restarted in between. */
 const SWEEP_REST_MS = 60_000;
 /** Detection ends when no client has asked for changes for this long (decision I2). */
 const KEPT_ON_MS = 30 * 24 * 60 * 60 * 1000;
@@ -60,8 +58,8 @@ export interface DetectionParts {
 }
 
 /**
- * Detects changes of published rows (decision I4). After commits, a pass compares the newest rows and those that joined
- * or left an index; in the background, a sweep compares all rows.
+ * Detects changes of published rows (decision I4). After commits, a pass compares the newest rows and the rows that
+ * joined or left a set that chat.db has an index for. In the background, a sweep compares all rows.
  */
 export class ChangeDetection implements ChangeControl {
   readonly #parts: DetectionParts;
@@ -76,10 +74,10 @@ export class ChangeDetection implements ChangeControl {
   #sweepEndedAtMs = Number.NEGATIVE_INFINITY;
   #isSweeping = false;
   #swept: Promise<void> = Promise.resolve();
-  /** True if rows that passes do not compare may differ from their stored prints. */
+  /** True if a row that no pass compares may have changed. A sweep must then find it. */
   #isDoubtful = true;
   #hasCommits = false;
-  /** The generation of the log that the passes' memory and `#isDoubtful` belong to. */
+  /** The change log's generation when `#passes` last forgot the rows of an earlier one. */
   #generation = -1;
   readonly #passes: Passes;
 
@@ -90,7 +88,10 @@ export class ChangeDetection implements ChangeControl {
     this.#passes = new Passes({ ...parts, record: (changes, prints) => this.#record(changes, prints) }, this.#limits);
   }
 
-  /** Resumes the stored state, or follows the configuration. Call before publishing begins. */
+  /**
+   * Resumes detection if it was on. Switches it off instead if the configuration says so, or if in mode `auto` no
+   * client has asked for changes in 30 days. Call before publishing begins.
+   */
   start(): void {
     const { mode, store, clock } = this.#parts;
     const { isOn, askedAtMs } = store.state();
@@ -108,7 +109,7 @@ export class ChangeDetection implements ChangeControl {
     else if (Math.abs(nowMs - store.state().askedAtMs) > NOTE_ASKED_EVERY_MS) store.noteAsked(nowMs);
   }
 
-  /** Returns the first prints of the newest rows. */
+  /** Returns the prints of the newest rows up to `at`, to be stored as the baseline. */
   printsUpTo(at: Offset): ReadonlyMap<number, Print> {
     return this.#parts.prints.newest(at, at.rowId, this.#limits.windowRows).prints;
   }
@@ -131,7 +132,7 @@ export class ChangeDetection implements ChangeControl {
     return { state: sweptAtMs === null ? 'starting' : 'on', logged, sweptAtMs };
   }
 
-  /** Resolves once nothing is being read or stored. */
+  /** Stops detecting. Resolves once nothing is being read or stored. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const cancel of [this.#cancelPass, this.#cancelHour, this.#cancelSweep]) cancel?.();
@@ -183,7 +184,7 @@ export class ChangeDetection implements ChangeControl {
     this.#sweepIfDoubtful();
   }
 
-  /** Returns false if no row was published yet, or if events were published from another database. */
+  /** Runs a pass. Returns false if chat.db has not been read yet, or was replaced since rows were last published. */
   #pass(): boolean {
     const at = this.#parts.cursor();
     if (at === undefined) return false;
@@ -202,7 +203,7 @@ export class ChangeDetection implements ChangeControl {
     if (changes.length > 0) publish();
   }
 
-  /** If the log was replaced, discards what was remembered, because that describes rows of the old log. */
+  /** If the change log was restarted, makes the passes forget the earlier rows and requests a sweep. */
   #followGeneration(): void {
     const generation = this.#parts.store.generation();
     if (generation === this.#generation) return;

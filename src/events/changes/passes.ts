@@ -21,11 +21,14 @@ export interface PassParts {
 export interface PassLimits {
   /** Rows that every pass compares. */
   readonly windowRows: number;
-  /** If a pass finds more changes than this, rows older than the compared ones may have changed too. */
+  /** Maximum number of changes that a pass lists one by one. If it finds more, older rows may have changed too. */
   readonly maxListed: number;
 }
 
-/** Compares, after commits, the newest rows and the rows that joined or left an index since the last pass. */
+/**
+ * Compares, after commits, the newest rows and the rows that since the previous pass joined or left a set that chat.db
+ * has an index for.
+ */
 export class Passes {
   readonly #parts: PassParts;
   readonly #limits: PassLimits;
@@ -40,9 +43,9 @@ export class Passes {
   }
 
   /**
-   * Runs one pass. Returns undefined if events were published from another database. `isDoubtful` means that rows which
-   * were not compared may have changed. Throws what reading and storing throw; the next pass then finds the same
-   * changes.
+   * Runs one pass. Returns undefined if chat.db was replaced since rows were last published. `isDoubtful` means that
+   * rows which were not compared may have changed. Throws what reading and storing throw; the next pass then finds the
+   * same changes.
    */
   run(at: Cursor): { readonly isDoubtful: boolean } | undefined {
     const { prints, store, stream, record } = this.#parts;
@@ -72,7 +75,7 @@ export class Passes {
     return { isDoubtful: deleted > found.removed || found.changes.length > maxListed };
   }
 
-  /** Discards what was remembered, because it describes other rows. */
+  /** Discards what earlier passes remembered. Call when the change log was restarted: row ids may then mean other rows. */
   forget(): void {
     this.#watched.forget();
     this.#origins.forget();
@@ -82,7 +85,7 @@ export class Passes {
 
 type RowIds = readonly number[];
 
-/** The sets that chat.db indexes. A row that joins or leaves one has changed. */
+/** Remembers the rows in each set that chat.db has an index for. A row that joins or leaves a set has changed. */
 class WatchedSets {
   #known: readonly RowIds[] | undefined;
 
@@ -122,7 +125,7 @@ interface OriginReaders {
   readonly background: Pick<BackgroundPrintReader, 'origins'>;
 }
 
-/** Caches guid and conversation of the newest rows, which the report of their removal needs. */
+/** Caches the guid and conversation of the newest rows. If a row is removed, its event contains both. */
 class RecentOrigins {
   readonly #readers: OriginReaders;
   #rows = new Map<number, RowOrigin>();
@@ -162,7 +165,7 @@ class RecentOrigins {
     for (const rowId of rows.keys()) if (rowId < from) rows.delete(rowId);
   }
 
-  /** Discards what was read, because it describes other rows. */
+  /** Discards the cached rows. */
   forget(): void {
     this.#rows = new Map();
     this.#upTo = 0;

@@ -23,7 +23,7 @@ export interface SweepParts {
 }
 
 /**
- * How many changes one sweep lists. Beyond that, the changes of every `blocksHeld` blocks are reported as one summary
+ * One sweep lists at most `maxListed` changes. It reports further ones as summaries, one for every `blocksHeld` blocks
  * (decision I3).
  */
 export interface SweepLimits {
@@ -31,7 +31,7 @@ export interface SweepLimits {
   readonly blocksHeld: number;
 }
 
-/** A change that will be part of the next summary. */
+/** A row that differs. Its change, if it has one, will be part of the next summary. */
 interface Held {
   readonly change: Change | undefined;
   readonly old: Print;
@@ -39,8 +39,8 @@ interface Held {
 }
 
 /**
- * Compares all rows once, block by block. The background read only finds which rows differ. Reads these again before it
- * stores anything, because a pass may have stored newer prints meanwhile.
+ * Compares all rows once, block by block. The background read only finds which rows differ. These rows are read again
+ * before anything is stored, because a pass may have stored newer prints meanwhile.
  */
 export class Sweep {
   readonly #parts: SweepParts;
@@ -77,7 +77,7 @@ export class Sweep {
     return this.#flush();
   }
 
-  /** Skips blocks that have neither rows nor prints, because row ids may have wide gaps. */
+  /** Returns the next block that has rows or prints; undefined if there is none. Row ids may have wide gaps. */
   #next(block: number, nextRow: number | undefined): number | undefined {
     const stored = this.#parts.store.nextBlock(block + 1);
     const found = nextRow === undefined ? undefined : Math.max(block + 1, blockOf(nextRow));
@@ -85,8 +85,9 @@ export class Sweep {
   }
 
   /**
-   * Returns false if chat.db was replaced since the slice was read. `isCurrent` is false if changes were logged since
-   * then. In that case rows without a print are read again, because their removal may already have been reported.
+   * Compares one slice. Returns false if chat.db was replaced since the slice was read. `isCurrent` is false if changes
+   * were logged since that read. Rows without a print are then read again, because their removal may already have been
+   * reported.
    */
   #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
     const { store, prints, record } = this.#parts;
